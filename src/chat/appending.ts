@@ -26,23 +26,42 @@ export interface Unplaced extends Omit<MessageTable, 'sequence'> {
   readonly title: string | null
 }
 
-/** The JSON text of what is said: of a long one made in time slices of its user. */
+/** The JSON text of what is said, or of the calls that are asked for: of a long one made in time slices of its user. */
 export function contentText(
   slices: Pick<TimeSlices, 'run'>,
   owner: Scope,
-  content: MessageContent,
+  content: MessageContent | readonly ToolCall[],
 ): string | null | Promise<string> {
   return content === null ? null : jsonInSlices(slices, userKey(owner), content)
 }
 
-/** `id` and time are the same however often the unit of work runs. `text`: what `contentText` gave for the content. */
+/** The JSON texts of a message. */
+export interface Texts {
+  readonly content: string | null
+  readonly tool_calls: string | null
+}
+
+/** What `contentText` gives for the content of a message and for its calls: a promise where one of them is long. */
+export function textsOf(
+  slices: Pick<TimeSlices, 'run'>,
+  owner: Scope,
+  said: Pick<Said, 'content' | 'tool_calls'>,
+): Texts | Promise<Texts> {
+  const content = contentText(slices, owner, said.content)
+  const tool_calls = contentText(slices, owner, said.tool_calls ?? null)
+  if (!(content instanceof Promise) && !(tool_calls instanceof Promise)) return { content, tool_calls }
+  return Promise.all([content, tool_calls]).then(([text, calls]) => ({ content: text, tool_calls: calls }))
+}
+
+/** `id` and time are the same however often the unit of work runs. `text`, `calls`: what `contentText` gave for the content, and for the calls. */
 export function unplaced(
   thread_key: number,
   said: Said,
   platform: Platform,
   text = said.content === null ? null : JSON.stringify(said.content),
+  calls = said.tool_calls ? JSON.stringify(said.tool_calls) : null,
 ): Unplaced {
-  const { content, tool_calls = null, usage = null, ...more } = said
+  const { content, tool_calls: _, usage = null, ...more } = said
   return {
     thread_key,
     id: platform.id('message'),
@@ -58,7 +77,7 @@ export function unplaced(
     ...more,
     title: more.role === 'user' ? titleOf(content) : null,
     content: text,
-    tool_calls: tool_calls === null ? null : JSON.stringify(tool_calls),
+    tool_calls: calls,
     usage: usage === null ? null : JSON.stringify(usage),
   }
 }

@@ -24,9 +24,14 @@ export type ChatFrame =
 /** Hears of everything in one thread, in its order. The same frame is told to all; `crowded`: to very many. */
 export type Listener = (frame: ChatFrame, crowded: boolean) => void
 
-/** `content` is that of the row, where it is known: a long one takes its time to be parsed. */
-export function messageFrame(thread_id: string, row: MessageTable, content?: MessageContent): MessageFrame {
-  const message: Message = messageRecord(thread_id, row, content)
+/** `content` and `tool_calls` are those of the row, where they are known: long ones take their time to be parsed. */
+export function messageFrame(
+  thread_id: string,
+  row: MessageTable,
+  content?: MessageContent,
+  tool_calls?: Message['tool_calls'],
+): MessageFrame {
+  const message: Message = messageRecord(thread_id, row, content, tool_calls)
   return { type: 'message', thread_id, turn_id: row.turn_id, message }
 }
 

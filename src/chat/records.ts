@@ -16,11 +16,12 @@ export function threadRecord(row: Omit<ThreadTable, 'key'>, running: boolean): T
   }
 }
 
-/** `content` is that of the row, where it is known. */
+/** `content` and `tool_calls` are those of the row, where they are known. */
 export function messageRecord(
   thread_id: string,
   row: MessageTable,
   content: MessageContent = parsed(row.content),
+  tool_calls: Message['tool_calls'] = parsed(row.tool_calls),
 ): Message {
   const { id, sequence, role, tool_call_id, status, error, provider, model, workflow_id, job_id, created_at } = row
   return {
@@ -29,7 +30,7 @@ export function messageRecord(
     sequence,
     role,
     content,
-    tool_calls: parsed(row.tool_calls),
+    tool_calls,
     tool_call_id,
     status,
     error,

@@ -18,6 +18,15 @@ export function redacted<T>(
   owner: Scope,
   content: T,
 ): T | Promise<T> {
-  const redactor = redacting.of(owner)
+  return redactedBy(redacting.of(owner), slices, owner, content)
+}
+
+/** As `redacted`, by who has the owner's redactor. */
+export function redactedBy<T>(
+  redactor: Redactor,
+  slices: Pick<TimeSlices, 'run'>,
+  owner: Scope,
+  content: T,
+): T | Promise<T> {
   return isLight(content) ? redactor.value(content) : slices.run(userKey(owner), redactor.valueSteps(content))
 }

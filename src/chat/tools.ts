@@ -98,9 +98,8 @@ export function nameOf(tool: ChatTool | ToolCall): string {
   return tool.type === 'function' ? tool.function.name : tool.custom.name
 }
 
-/** The call under another id, and without secrets in the name of its tool. */
-export function renamed(call: ToolCall, id: string, redactor: Redactor): ToolCall {
-  const name = redactor.text(nameOf(call))
+/** The call under another id, and with another name of its tool. */
+export function renamed(call: ToolCall, id: string, name: string): ToolCall {
   if (call.type === 'custom') return { ...call, id, custom: { ...call.custom, name } }
   return { ...call, id, function: { ...call.function, name } }
 }

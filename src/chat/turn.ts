@@ -1,6 +1,13 @@
 // One turn: the answer to one message of the user, however many models and tools it takes. It lives without any socket, tells what happens as it
 // happens, and ends with a stored message in every case.
-import type { ChatChunkFrame, ChatCompletionRequest, SocketError, TurnUpdateFrame } from '../../generated/types.ts'
+import type {
+  ChatChunkFrame,
+  ChatCompletionRequest,
+  Message,
+  SocketError,
+  ToolCall,
+  TurnUpdateFrame,
+} from '../../generated/types.ts'
 import type { Answering, AnswerPart } from '../completions/answering.ts'
 import type { MessageTable } from '../db/schema.ts'
 import { type Scope, userKey } from '../db/scope.ts'
@@ -15,7 +22,7 @@ import type { Redactor } from '../redaction/redactor.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import type { Places } from '../workers/places.ts'
 import { takeAll, unlessAborted } from './abortable.ts'
-import { append, contentText, type Said, unplaced } from './appending.ts'
+import { append, type Said, type Texts, textsOf, unplaced } from './appending.ts'
 import { CallIds } from './call-ids.ts'
 import { Calls, NOT_OPEN, type Outcome } from './calls.ts'
 import { conversationSteps } from './conversation.ts'
@@ -24,6 +31,7 @@ import { type ChatFrame, messageFrame } from './frames.ts'
 import type { ChatLimits } from './limits.ts'
 import { type ChoiceParts, type Chosen, chosenOf, type ModelChoice, modelOf, namedOf } from './model-choice.ts'
 import { plainerThan } from './plainer.ts'
+import { redactedBy } from './redacting.ts'
 import { askedOf, nameOf, renamed, type Tools } from './tools.ts'
 import { Writing } from './writing.ts'
 
@@ -138,17 +146,30 @@ export class Turn {
       const last = step >= limits.steps
       const writing = await this.#write(last)
       const { content, origin } = writing
-      const calls = writing.calls.map((call) => renamed(call, this.#ids.own(call.id), this.#of.redactor))
+      const calls = await this.#ownCalls(writing.calls)
       if (calls.length === 0) {
         await this.#store({ role: 'assistant', content, ...origin }, true)
         return
       }
       if (last || calls.length > limits.calls) throw wrong('The model called tools more often than one turn allows.')
       if (calls.some((call) => nameOf(call) === '')) throw wrong('The model called a tool without a name.')
-      const tool_calls = this.#of.redactor.value(calls)
+      const tool_calls = await this.#redacted(calls)
+      this.#stop.signal.throwIfAborted()
       await this.#store({ role: 'assistant', content: content === '' ? null : content, tool_calls, ...origin }, false)
       await this.#calls.carryOut(askedOf(calls), this.#stop.signal)
     }
+  }
+
+  /** Under ids of our own, and without secrets in the names of their tools. */
+  async #ownCalls(calls: readonly ToolCall[]): Promise<ToolCall[]> {
+    if (calls.length === 0) return []
+    const names = await this.#redacted(calls.map(nameOf))
+    return calls.map((call, at) => renamed(call, this.#ids.own(call.id), names[at]!))
+  }
+
+  /** A model may write millions of characters: they are looked through in time slices of the owner. */
+  #redacted<T>(value: T): T | Promise<T> {
+    return redactedBy(this.#of.redactor, this.#parts.slices, this.#of.owner, value)
   }
 
   /** Has the next message written, to its end. In a long thread it waits until few others do. */
@@ -270,19 +291,19 @@ export class Turn {
   /** Stores a message of the turn and tells it. `ends`: it is the last one. */
   #store(said: Said, ends: boolean, first?: ChatFrame): Promise<MessageTable> {
     if (ends) this.#isEnding = true
-    const text = contentText(this.#parts.slices, this.#of.owner, said.content)
-    if (text === null || typeof text === 'string') return this.#storeWritten(said, text, ends, first)
-    return text.then((written) => {
+    const texts = textsOf(this.#parts.slices, this.#of.owner, said)
+    if (!(texts instanceof Promise)) return this.#storeWritten(said, texts, ends, first)
+    return texts.then((written) => {
       // The result of a call whose turn was ended meanwhile would stand behind that, or in the next turn.
       if (this.#isEnding && !ends) throw new ServiceError('NOT_FOUND', { message: NOT_OPEN })
       return this.#storeWritten(said, written, ends, first)
     })
   }
 
-  #storeWritten(said: Said, text: string | null, ends: boolean, first?: ChatFrame): Promise<MessageTable> {
+  #storeWritten(said: Said, texts: Texts, ends: boolean, first?: ChatFrame): Promise<MessageTable> {
     const { store, platform } = this.#parts
     const { thread, id, tell } = this.#of
-    const message = unplaced(thread.key, { ...said, turn_id: id }, platform, text)
+    const message = unplaced(thread.key, { ...said, turn_id: id }, platform, texts.content, texts.tool_calls)
     this.#drafts.settle()
     const state = this.#state()
     const unit = (tx: Tx): MessageTable => {
@@ -297,7 +318,7 @@ export class Turn {
         this.#last = row.sequence
         this.#writing = null
         if (first) tell(first)
-        tell(messageFrame(thread.id, row, said.content))
+        tell(messageFrame(thread.id, row, said.content, (said.tool_calls ?? null) as Message['tool_calls']))
         resolve(row)
       })
     })

@@ -1,7 +1,8 @@
 // Long messages are written in time slices, and not parsed again for those who are told.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { contentText } from '../../src/chat/appending.ts'
+import type { ToolCall } from '../../generated/types.ts'
+import { contentText, textsOf } from '../../src/chat/appending.ts'
 import { messageFrame } from '../../src/chat/frames.ts'
 import type { MessageTable } from '../../src/db/schema.ts'
 import { finish, type Steps } from '../../src/time-slices.ts'
@@ -22,10 +23,28 @@ test('a long message is written in slices of its user, and a short one at once',
   const long = '"\n'.repeat(500_000)
   assert.equal(await contentText(slices, owner, long), JSON.stringify(long))
   assert.equal(runs.length, 1)
+  const calling = (text: string): ToolCall[] => [
+    { id: 'c', type: 'function', function: { name: 'f', arguments: text } },
+  ]
+  const [few, many] = [calling('{}'), calling(long)]
+  assert.deepEqual(textsOf(slices, owner, { content: null }), { content: null, tool_calls: null })
+  assert.deepEqual(textsOf(slices, owner, { content: 'Hi', tool_calls: few }), {
+    content: '"Hi"',
+    tool_calls: JSON.stringify(few),
+  })
+  assert.equal(runs.length, 1)
+  assert.deepEqual(await textsOf(slices, owner, { content: 'Hi', tool_calls: many }), {
+    content: '"Hi"',
+    tool_calls: JSON.stringify(many),
+  })
+  assert.equal(runs.length, 2)
 })
 
 test('what is known of a message is not read from its row', () => {
   const row = { role: 'user', content: 'no JSON', tool_calls: null, usage: null } as MessageTable
   assert.equal(messageFrame('thread_1', row, 'Hello').message.content, 'Hello')
   assert.throws(() => messageFrame('thread_1', row), SyntaxError)
+  const asking = { ...row, tool_calls: 'no JSON' }
+  assert.deepEqual(messageFrame('thread_1', asking, 'Hello', []).message.tool_calls, [])
+  assert.throws(() => messageFrame('thread_1', asking, 'Hello'), SyntaxError)
 })

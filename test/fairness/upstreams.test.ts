@@ -106,6 +106,32 @@ test('no arguments that a model writes hold the event loop', () =>
     async (attacker) => attacker.expect(200, 'POST', `/api/workflows/${await attacker.store(agent)}/run`, '{}'),
   ))
 
+/** Says something in a thread of its own, and stops the turn when its first calls have their results. */
+async function chat(attacker: User): Promise<void> {
+  const { text } = await attacker.expect(201, 'POST', '/api/threads', '{}')
+  const { id: thread_id } = JSON.parse(text) as { id: string }
+  const socket = await attacker.socket()
+  const send = (command: string, data: object) => socket.send(JSON.stringify({ command, data }))
+  const ended = new Promise<void>((resolve, reject) => {
+    socket.once('close', () => reject(new Error('the socket was closed')))
+    socket.on('message', (frame: Buffer) => {
+      const head = frame.toString('latin1', 0, 400)
+      if (head.includes('tool_result_update')) send('stop', { thread_id })
+      if (head.includes('turn_update') && head.includes('interrupted')) resolve()
+    })
+  })
+  send('chat_message', { thread_id, provider: 'openai', model: 'm', content: 'Go' })
+  await ended
+  socket.removeAllListeners().terminate()
+}
+
+test('no calls that a model asks for in a chat hold the event loop', () =>
+  held(
+    [{ name: 'arguments like credentials', stream: true, between: called(0, 'basic aaaa='.repeat(90_000)).repeat(7) }],
+    (text) => ({ type: 'text/event-stream', text: chunk('') + text + END }),
+    chat,
+  ))
+
 /** As text and as bytes, of a provider that does not speak OpenAI's protocol. */
 test('no number of vectors holds the event loop', async () => {
   const texts = Array.from({ length: sized(2_048) }, (_, at) => `text ${at}`)
