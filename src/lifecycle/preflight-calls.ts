@@ -26,7 +26,7 @@ import {
   passedBy,
   TARGET,
 } from './preflight-passed.ts'
-import { AGENT, toolsOf } from './preflight-tools.ts'
+import { AGENT, toolsSteps } from './preflight-tools.ts'
 import type { Turns } from './preflight-turns.ts'
 import { type Family, markCycles, type Unit } from './preflight-units.ts'
 
@@ -141,7 +141,7 @@ class Explorer {
   }
 
   async #toolsOf(unit: Unit, view: NodeView, at: string): Promise<(Unit | null)[]> {
-    const found = toolsOf(factsOf(view, unit.given), this.#tools.registry)
+    const found = await this.#turns.run(toolsSteps(factsOf(view, unit.given), this.#tools.registry))
     if (!found) {
       this.#warn('called_workflow_unknown', `Which tools node "${view.id}" has shows in the run alone.`, at)
       return [null]
@@ -150,7 +150,10 @@ class Explorer {
       if (!this.#issues.tells(at, TOOLS, `Node "${at}": ${problem}`))
         this.#issues.add(errorIssue('tool_invalid', problem, at, TOOLS))
     const tools: (Unit | null)[] = []
-    for (const target of found.targets) tools.push(await this.#tool(unit, view, target, at))
+    for (const target of found.targets) {
+      if (this.#turns.over) await this.#turns.next()
+      tools.push(await this.#tool(unit, view, target, at))
+    }
     return tools
   }
 

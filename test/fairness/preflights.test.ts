@@ -1,4 +1,4 @@
-// Preflights of large graphs hold up nobody: one whose every node names another model, and one that is all inputs.
+// Preflights of large graphs hold up nobody: one whose every node names another model, one that is all inputs, and one of an agent whose tools have much data.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -43,4 +43,20 @@ test('no preflight of very many nodes holds the event loop', async () => {
     upstream.close()
     upstream.closeAllConnections()
   }
+})
+
+/** As many tools as an agent may have. */
+const TOOLS = 128
+/** Of each tool: nearly as much data as it may have. */
+const KEYS = 9_000
+
+test('no preflight of an agent whose tools have much data holds the event loop', async () => {
+  await using server = await startFair()
+  const data = Object.fromEntries(Array.from({ length: KEYS }, (_, at) => [`k${at}`, 1]))
+  const tools = Array.from({ length: TOOLS }, (_, at) => ({ node_type: 'text.Template', name: `tool${at}`, data }))
+  const agent = { id: 'agent', type: 'agent.Run', data: { model: 'builtin/echo', prompt: 'a', tools } }
+  const workflow_id = await server.attacker.store({ nodes: [agent], edges: [] })
+  const body = JSON.stringify({ workflow_id, level: 'availability' })
+  const strike = () => server.attacker.expect(200, 'POST', '/api/sdk/v1/preflight', body)
+  await holdsLittle(server, { name: `a preflight of ${TOOLS} tools with ${KEYS} values each`, strike }, LONGEST_HOLD)
 })
