@@ -1,8 +1,15 @@
 // The XML of object storage: which elements are found, and that no answer takes long to be read.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { Bucket } from '../../src/assets/s3/bucket.ts'
 import { elements, textOf } from '../../src/assets/s3/xml.ts'
+import { longestTurn } from '../helpers/loop.ts'
+import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs, processorMs } from '../helpers/processor.ts'
+import { BUCKET, CREDENTIALS } from './bucket-server.ts'
 
 test('elements are found by their names, with attributes or without', () => {
   const xml = '<List><Keys>no</Keys><Key a="b">one</Key><Key/><Key>two &amp; three</Key ><Key>four</Key></List>'
@@ -21,5 +28,41 @@ test('an answer without the ends of its elements is soon read', () => {
   )) {
     const took = processorMs(() => assert.equal(textOf(text, 'Contents'), null))
     assert.ok(took < mostMs(took, LONGEST_MS), `${took} ms for ${text.slice(0, 20)}`)
+  }
+})
+
+test('a text of entities alone is soon read', () => {
+  for (const entity of ['&amp;', '&#65;', '&#x41;']) {
+    const xml = `<Error><Code>${entity.repeat(1_000_000)}</Code></Error>`
+    const took = processorMs(() => assert.equal(textOf(xml, 'Code')?.slice(0, 1_000).length, 1_000))
+    assert.ok(took < mostMs(took, LONGEST_MS), `${took} ms for ${entity}`)
+  }
+})
+
+/** Keys of a page, each of so many entities as are looked at. */
+const KEYS = 1_000
+const ENTITIES = 1_600
+/** Milliseconds of the processor: some keys, and the page as one text. */
+const LONGEST_TURN = 75
+
+test('a page of keys that are entities alone holds up nobody', async () => {
+  const xml = `<List>${`<Contents><Key>files/${'&amp;'.repeat(ENTITIES)}</Key></Contents>`.repeat(KEYS)}</List>`
+  const server = createServer((_, response) => response.end(xml)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const settings = { bucket: BUCKET, prefix: '', endpoint, region: 'a', path_style: true, credentials: CREDENTIALS }
+  const bucket = new Bucket(settings, 'files')
+  try {
+    await inMostRounds(async () => {
+      const took = await longestTurn(async () => {
+        const keys = await bucket.list(null, KEYS)
+        assert.deepEqual([keys.length, keys.at(-1)?.slice(0, 3)], [KEYS, '&&&'])
+      })
+      assert.ok(took < mostMs(took, LONGEST_TURN), `${took} ms`)
+    })
+  } finally {
+    bucket.close()
+    server.close()
+    server.closeAllConnections()
   }
 })

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import type { BucketSettings } from '../../config/storage.ts'
 import { StartError } from '../../start-error.ts'
+import { nextTurn } from '../../time-slices.ts'
 import type { ByteRange, ObjectFacts } from '../object-store.ts'
 import { type BucketCall, BucketConnection, bodyText } from './connection.ts'
 import { BucketFailure } from './failure.ts'
@@ -48,6 +49,8 @@ const LONGER = 3
 /** Of S3. */
 const LONGEST_KEY_BYTES = 1_024
 const LONGEST_PAGE = 1_000
+/** Keys of a page that are read before others have their turn: each may be all entities, which takes half a millisecond. */
+const KEYS_AT_ONCE = 32
 
 export class Bucket {
   readonly connection: BucketConnection
@@ -180,6 +183,7 @@ export class Bucket {
     for (const entry of elements(xml, 'Contents')) {
       if (keys.length === limit) break
       keys.push(textOf(entry, 'Key')!.slice(this.#prefix.length))
+      if (keys.length % KEYS_AT_ONCE === 0) await nextTurn()
     }
     return keys
   }

@@ -1,5 +1,8 @@
 // The little XML that object storage speaks: elements without attributes that matter, whose texts are wanted by their names.
 
+/** Characters of a text that are looked at. No text that is asked for has more: the name of an object has 1,024 bytes at most, each of which may be written as an entity. */
+const LONGEST_TEXT = 8_192
+
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
 /** What stands between the tags of each element of that name, in order; elements inside it as they are. No end is looked for twice: a storage may answer with anything. */
@@ -17,10 +20,10 @@ export function* elements(xml: string, name: string): Generator<string, void, un
   }
 }
 
-/** The text of the first element of that name, or null. */
+/** The text of the first element of that name, or null. Of one that is longer than any that is asked for, the beginning. */
 export function textOf(xml: string, name: string): string | null {
   const first = elements(xml, name).next()
-  return first.done ? null : unescaped(first.value)
+  return first.done ? null : unescaped(first.value.slice(0, LONGEST_TEXT))
 }
 
 function unescaped(text: string): string {
