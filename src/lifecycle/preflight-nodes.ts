@@ -24,6 +24,9 @@ export interface NodeView {
   readonly firings: Firings
 }
 
+/** Each node is a step: it may have tens of thousands of values. */
+const AT_ONCE = 1
+
 const known = new WeakMap<CompiledGraph, readonly NodeView[]>()
 /** Those that are being made: all preflights of a graph go on with the same in their turns. */
 const making = new WeakMap<CompiledGraph, Steps<void>>()
@@ -98,23 +101,27 @@ function passedInput(name: string): PlanInput {
 
 function* planned(plan: Plan): Steps<NodeView[]> {
   const firings = yield* firingSteps(plan)
-  return yield* mapStep(plan.nodes, (node): NodeView => {
-    const slots = node.slots.flatMap((slot) => (slot.name === null ? [] : [{ ...slot, name: slot.name }]))
-    const connected = new Set(slots.map(({ name }) => name))
-    const inputs = slots.flatMap(({ name, source }) => {
-      const { input } = plan.nodes[source]!
-      return input && !input.stream ? [[name, input] as const] : []
-    })
-    return {
-      id: node.observed.node_id,
-      node_type: node.type.node_type,
-      type: node.type,
-      data: unfed(node.constants, connected),
-      connected,
-      given: new Map(inputs),
-      firings: firings[node.index]!,
-    }
-  })
+  return yield* mapStep(
+    plan.nodes,
+    (node): NodeView => {
+      const slots = node.slots.flatMap((slot) => (slot.name === null ? [] : [{ ...slot, name: slot.name }]))
+      const connected = new Set(slots.map(({ name }) => name))
+      const inputs = slots.flatMap(({ name, source }) => {
+        const { input } = plan.nodes[source]!
+        return input && !input.stream ? [[name, input] as const] : []
+      })
+      return {
+        id: node.observed.node_id,
+        node_type: node.type.node_type,
+        type: node.type,
+        data: unfed(node.constants, connected),
+        connected,
+        given: new Map(inputs),
+        firings: firings[node.index]!,
+      }
+    },
+    AT_ONCE,
+  )
 }
 
 const NOT_FED: ReadonlySet<string> = new Set()
@@ -124,19 +131,23 @@ function* drafted({ graph }: CompiledGraph, registry: NodeRegistry): Steps<NodeV
   yield* forEachStep(graph.edges, ({ target, targetHandle }) => {
     fed.set(target, (fed.get(target) ?? new Set()).add(targetHandle ?? ''))
   })
-  return yield* mapStep(graph.nodes, (node): NodeView => {
-    const type = registry.get(node.type)
-    const connected = fed.get(node.id) ?? NOT_FED
-    return {
-      id: node.id,
-      node_type: node.type,
-      type,
-      data: unfed(ownValues(node, type), connected),
-      connected,
-      given: new Map(),
-      firings: 'unknown',
-    }
-  })
+  return yield* mapStep(
+    graph.nodes,
+    (node): NodeView => {
+      const type = registry.get(node.type)
+      const connected = fed.get(node.id) ?? NOT_FED
+      return {
+        id: node.id,
+        node_type: node.type,
+        type,
+        data: unfed(ownValues(node, type), connected),
+        connected,
+        given: new Map(),
+        firings: 'unknown',
+      }
+    },
+    AT_ONCE,
+  )
 }
 
 /** Values that do not fit their property are left out: node types rely on it. */

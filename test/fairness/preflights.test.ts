@@ -1,4 +1,5 @@
-// Preflights of large graphs hold up nobody: one whose every node names another model, one that is all inputs, and one of an agent whose tools have much data.
+// Preflights of large graphs hold up nobody: one whose every node names another model, one that is all inputs, one whose
+// nodes have very many values, and one of an agent whose tools have much data.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -59,4 +60,19 @@ test('no preflight of an agent whose tools have much data holds the event loop',
   const body = JSON.stringify({ workflow_id, level: 'availability' })
   const strike = () => server.attacker.expect(200, 'POST', '/api/sdk/v1/preflight', body)
   await holdsLittle(server, { name: `a preflight of ${TOOLS} tools with ${KEYS} values each`, strike }, LONGEST_HOLD)
+})
+
+test('no preflight of nodes that have very many values holds the event loop', async () => {
+  await using server = await startFair()
+  const data = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`k${at}`, 1]))
+  let rounds = 0
+  const strike = async () => {
+    // What is known of a graph is kept: each round has another one.
+    const round = rounds++
+    const node = (at: number): GraphNode => ({ id: `n${round}_${at}`, type: 'unknown.Type', data })
+    const nodes = Array.from({ length: 80 }, (_, at) => node(at))
+    const workflow_id = await server.attacker.store({ nodes, edges: [] })
+    await server.attacker.expect(200, 'POST', '/api/sdk/v1/preflight', JSON.stringify({ workflow_id }))
+  }
+  await holdsLittle(server, { name: 'a preflight of 80 nodes with 5,000 values each', strike }, LONGEST_HOLD)
 })
