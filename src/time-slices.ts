@@ -51,8 +51,8 @@ export async function nextTurn(): Promise<void> {
   await soon()
 }
 
-/** So many short pieces of work make a step. */
-const SOME = 256
+/** So many short pieces of work make a step: of nodes each may have ten thousand values, so that some hundred of them take long. */
+const SOME = 32
 
 /** Milliseconds of work before the event loop gets its turn. */
 const SLICE_MS = 3
