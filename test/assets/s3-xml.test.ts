@@ -16,6 +16,7 @@ test('elements are found by their names, with attributes or without', () => {
   assert.deepEqual([...elements(xml, 'Key')], ['one', 'two &amp; three</Key ><Key>four'])
   assert.deepEqual([...elements('<Key></Key><Key>cut', 'Key')], [''])
   assert.equal(textOf('<Key>a &lt;b&gt; &#x63;&#100;</Key>', 'Key'), 'a <b> cd')
+  assert.equal(textOf('<Key>&#x110000;&#9999999;&#x10ffff;</Key>', 'Key'), '\ufffd\ufffd\u{10ffff}')
   assert.equal(textOf(xml, 'Code'), null)
 })
 

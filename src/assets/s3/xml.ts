@@ -3,6 +3,9 @@
 /** Characters of a text that are looked at. No text that is asked for has more: the name of an object has 1,024 bytes at most, each of which may be written as an entity. */
 const LONGEST_TEXT = 8_192
 
+const LAST_CHARACTER = 0x10ffff
+/** What stands for a character that there is not. */
+const NO_CHARACTER = '\ufffd'
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
 /** What stands between the tags of each element of that name, in order; elements inside it as they are. No end is looked for twice: a storage may answer with anything. */
@@ -29,7 +32,8 @@ export function textOf(xml: string, name: string): string | null {
 function unescaped(text: string): string {
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|(amp|lt|gt|quot|apos));/gi, (_whole, hex, decimal, name) => {
     if (name !== undefined) return ENTITIES[(name as string).toLowerCase()]!
-    return String.fromCodePoint(hex === undefined ? Number(decimal) : Number.parseInt(hex as string, 16))
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex as string, 16)
+    return code > LAST_CHARACTER ? NO_CHARACTER : String.fromCodePoint(code)
   })
 }
 
