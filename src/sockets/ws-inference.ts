@@ -6,6 +6,7 @@ import type { AnswerPart } from '../completions/answering.ts'
 import { completionId, Joined, usageOf } from '../completions/assembling.ts'
 import type { ModelUse } from '../engine/services.ts'
 import { ServiceError } from '../errors.ts'
+import { sendInSlices } from './large-frames.ts'
 import type { Peer } from './peer.ts'
 
 type Handler = WsCommandHandlers<Peer>['inference']
@@ -21,7 +22,8 @@ export const inference: Handler = async ({ data, request_id }, connection) => {
     throw new ServiceError('RATE_LIMITED', { message })
   }
   const result = await asking.infer((stop) => infer(data, request_id, connection, stop))
-  if (!closed.aborted) connection.send({ type: 'rpc_response', request_id, command: 'inference', result })
+  if (!closed.aborted)
+    await sendInSlices(connection, { type: 'rpc_response', request_id, command: 'inference', result })
 }
 
 async function infer(
