@@ -22,9 +22,9 @@ import { LargePlans } from './large-plans.ts'
 export type { CompiledGraph } from './compiled-graph.ts'
 
 /** How much graph text the kept plans may stand for, unless the heap is small; a plan takes about ten times its text, and up to twenty. */
-const KEPT_LENGTH = Math.min(8 * 1024 * 1024, heapBytes(1 / 100))
+const KEPT_LENGTH = Math.floor(Math.min(8 * 1024 * 1024, heapBytes(1 / 100)))
 /** A graph with more text is compiled for each use: kept, it would push out all others. */
-const LONGEST_KEPT = KEPT_LENGTH / 4
+const LONGEST_KEPT = Math.floor(KEPT_LENGTH / 4)
 
 const TOO_LARGE = 'The graph takes more memory than the server has for one.'
 /** Whose graphs are that were not prepared for anybody. */
