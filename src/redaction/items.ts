@@ -6,9 +6,8 @@ import { RedactedStream } from './stream.ts'
 
 export class RedactedItems {
   readonly #stream: RedactedStream
-  /** Items that are not told yet, one after another, behind so many that were. */
-  #items: string[] = []
-  #gone = 0
+  /** Items that are not told yet, one after another. */
+  #waiting: string[] = []
   /** What may be told of them. */
   #told = ''
   /** Whether a part of the first of them was told before. */
@@ -20,7 +19,7 @@ export class RedactedItems {
 
   /** How many items are held back. */
   get waiting(): number {
-    return this.#items.length - this.#gone
+    return this.#waiting.length
   }
 
   /** How many characters are held back of which it is not decided whether they may be told. */
@@ -30,13 +29,13 @@ export class RedactedItems {
 
   /** Takes the next item, and gives those that may be told now, in order. */
   push(item: string): string[] {
-    this.#items.push(item)
+    this.#waiting.push(item)
     return this.#ready(this.#stream.push(item))
   }
 
   /** As `push`, where much is undecided. The next item comes when all steps are done. */
   *pushSteps(item: string): Steps<string[]> {
-    this.#items.push(item)
+    this.#waiting.push(item)
     return this.#ready(yield* this.#stream.pushSteps(item))
   }
 
@@ -44,7 +43,7 @@ export class RedactedItems {
     this.#told += text
     const isAll = this.#stream.waiting === 0
     const ready = this.#unchanged()
-    const first = this.#items[this.#gone]
+    const [first] = this.#waiting
     if (first === undefined) return ready
     if (isAll) return [...ready, ...this.#allChanged()]
     return this.#begun || !first.startsWith(this.#told) ? [...ready, ...this.#changed()] : ready
@@ -68,29 +67,22 @@ export class RedactedItems {
     return rest === '' ? ready : [...ready, rest]
   }
 
-  /** Those in which nothing is replaced. */
+  /** Those in which nothing is replaced. A secret may keep very many waiting: they are let go together. */
   #unchanged(): string[] {
     if (this.#begun) return []
-    const items = this.#items
-    let [to, length] = [this.#gone, 0]
-    while (to < items.length && this.#told.startsWith(items[to]!, length)) length += items[to++]!.length
+    let [count, length] = [0, 0]
+    for (const item of this.#waiting) {
+      if (!this.#told.startsWith(item, length)) break
+      length += item.length
+      count++
+    }
     this.#told = this.#told.slice(length)
-    return this.#leave(to)
-  }
-
-  /** Takes away those that wait up to a place. The others move only after as many have gone: a secret may keep hundreds of thousands waiting. */
-  #leave(to: number): string[] {
-    const left = this.#items.slice(this.#gone, to)
-    this.#gone = to
-    if (this.#gone * 2 < this.#items.length) return left
-    this.#items = this.#items.slice(this.#gone)
-    this.#gone = 0
-    return left
+    return this.#waiting.splice(0, count)
   }
 
   /** All that wait: what is told of them, with the first one, but for those at the end that are told as they are. */
   #allChanged(): string[] {
-    const items = this.#leave(this.#items.length)
+    const items = this.#waiting.splice(0)
     if (items.length === 0) return []
     let [from, to] = [items.length, this.#told.length]
     while (from > 1 && this.#told.endsWith(items[from - 1]!, to)) to -= items[--from]!.length
@@ -102,8 +94,8 @@ export class RedactedItems {
 
   /** Those but the last: something is replaced in them, and more may follow. Who waited until items begin again where texts do might wait for ever. */
   #changed(): string[] {
-    if (this.waiting < 2) return []
-    const ready = this.#leave(this.#items.length - 1).map((_item, at) => (at === 0 ? this.#told : ''))
+    if (this.#waiting.length < 2) return []
+    const ready = this.#waiting.splice(0, this.#waiting.length - 1).map((_item, at) => (at === 0 ? this.#told : ''))
     this.#told = ''
     this.#begun = true
     return ready

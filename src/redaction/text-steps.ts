@@ -29,11 +29,16 @@ export function* textSteps(redactor: TextTools, text: string, options: Redaction
   return names ? yield* namedSteps(known) : yield* inPieces(known, credentialsOf())
 }
 
+/** Takes a piece, in one step or more. */
 type Taking = (piece: string, rest: Rest) => Steps<string>
 
 function secretsOf(redactor: TextTools): Taking {
   const secrets = redactor.secretsInParts()
-  return (piece, rest) => secrets.pushSteps(piece, rest)
+  return function* (piece, rest) {
+    const told = yield* secrets.pushSteps(piece, rest)
+    yield
+    return told
+  }
 }
 
 function credentialsOf(): Taking {
@@ -49,10 +54,7 @@ function credentialsOf(): Taking {
 /** The same text where nothing is replaced. */
 function* inPieces(text: string, take: Taking): Steps<string> {
   const told: string[] = []
-  for (let at = 0; at < text.length; at += LOOKED_AT) {
-    told.push(yield* take(text.slice(at, at + LOOKED_AT), 'more'))
-    yield
-  }
+  for (let at = 0; at < text.length; at += LOOKED_AT) told.push(yield* take(text.slice(at, at + LOOKED_AT), 'more'))
   told.push(yield* take('', 'none'))
   return told.join('')
 }
