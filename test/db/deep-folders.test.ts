@@ -41,12 +41,22 @@ function counted(tx: Tx): { readonly tx: Tx; count(): number; rows(): number } {
   return { tx: asked, count: () => count, rows: () => rows }
 }
 
+/** Folders within each other, `<name>0` outermost. */
+function insertChain(tx: Tx, name: string, levels: number): void {
+  for (let at = 0; at < levels; at++) insertAsset(tx, folder(`${name}${at}`, at === 0 ? null : `${name}${at - 1}`))
+}
+
+/** A folder with more in it than one step of its deletion takes away. */
+function insertLarge(tx: Tx, id: string): void {
+  insertAsset(tx, folder(id, null))
+  for (let at = 0; at < 5_000; at++) insertAsset(tx, folder(`held${at}`, id))
+}
+
 test('a place very deep in folders lies in a deleted one or not, which few statements tell', async () => {
   await using opened = await openStore()
   const { store } = opened
   await store.write((tx) => {
-    for (const tree of ['kept', 'gone'])
-      for (let at = 0; at < LEVELS; at++) insertAsset(tx, folder(`${tree}${at}`, at === 0 ? null : `${tree}${at - 1}`))
+    for (const tree of ['kept', 'gone']) insertChain(tx, tree, LEVELS)
   })
   // What lies in the folder is removed little by little.
   await store.write((tx) => deleteAssetTree(tx, owner, 'gone0'))
@@ -71,9 +81,9 @@ test('a place too deep to look at counts as deleted while anything of its owner 
   const { store } = opened
   const deepest = `deep${TOO_DEEP - 1}`
   await store.write((tx) => {
-    for (let at = 0; at < TOO_DEEP; at++) insertAsset(tx, folder(`deep${at}`, at === 0 ? null : `deep${at - 1}`))
-    for (const id of ['other', 'gone']) insertAsset(tx, folder(id, null))
-    for (let at = 0; at < 5_000; at++) insertAsset(tx, folder(`held${at}`, 'gone'))
+    insertChain(tx, 'deep', TOO_DEEP)
+    insertAsset(tx, folder('other', null))
+    insertLarge(tx, 'gone')
   })
   store.read((tx) => {
     assert.ok(ownedAssetById(tx, owner, deepest))
@@ -104,10 +114,9 @@ test('files very deep in one tree are looked up one by one with few statements, 
   const { store } = opened
   const deepest = `kept${LEVELS - 1}`
   await store.write((tx) => {
-    for (let at = 0; at < LEVELS; at++) insertAsset(tx, folder(`kept${at}`, at === 0 ? null : `kept${at - 1}`))
+    insertChain(tx, 'kept', LEVELS)
     for (let at = 0; at < FILES; at++) insertAsset(tx, { ...folder(`file${at}`, deepest), content_type: 'text/plain' })
-    insertAsset(tx, folder('gone', null))
-    for (let at = 0; at < 5_000; at++) insertAsset(tx, folder(`held${at}`, 'gone'))
+    insertLarge(tx, 'gone')
   })
   const found = (at: number) => store.read((tx) => ownedAssetById(tx, owner, `file${at}`))
   await store.write((tx) => deleteAssetTree(tx, owner, 'gone'))
