@@ -19,11 +19,13 @@ export function portable(document: JsonMap): JsonMap {
 
 class PortableForms {
   readonly #document: JsonMap
+  readonly #schemas: JsonMap
   readonly #siblings: ReadonlyMap<string, readonly string[]>
 
   constructor(document: JsonMap) {
     this.#document = document
-    this.#siblings = siblingsOf(document)
+    this.#schemas = mapOf(mapOf(document.components).schemas)
+    this.#siblings = siblingsOf(this.#schemas)
   }
 
   /** The form of a schema that is called `name`, with the exact schema where the form says less. */
@@ -89,9 +91,8 @@ class PortableForms {
   }
 
   #typeElsewhere(property: string, name: string, words: JsonMap): JsonMap {
-    const schemas = mapOf(mapOf(this.#document.components).schemas)
     for (const sibling of this.#siblings.get(name) ?? []) {
-      const found = mapOf(mapOf(this.#flattened(mapOf(schemas[sibling])).properties)[property])
+      const found = mapOf(mapOf(this.#flattened(mapOf(this.#schemas[sibling])).properties)[property])
       if (Object.keys(found).length > 0 && found.type !== 'null') return { ...nullable(found), ...words }
     }
     return words
@@ -99,9 +100,9 @@ class PortableForms {
 }
 
 /** By name of a schema: the other variants of the unions that it is in. */
-function siblingsOf(document: JsonMap): Map<string, string[]> {
+function siblingsOf(schemas: JsonMap): Map<string, string[]> {
   const siblings = new Map<string, string[]>()
-  for (const { oneOf, anyOf } of Object.values(mapOf(mapOf(document.components).schemas)).map(mapOf)) {
+  for (const { oneOf, anyOf } of Object.values(schemas).map(mapOf)) {
     const names = listOf(oneOf ?? anyOf).flatMap((one) => schemaName(one) ?? [])
     for (const name of names)
       siblings.set(name, [...(siblings.get(name) ?? []), ...names.filter((one) => one !== name)])

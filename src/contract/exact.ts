@@ -10,11 +10,11 @@ const NAMES = new Set(['title', 'x-enum-varnames'])
 
 /** A document whose schemas say all that holds, as they are written. */
 export function exact(document: JsonMap): JsonMap {
-  return mapSchemas(document, exactSchema)
+  return mapSchemas(document, (schema) => exactSchema(schema))
 }
 
-function exactSchema(schema: JsonMap, path: readonly string[]): Json {
+function exactSchema(schema: JsonMap): Json {
   if (isMap(schema[RULE])) return schema[RULE]
   const named = Object.entries(schema).filter(([key]) => !NAMES.has(key))
-  return mapParts(Object.fromEntries(named), path, exactSchema)
+  return mapParts(Object.fromEntries(named), exactSchema)
 }

@@ -5,30 +5,22 @@ import { describe, test } from 'node:test'
 import { config } from '../../codegen.config.ts'
 import { readContract } from '../../src/codegen/contract.ts'
 import { portable } from '../../src/codegen/portable.ts'
+import { walkSchema } from '../../src/codegen/schema-walk.ts'
 import { exact, RULE } from '../../src/contract/exact.ts'
-import { isMap, type Json, type JsonMap, listOf, mapOf } from '../../src/contract/json.ts'
+import { isMap, type JsonMap, listOf, mapOf } from '../../src/contract/json.ts'
 import { mapSchemas } from '../../src/contract/map-schemas.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const { contract } = readContract(ROOT, config)
 
-type Say = (schema: JsonMap, place: string) => void
-
 /** Visits every schema of a document as it is published. */
-function eachSchema(document: JsonMap, say: Say): void {
+function eachSchema(document: JsonMap, visit: (schema: JsonMap, place: string) => void): void {
   mapSchemas(document, (schema, path) => {
-    visit(schema, path.join('/'), say)
+    walkSchema(schema, path.join('/'), (one, place) => {
+      if (isMap(one)) visit(one, place)
+    })
     return schema
   })
-}
-
-function visit(schema: Json, place: string, say: Say): void {
-  if (!isMap(schema)) return
-  say(schema, place)
-  for (const key of ['items', 'additionalProperties']) visit(schema[key] ?? null, `${place}/${key}`, say)
-  for (const key of ['anyOf', 'oneOf', 'allOf'])
-    for (const [at, one] of listOf(schema[key]).entries()) visit(one, `${place}/${key}/${at}`, say)
-  for (const [name, one] of Object.entries(mapOf(schema.properties))) visit(one, `${place}/properties/${name}`, say)
 }
 
 for (const name of ['openapi', 'asyncapi'] as const) {
