@@ -127,8 +127,6 @@ async function throughOpenapi(
   const sent = { path: request.params, query: request.query, headers: { ...request.headers } }
   const found = ownProblems(facts.get(operation.operationId)!, request)
   refuseEndless(operation, request, found)
-  // Other types are refused before; without any it would stop there, and not say what else is wrong.
-  if (operation.body === 'json') request.headers['content-type'] ??= 'application/json'
   try {
     await judge(operation, request, tools)
   } catch (error) {
@@ -198,23 +196,36 @@ async function judge(
   if (route) {
     request.openapi = { ...route, pathParams: values }
     request.params = values as Request['params']
-    return runAt(url, steps.slice(-1), request)
+    return runAt(url, operation, steps.slice(-1), request)
   }
   try {
-    await runAt(url, steps, request)
+    await runAt(url, operation, steps, request)
   } finally {
     if (request.openapi) routes.set(key, { ...request.openapi, pathParams: {} })
   }
 }
 
-/** Runs the steps as if the request had come to `url`. */
-async function runAt(url: string, steps: readonly RequestHandler[], request: Request): Promise<void> {
-  const original = request.url
+/**
+ * Runs the steps as if the request had come to `url`, and with the one Content-Type that the contract knows, if any: others are refused before. The validator
+ * keeps for ever what it compiles for each that it sees, and to read one of 16,000 characters can take it half a second.
+ */
+async function runAt(
+  url: string,
+  { body }: OperationInfo,
+  steps: readonly RequestHandler[],
+  request: Request,
+): Promise<void> {
+  const { url: original, headers } = request
+  const given = headers['content-type']
+  // Where there is to be a body it would stop without any, and not say what else is wrong.
+  const shown = body === 'json' ? 'application/json' : undefined
   request.url = url
+  if (given !== shown) headers['content-type'] = shown
   try {
     for (const step of steps) await run(step, request)
   } finally {
     request.url = original
+    if (given !== shown) headers['content-type'] = given
   }
 }
 

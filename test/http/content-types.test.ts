@@ -1,0 +1,64 @@
+// Types of content that callers make up: nothing stays of them, and none takes long to be read.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { call } from '../helpers/http.ts'
+import { longestTurn } from '../helpers/loop.ts'
+import { inMostRounds } from '../helpers/patience.ts'
+import { mostMs } from '../helpers/processor.ts'
+import { startServer } from '../helpers/server.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** As long as a header may be, with room for the others. */
+const LONG = 15_000
+const TYPES = 100
+/** What stays of each of them would have at least so many bytes. */
+const LEAST = 2 * LONG
+
+test('nothing stays of the types that requests have', async () => {
+  await using server = await startServer()
+  for (const [method, path, status] of [
+    ['GET', '/docs/none', 404],
+    ['POST', '/api/workflows', 400],
+  ] as const) {
+    const ask = async (at: number) => {
+      const headers = { 'Content-Type': `application/json; a=${String(at).padStart(LONG, 'x')}` }
+      const answer = await call(server, method, path, { headers, ...(method === 'POST' ? { body: {} } : {}) })
+      assert.equal(answer.status, status, answer.text.slice(0, 300))
+    }
+    const heap = async (from: number) => {
+      for (let at = from; at < from + TYPES; at++) await ask(at)
+      collectGarbage()
+      return process.memoryUsage().heapUsed
+    }
+    const before = await heap(0)
+    const stayed = (await heap(TYPES)) - before
+    assert.ok(stayed < (TYPES * LEAST) / 2, `${method} ${path}: ${stayed} bytes`)
+  }
+})
+
+/** Milliseconds of the processor. */
+const LONGEST_TURN = 75
+
+const ofPart = (type: string) =>
+  `--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\nContent-Type: ${type}\r\n\r\na\r\n--x--\r\n`
+
+test('no type takes long to be read, of a request or of a part', async () => {
+  await using server = await startServer()
+  for (const [path, type, body, status] of [
+    ['/api/workflows', `application/json${';'.repeat(LONG)}`, '{}', 400],
+    ['/api/assets', `multipart/form-data;${' '.repeat(LONG)}x`, '', 400],
+    ['/api/assets', 'multipart/form-data; boundary=x', ofPart(`a/b${' '.repeat(LONG)}c`), 201],
+  ] as const)
+    await inMostRounds(async () => {
+      const took = await longestTurn(async () => {
+        const headers = { 'Content-Type': type }
+        const answer = await fetch(`${server.url}${path}`, { method: 'POST', headers, body })
+        assert.equal(answer.status, status, await answer.text())
+      })
+      assert.ok(took < mostMs(took, LONGEST_TURN), `${took} ms for ${type.slice(0, 40)}`)
+    })
+})
