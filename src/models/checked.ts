@@ -15,6 +15,9 @@ export const MOST_CHOICES = 128
 /** The most models of one list: each is looked at here, and by whoever looks for one. */
 export const MOST_MODELS = 10_000
 
+/** Of all vectors of one call, which are read in one go: 2,048 of 4,096 numbers. */
+const MOST_NUMBERS = 8_388_608
+
 const FINISHES: readonly FinishReason[] = ['stop', 'length', 'tool_calls', 'content_filter']
 const MODALITIES: readonly Modality[] = ['text', 'image', 'audio', 'video', 'file']
 const CAPABILITIES: readonly Capability[] = [
@@ -127,6 +130,11 @@ function isPrice(price: unknown): price is ModelPrice {
   const { currency, per_request, per_million_input_tokens, per_million_output_tokens } = price
   const amounts = [per_request, per_million_input_tokens, per_million_output_tokens]
   return typeof currency === 'string' && CURRENCY.test(currency) && amounts.every(isAmount)
+}
+
+/** @throws Malformed where all vectors of one call have more numbers than there may be */
+export function guardNumbers(count: number): void {
+  if (count > MOST_NUMBERS) throw new Malformed(`vectors of more than ${MOST_NUMBERS} numbers`)
 }
 
 /** One vector of numbers for each of `count` inputs, all of one length. @throws Malformed */

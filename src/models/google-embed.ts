@@ -1,4 +1,5 @@
 // Vectors by the Gemini API: as many texts in one call as it takes.
+import { guardNumbers } from './checked.ts'
 import type { EmbeddingRequest, Embeddings, ProviderContext } from './provider.ts'
 import { ProviderError } from './provider-error.ts'
 import { field } from './vendor-errors.ts'
@@ -9,7 +10,7 @@ const MOST_AT_ONCE = 100
 /** What it takes into account, and what whoever asked makes of the answer. */
 const FIELDS: readonly string[] = ['model', 'input', 'dimensions', 'encoding_format', 'user']
 
-/** @throws ProviderError; the signal's reason */
+/** @throws ProviderError; Malformed where the vectors have more numbers than there may be; the signal's reason */
 export async function googleEmbeddings(
   vendor: Vendor,
   request: EmbeddingRequest,
@@ -18,10 +19,13 @@ export async function googleEmbeddings(
   const texts = textsOf(request, vendor.name)
   const vectors: number[][] = []
   let input_tokens = 0
+  let numbers = 0
   for (let from = 0; from < texts.length; from += MOST_AT_ONCE) {
     const some = texts.slice(from, from + MOST_AT_ONCE)
     const answer = await askBatch(vendor, request, some, context)
     const given = vectorsIn(answer, some.length, vendor.name)
+    numbers += given.reduce((sum, { length }) => sum + length, 0)
+    guardNumbers(numbers)
     // A vector that was shortened is no longer of length 1 as OpenAI's are.
     vectors.push(...(request.dimensions == null ? given : given.map(ofLengthOne)))
     const count = field(field(answer, 'usageMetadata'), 'promptTokenCount')
@@ -62,6 +66,6 @@ function vectorsIn(answer: unknown, count: number, provider: string): number[][]
 }
 
 function ofLengthOne(vector: readonly number[]): number[] {
-  const length = Math.hypot(...vector)
+  const length = Math.sqrt(vector.reduce((sum, one) => sum + one * one, 0))
   return length > 0 ? vector.map((one) => one / length) : [...vector]
 }

@@ -1,16 +1,12 @@
 // Vectors as OpenAI's protocol has them.
-import { Malformed } from './checked.ts'
+import { guardNumbers } from './checked.ts'
 import type { Embeddings } from './provider.ts'
-
-/** Of all vectors of one answer, which are read in one go: 2,048 of 4,096 numbers. */
-const MOST_NUMBERS = 8_388_608
 
 /** In the order of the inputs; null where it is none. @throws Malformed where they have more numbers than there may be */
 export function embeddingsOf(body: unknown): Embeddings | null {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: { prompt_tokens?: unknown } }
   if (!Array.isArray(data)) return null
-  const numbers = data.reduce((sum: number, one) => sum + numbersIn(one?.embedding), 0)
-  if (numbers > MOST_NUMBERS) throw new Malformed(`vectors of more than ${MOST_NUMBERS} numbers`)
+  guardNumbers(data.reduce((sum: number, one) => sum + numbersIn(one?.embedding), 0))
   const given = data.map((one, at) => ({ at: Number(one?.index ?? at), vector: vectorOf(one?.embedding) }))
   const counted = usage?.prompt_tokens
   return {

@@ -198,6 +198,13 @@ describe('vectors', () => {
     assert.deepEqual(vectors, [[3 / 5, 4 / 5]])
   })
 
+  test('with more numbers than there may be are refused, as they are of every provider', async () => {
+    const values = Array.from({ length: 100_000 }, () => 1)
+    const body = { embeddings: Array.from({ length: 84 }, () => ({ values })) }
+    await using upstream = await startGoogle({ answer: () => ({ body }) })
+    await assert.rejects(embed(upstream, { input: Array.from({ length: 84 }, () => 'x') }), /more than 8388608 numbers/)
+  })
+
   test('of tokens are refused, and answers that are none', async () => {
     await using upstream = await startGoogle({ answer: () => ({ body: { embeddings: [] } }) })
     await assert.rejects(embed(upstream, { input: [1, 2] }), blames('unsupported', 'input'))
