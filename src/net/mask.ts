@@ -3,7 +3,7 @@
 import { Finder } from '../redaction/finder.ts'
 import { SHORTEST_SECRET, shortForms } from '../redaction/forms.ts'
 import { Redactor } from '../redaction/redactor.ts'
-import type { Steps } from '../time-slices.ts'
+import { finish, forEachStep, type Steps } from '../time-slices.ts'
 
 const MASK = '***'
 /** Characters of one pattern: from some hundred thousand on there may be none. */
@@ -24,16 +24,19 @@ function whenCalled(make: () => Mask): Mask {
 }
 
 /** For secrets of 8 characters or more. */
-function longMask(secrets: readonly string[]): Mask {
+function* longMask(secrets: readonly string[]): Steps<Mask> {
   const finder = new Finder()
-  for (const secret of new Set(secrets)) finder.add(secret, null)
+  yield* forEachStep(new Set(secrets), (secret) => finder.add(secret, null), 1)
   return (text) => finder.replace(text, MASK, null)
 }
 
 /** For shorter ones. */
-function shortMask(secrets: readonly string[]): Mask {
-  const forms = [...new Set(secrets.flatMap(shortForms))].filter((form) => form !== '')
-  const patterns = patternsOf(forms.sort((a, b) => b.length - a.length))
+function* shortMask(secrets: readonly string[]): Steps<Mask> {
+  const found = new Set<string>()
+  yield* forEachStep(secrets, (secret) => {
+    for (const form of shortForms(secret)) if (form !== '') found.add(form)
+  })
+  const patterns = patternsOf([...found].sort((a, b) => b.length - a.length))
   return (text) => patterns.reduce((left, pattern) => left.replace(pattern, MASK), text)
 }
 
@@ -67,14 +70,18 @@ function isLong(secret: string): boolean {
  * a character for each byte, and servers name charsets that their answers are not in.
  */
 export function strictMask(secrets: readonly string[]): Mask {
+  return whenCalled(() => finish(maskSteps(secrets)))
+}
+
+/** The same mask, made in steps: a secret has many forms, and a request may hold a thousand secrets. */
+export function* maskSteps(secrets: readonly string[]): Steps<Mask> {
   const all = asBytes(secrets)
   const short = all.filter((secret) => secret !== '' && !isLong(secret))
   const long = all.filter(isLong)
   if (short.length === 0 && long.length === 0) return (text) => text
-  return whenCalled(() => {
-    const [longOnes, shortOnes] = [longMask(long), shortMask(short)]
-    return (text) => shortOnes(longOnes(text))
-  })
+  const longOnes = yield* longMask(long)
+  const shortOnes = yield* shortMask(short)
+  return (text) => shortOnes(longOnes(text))
 }
 
 /** Each byte as one character, so that text can be found among bytes that are none. */
@@ -110,8 +117,10 @@ export function* secretSteps(secrets: readonly string[], content: string | Uint8
   const all = asBytes(secrets).filter((secret) => secret !== '')
   if (all.length === 0) return false
   const text = typeof content === 'string' ? content : latin1(content)
-  if ((yield* new Redactor(all).textSteps(text, { credentials: false })) !== text) return true
-  const mask = shortMask(all.filter((secret) => !isLong(secret)))
+  const redactor = new Redactor()
+  yield* forEachStep(all, (secret) => redactor.add(secret), 1)
+  if ((yield* redactor.textSteps(text, { credentials: false })) !== text) return true
+  const mask = yield* shortMask(all.filter((secret) => !isLong(secret)))
   for (let at = 0; at < text.length; at += PIECE) {
     const piece = text.slice(at, at + PIECE + LONGEST_SHORT)
     if (mask(piece) !== piece) return true

@@ -11,7 +11,7 @@ import { Connections } from './connections.ts'
 import { failure, noConnection, timedOut } from './failures.ts'
 import { guardedAgent } from './guarded-agent.ts'
 import { checkedHeaders, type Headers, receivedHeaders } from './headers.ts'
-import { type Mask, strictMask } from './mask.ts'
+import { type Mask, maskSteps } from './mask.ts'
 import { type Lookup, nameLookup } from './name-lookup.ts'
 import type { OwnRequests } from './own-requests.ts'
 import { type Hop, locationOf, redirected } from './redirects.ts'
@@ -81,7 +81,7 @@ class GuardedHttp implements OutgoingClient {
 
   async #send(request: OutgoingRequest, owner: string): Promise<IncomingResponse> {
     request.signal.throwIfAborted()
-    const mask = strictMask(request.secrets)
+    const mask = await slices.begin(owner, maskSteps(request.secrets))
     const first = this.#firstHop(request, mask)
     using limit = new TimeLimit(request.signal, request.timeout_ms)
     return await this.#follow({ request, owner, limit, mask, isWaiting: false }, first)

@@ -3,7 +3,7 @@ import { NodeError } from '../engine/node-error.ts'
 import type { OutgoingRequest } from '../engine/services.ts'
 import type { Steps } from '../time-slices.ts'
 import type { Headers } from './headers.ts'
-import { secretSearch, secretSteps } from './mask.ts'
+import { maskSteps, secretSteps } from './mask.ts'
 import type { Target } from './target.ts'
 
 /** One request on its way, before and after each redirect. */
@@ -60,5 +60,6 @@ export function* redirected(hop: Hop, status: number, target: Target, { secrets,
       `"${shown}" sends the request on to "${target.shown}", and its body holds a secret. Use the final URL.`,
     )
   }
-  return { method, target, headers: withoutCredentials(kept, secretSearch(secrets)), body }
+  const mask = yield* maskSteps(secrets)
+  return { method, target, headers: withoutCredentials(kept, (value) => mask(value) !== value), body }
 }

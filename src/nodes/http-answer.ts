@@ -1,9 +1,9 @@
 // What a server answered, as a node hands it on: read by its content type, within the limits of what nodes give, and without
 // the secrets that were sent. Reading follows from the answer alone, so that a large one may be read apart from the main thread.
 import { NodeError } from '../engine/node-error.ts'
-import type { Inputs } from '../engine/node-type.ts'
+import type { Inputs, NodeContext } from '../engine/node-type.ts'
 import type { IncomingResponse } from '../engine/services.ts'
-import { type AnswerMask, answerMask, type Mask, strictMask } from '../net/mask.ts'
+import { type AnswerMask, answerMask, type Mask, maskSteps } from '../net/mask.ts'
 import { guardJsonText } from './json-size.ts'
 import { httpLibrary } from './libraries.ts'
 import { guardDepth, guardInside, guardText, LONGEST_TEXT } from './limits.ts'
@@ -117,9 +117,11 @@ export function unread(answer: Answer, type: ResponseType): UnreadAnswer {
 /** Nanoseconds for each byte of a body: of JSON, of what is masked, and of text in the slowest charset. */
 const COSTS = { json: 100, text: 40, base64: 2 }
 const MASKED = 100
+/** Nanoseconds for each secret, all forms of which are written before any is looked for. */
+const SECRET = 1_000_000
 
 export function costOfAnswer({ response, secrets, kind }: UnreadAnswer): number {
-  return response.body.length * (COSTS[kind] + (secrets.length > 0 ? MASKED : 0))
+  return response.body.length * (COSTS[kind] + (secrets.length > 0 ? MASKED : 0)) + secrets.length * SECRET
 }
 
 /**
@@ -141,10 +143,10 @@ function excerpt(response: IncomingResponse, mask: Mask): string {
 }
 
 /** Throws NodeError `http_status` where the status says that the request failed: from 400 on. */
-export function guardStatus(answer: Answer): void {
+export async function guardStatus(answer: Answer, context: NodeContext): Promise<void> {
   const { status, url } = answer.response
   if (status < 400) return
-  const mask = strictMask(answer.secrets)
+  const mask = await context.inSlices(maskSteps(answer.secrets))
   const host = mask(new URL(url).host).slice(0, 80)
   const name = httpLibrary().STATUS_CODES[status]
   throw new NodeError(

@@ -120,7 +120,7 @@ export async function* pages(
       return
     }
     const answer = await sent(request, inputs, context)
-    guardStatus(answer)
+    await guardStatus(answer, context)
     const content = await read(answer)
     const items = itemsOf(content, inputs.items_path)
     for (const item of items) yield { item, page: number }

@@ -98,7 +98,7 @@ const request: NodeType = {
   async prepare(inputs, context) {
     const { response_type, fail_on_error_status } = inputs as AnswerInputs
     const answer: Answer = await sent(await outgoing(inputs as AnswerInputs, context), inputs as AnswerInputs, context)
-    if (fail_on_error_status) guardStatus(answer)
+    if (fail_on_error_status) await guardStatus(answer, context)
     return unread(answer, response_type)
   },
   cost: (inputs) => costOfAnswer(inputs as UnreadAnswer),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { answerMask, secretSearch, strictMask } from '../../src/net/mask.ts'
+import { answerMask, maskSteps, secretSearch, strictMask } from '../../src/net/mask.ts'
 import { takesLess } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 
@@ -84,6 +84,16 @@ describe('a secret', () => {
     const secrets = Array.from({ length: 1_000 }, (_, at) => `k"${at.toString(36).padStart(3, '0')}+`)
     const mask = strictMask(secrets)
     for (const secret of secrets) assert.equal(mask(`(${secret}) (${encodeURIComponent(secret)})`), '(***) (***)')
+  })
+
+  test('is made ready in a step of its own, by whoever holds a thousand of them', () => {
+    const secrets = Array.from({ length: 1_000 }, (_, at) => `${at} "\\/&é<+'😀 %`.repeat(10))
+    const steps = maskSteps(secrets)
+    let count = 0
+    let step = steps.next()
+    for (; !step.done; step = steps.next()) count++
+    assert.equal(step.value(`a ${secrets[500]} z`), 'a *** z')
+    assert.ok(count >= secrets.length, `${count} steps`)
   })
 
   test('is masked in a million short texts within a second or two', async () => {
