@@ -44,8 +44,10 @@ export class Budget {
 
   /** Wakes those who wait for a place, the longest waiting first, until none is free. */
   wakeWaiting(): void {
-    for (const wake of [...this.#waiting]) {
-      if (!this.free) return
+    // Those who wait again meanwhile are not woken again.
+    let left = this.#waiting.size
+    for (const wake of this.#waiting) {
+      if (!this.free || left-- === 0) return
       this.#waiting.delete(wake)
       wake()
     }

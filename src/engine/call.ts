@@ -11,13 +11,19 @@ export interface Halting {
   readonly resting: boolean
 }
 
+/** What may wait for something when it is halted. */
+export interface HaltedLater extends Halting {
+  /** Once it is halted: what it waits for comes no more, and it ends. */
+  wake(): void
+}
+
 /** A run, as its call sees it. */
 interface CalledRun extends Halting {
   start(): void
   readonly done: Promise<Outcome>
 }
 
-export class Call implements Halting {
+export class Call implements HaltedLater {
   readonly #budget: Budget
   readonly #depth: number
   readonly #waits: (still: boolean) => void
@@ -46,8 +52,11 @@ export class Call implements Halting {
   halt(): void {
     this.#halted = true
     this.#budget.calls.forget(this.#depth, this.#go)
-    this.#ready.resolve()
     this.#run?.halt()
+  }
+
+  wake(): void {
+    this.#ready.resolve()
   }
 
   /** Does the work in a place of its depth. @throws NodeError where the caller stopped before it began. */
@@ -56,7 +65,8 @@ export class Call implements Halting {
     if (!this.#placed) this.#waits(true)
     await this.#ready.promise
     try {
-      if (!this.#halted) await this.#budget.slice.turn()
+      // Very many may be halted in the same moment.
+      await this.#budget.slice.turn()
       if (this.#halted) throw new NodeError('The run has stopped.', 'cancelled')
       return await work()
     } finally {

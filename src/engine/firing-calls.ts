@@ -1,9 +1,9 @@
 // The workflows that one firing calls, while it waits for them: their numbers, and whether the firing can go on before one of them does.
-import type { Halting } from './call.ts'
+import type { HaltedLater } from './call.ts'
 
 export class FiringCalls {
   /** The calls under way, and whether each can go on by itself no more than its own firings can. */
-  readonly #open = new Map<Halting, boolean>()
+  readonly #open = new Map<HaltedLater, boolean>()
   readonly #turned: (still: boolean) => void
   #made: number
   still = false
@@ -30,12 +30,12 @@ export class FiringCalls {
   }
 
   /** `still`: the call waits, for its place or for the called run. */
-  note(call: Halting, still: boolean): void {
+  note(call: HaltedLater, still: boolean): void {
     this.#open.set(call, still)
     this.#judge()
   }
 
-  over(call: Halting): void {
+  over(call: HaltedLater): void {
     this.#open.delete(call)
     this.#judge()
   }
@@ -44,7 +44,10 @@ export class FiringCalls {
   drop(): void {
     this.#turn(false)
     this.#left = true
-    for (const call of [...this.#open.keys()]) call.halt()
+    for (const call of [...this.#open.keys()]) {
+      call.halt()
+      call.wake()
+    }
   }
 
   #judge(): void {

@@ -1,6 +1,6 @@
 // Waiting that takes no place among the firings in flight, and ends as soon as the run stops.
 import type { Budget } from './budget.ts'
-import type { Halting } from './call.ts'
+import type { HaltedLater } from './call.ts'
 import type { Clock } from './clock.ts'
 import { NodeError } from './node-type.ts'
 
@@ -37,17 +37,26 @@ function takePlace(budget: Budget, signal: AbortSignal): Promise<void> {
  * Waits for `ms` without a place, and then for a free one. While it does it is one of `halting`.
  * @throws NodeError as soon as it is halted
  */
-export async function rest(ms: number, clock: Clock, budget: Budget, halting: Set<Halting>): Promise<void> {
+export async function rest(ms: number, clock: Clock, budget: Budget, halting: Set<HaltedLater>): Promise<void> {
   const stop = new AbortController()
-  const one: Halting = { resting: false, halt: () => stop.abort(new NodeError('The run has stopped.', 'cancelled')) }
+  let isHalted = false
+  const one: HaltedLater = {
+    resting: false,
+    halt: () => {
+      isHalted = true
+    },
+    wake: () => stop.abort(),
+  }
   halting.add(one)
   budget.giveBack()
   budget.wakeWaiting()
   try {
-    await clock.sleep(ms, stop.signal)
+    await clock.sleep(ms, stop.signal).catch(() => {})
   } finally {
     await takePlace(budget, stop.signal)
+    // Very many may rest until the same moment, or be halted in the same.
+    await budget.slice.turn()
     halting.delete(one)
   }
-  stop.signal.throwIfAborted()
+  if (isHalted) throw new NodeError('The run has stopped.', 'cancelled')
 }

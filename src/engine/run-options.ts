@@ -1,6 +1,6 @@
 // What a run is given.
 import type { Budget } from './budget.ts'
-import type { Halting } from './call.ts'
+import type { HaltedLater } from './call.ts'
 import type { Clock } from './clock.ts'
 import type { NodeUpdate } from './journal.ts'
 import type { Memo } from './memo.ts'
@@ -39,7 +39,7 @@ export interface RunOptions {
     caller: ObservedNode,
     workflow_id: string,
     params: Record<string, unknown>,
-    calls: Set<Halting>,
+    calls: Set<HaltedLater>,
     site: CallSite,
   ): Promise<Outputs>
 }

@@ -1,8 +1,10 @@
 // One run: what its nodes and its host ask of it, and how it ends. Whose turn it is, scheduler.ts says.
+
+import { forEachStep } from '../time-slices.ts'
 import { Aborter } from './aborter.ts'
 import { Actor } from './actor.ts'
 import type { AttemptHost } from './attempts.ts'
-import type { Halting } from './call.ts'
+import type { HaltedLater, Halting } from './call.ts'
 import type { Clock } from './clock.ts'
 import { type ContextHost, FiringContext, type OwnContext } from './context.ts'
 import { RunRegions } from './demand.ts'
@@ -45,6 +47,8 @@ const SOME = 64
 /** In characters, about: an output value of that size may take time to be shown. So may one that holds bytes: each of them is written to a file. */
 const LARGE_OUTPUT = 100_000
 
+const NEVER = new AbortController().signal
+
 const NO_UPDATES: readonly NodeUpdate[] = []
 
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
@@ -72,7 +76,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   readonly #published: Published
   readonly #flight = new Flight()
   readonly #failures: Failures
-  readonly #calls = new Set<Halting>()
+  readonly #calls = new Set<HaltedLater>()
   readonly #drain = (): void => this.#work()
   readonly #abort = (): void => this.#cancel()
   readonly #aborter: Aborter
@@ -500,7 +504,17 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   /** Nothing new begins, in the workflows that it called neither. */
   #stop(state: 'failing' | 'cancelling' | 'suspending'): void {
     this.#state = state
-    for (const call of [...this.#calls]) call.halt()
+    this.#haltCalls()
+  }
+
+  /** They begin nothing more from now on. Those that wait end in slices: there may be very many. */
+  #haltCalls(): void {
+    const calls = [...this.#calls]
+    for (const call of calls) call.halt()
+    void this.slice.work(
+      forEachStep(calls, (call) => call.wake()),
+      NEVER,
+    )
   }
 
   /** It had failed before an interruption: the rest of it was only to settle. */
@@ -544,7 +558,7 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   #abortFirings(reason: unknown): void {
     this.#aborter.abort(reason, () => this.#settle())
-    for (const one of [...this.#calls]) one.halt()
+    this.#haltCalls()
     if (!this.#working) this.#endIfOver()
   }
 

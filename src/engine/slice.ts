@@ -1,6 +1,7 @@
 // Shares out the time of the thread: all runs of the process have one slice of synchronous work in each turn of the event loop. When
 // it has passed, they wait until timers, sockets and cancels have had their turn. Owners of runs get their slices one after the other.
 import type { Steps } from '../time-slices.ts'
+import { Line } from './line.ts'
 
 /** Milliseconds of work before the event loop gets its turn. */
 const SLICE = 4
@@ -83,8 +84,9 @@ export type Backlog = () => Promise<void> | null
 export class Slice {
   /** Runs of one owner share the turns of that owner. */
   readonly owner: string
-  /** In the order in which they asked. */
   readonly #waiting = new Set<() => void>()
+  /** The same in the order in which they asked, beside some that were forgotten. */
+  readonly #line = new Line<() => void>()
   /** Those among them that do nothing but keep a promise. */
   readonly #promised = new WeakSet<() => void>()
   readonly #backlog: Backlog
@@ -120,12 +122,15 @@ export class Slice {
 
   /** Has `work` called in a later turn of the event loop; once, however often it is asked for. */
   later(work: () => void): void {
+    if (!this.#waiting.has(work)) this.#line.push(work)
     this.#waiting.add(work)
     this.#join()
   }
 
   forget(work: () => void): void {
-    if (this.#waiting.delete(work) && this.#waiting.size === 0) thread.leave(this)
+    if (!this.#waiting.delete(work) || this.#waiting.size > 0) return
+    this.#line.clear()
+    thread.leave(this)
   }
 
   /** Resolves as soon as there is time left: at once, or in a later turn of the event loop. */
@@ -171,8 +176,10 @@ export class Slice {
   /** Gives the time that is left to those who wait. `promised`: the last of them works only after this. */
   serve(): 'promised' | 'worked' {
     let last: () => void = () => {}
-    for (const work of [...this.#waiting]) {
-      if (!this.#waiting.delete(work)) continue
+    // What asks again meanwhile has its time later.
+    for (let left = this.#line.length; left > 0; left--) {
+      const work = this.#line.shift()
+      if (!work || !this.#waiting.delete(work)) continue
       last = work
       work()
       if (this.#promised.has(work) || this.passed(performance.now())) break

@@ -1,6 +1,6 @@
 // The steps of one firing: pieces of its work that are remembered one by one, so that a firing that is run again does none of them twice
 // that had ended. Law 61 and following of the README beside this file.
-import type { Halting } from './call.ts'
+import type { HaltedLater } from './call.ts'
 import type { FiringCalls } from './firing-calls.ts'
 import type { RememberedStep } from './journal.ts'
 
@@ -24,7 +24,7 @@ export interface StepKeeper {
 export const NO_STEPS: ReadonlyMap<string, RememberedStep> = new Map()
 
 /** One step, from its begin to its end. */
-export class OpenStep implements Halting {
+export class OpenStep implements HaltedLater {
   /** Which of the firing's calls it makes. */
   readonly call: number
   readonly known: { readonly value: unknown } | null
@@ -32,7 +32,7 @@ export class OpenStep implements Halting {
   readonly #steps: FiringSteps
   readonly #name: string
   /** The call that it waits for. */
-  called: Halting | null = null
+  called: HaltedLater | null = null
 
   constructor(steps: FiringSteps, name: string, from: RememberedStep) {
     this.#steps = steps
@@ -57,6 +57,10 @@ export class OpenStep implements Halting {
 
   halt(): void {
     this.called?.halt()
+  }
+
+  wake(): void {
+    this.called?.wake()
   }
 }
 
