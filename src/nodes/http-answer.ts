@@ -117,11 +117,12 @@ export function unread(answer: Answer, type: ResponseType): UnreadAnswer {
 /** Nanoseconds for each byte of a body: of JSON, of what is masked, and of text in the slowest charset. */
 const COSTS = { json: 100, text: 40, base64: 2 }
 const MASKED = 100
-/** Nanoseconds for each secret, all forms of which are written before any is looked for. */
-const SECRET = 1_000_000
+/** Nanoseconds for each character of a secret, all forms of which are written before any is looked for. */
+const SECRET = 5_000
 
 export function costOfAnswer({ response, secrets, kind }: UnreadAnswer): number {
-  return response.body.length * (COSTS[kind] + (secrets.length > 0 ? MASKED : 0)) + secrets.length * SECRET
+  const characters = secrets.reduce((sum, { length }) => sum + length, 0)
+  return response.body.length * (COSTS[kind] + (secrets.length > 0 ? MASKED : 0)) + characters * SECRET
 }
 
 /**

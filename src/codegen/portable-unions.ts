@@ -1,0 +1,112 @@
+// Unions as generators of clients take them. Some languages read the first variant that fits and others ask that one alone does: both work where
+// variants are told apart by their type, or by a property that enumerates other texts in each. What cannot be told apart becomes one variant.
+import { canonical } from '../contract/json.ts'
+import { type Json, type JsonMap, listOf, mapOf, textOf } from './tree.ts'
+
+const NULL: JsonMap = { type: 'null' }
+
+/** Finds the schema that a variant refers to, with its parts in one. */
+export type Resolve = (variant: Json) => JsonMap
+
+/** The form of a schema that may be a union; the schema itself where nothing is to be changed. */
+export function unionForm(schema: JsonMap, resolve: Resolve): JsonMap {
+  const { oneOf, anyOf, ...rest } = schema
+  const all = listOf(oneOf ?? anyOf).map(mapOf)
+  const variants = all.filter((one) => one.type !== 'null')
+  if (variants.length === 0) return schema
+  const orNull = variants.length < all.length ? [NULL] : []
+  const kinds = variants.map((one) => kindOf(resolve(one), resolve))
+  if (kinds.includes(null)) return rest
+  const of = (kind: string | null) => variants.filter((_, at) => kinds[at] === kind)
+  const apart = [...new Set(kinds)].flatMap((kind) => toldApart(of(kind), kind!, resolve)).map(withNamedItems)
+  if (apart.length > 1) return same(schema, { ...rest, oneOf: [...apart, ...orNull] })
+  if (orNull.length > 0) return same(schema, { ...rest, anyOf: [...apart, ...orNull] })
+  return { ...rest, ...apart[0] }
+}
+
+/** A union of objects as one object, whatever tells them apart: the fields of a form stand beside each other. */
+export function mergedUnion(schema: JsonMap, resolve: Resolve): JsonMap {
+  const { oneOf, anyOf, ...rest } = schema
+  const variants = listOf(oneOf ?? anyOf)
+  return variants.length === 0 ? schema : { ...rest, ...merged(variants.map(resolve)) }
+}
+
+function same(schema: JsonMap, form: JsonMap): JsonMap {
+  return canonical(schema) === canonical(form) ? schema : form
+}
+
+/** Objects of which nothing is said have no names, so that items of a variant are any values instead. */
+function withNamedItems(variant: JsonMap): JsonMap {
+  return isFreeObject(mapOf(variant.items)) ? { ...variant, items: {} } : variant
+}
+
+function isFreeObject({ type, properties }: JsonMap): boolean {
+  return type === 'object' && properties === undefined
+}
+
+/** One schema for the properties of several: what all require is required. */
+function merged(schemas: readonly JsonMap[]): JsonMap {
+  const names = [...new Set(schemas.flatMap((one) => Object.keys(mapOf(one.properties))))]
+  const of = (name: string) => schemas.flatMap((one) => mapOf(one.properties)[name] ?? [])
+  const properties = Object.fromEntries(names.map((name) => [name, mergedProperty(of(name).map(mapOf))]))
+  const required = names.filter((name) => schemas.every((one) => listOf(one.required).includes(name)))
+  return { type: 'object', ...(required.length > 0 ? { required } : {}), properties }
+}
+
+function mergedProperty(schemas: readonly JsonMap[]): JsonMap {
+  const bare = schemas.map(({ description: _, ...one }) => one)
+  if (bare.every((one) => canonical(one) === canonical(bare[0]!))) return schemas[0]!
+  const values = schemas.map(textsOf)
+  if (values.every((one) => one !== null)) return { type: 'string', enum: [...new Set(values.flat())] }
+  return {}
+}
+
+/** The JSON type of a variant, or null where it may be any value or an object of which nothing is said, which has no name. */
+function kindOf(variant: JsonMap, resolve: Resolve): string | null {
+  const parts = listOf(variant.oneOf ?? variant.anyOf)
+  if (parts.length > 0) {
+    const kinds = new Set(parts.map((one) => kindOf(resolve(one), resolve)))
+    return kinds.size === 1 ? [...kinds][0]! : null
+  }
+  if (variant.type === 'integer') return 'number'
+  return typeof variant.type !== 'string' || isFreeObject(variant) ? null : variant.type
+}
+
+/** Variants of one type as they are where they are told apart, and as one else. */
+function toldApart(variants: JsonMap[], kind: string, resolve: Resolve): JsonMap[] {
+  if (variants.length === 1 || hasTag(variants, resolve)) return variants
+  const schemas = variants.map(resolve)
+  if (kind === 'object') return [merged(schemas)]
+  return [kind === 'array' ? { type: kind, items: {} } : { type: kind }]
+}
+
+/** Whether there is a property whose texts are others in each variant. */
+function hasTag(variants: readonly JsonMap[], resolve: Resolve): boolean {
+  const tags = variants.map((one) => tagsOf(resolve(one), resolve))
+  return [...tags[0]!.keys()].some((name) => {
+    const texts = tags.map((one) => one.get(name))
+    return texts.every((one) => one !== undefined) && new Set(texts.flat()).size === texts.flat().length
+  })
+}
+
+/** The properties of an object, or of all variants of a union, that are there with enumerated texts: by name, with these. */
+function tagsOf(schema: JsonMap, resolve: Resolve): Map<string, string[]> {
+  const parts = listOf(schema.oneOf ?? schema.anyOf).map((one) => tagsOf(resolve(one), resolve))
+  const tags = new Map<string, string[]>()
+  for (const name of parts[0]?.keys() ?? []) {
+    const texts = parts.map((one) => one.get(name) ?? null)
+    if (!texts.includes(null)) tags.set(name, [...new Set(texts.flatMap((one) => one!))])
+  }
+  for (const [name, property] of Object.entries(mapOf(schema.properties))) {
+    const texts = textsOf(resolve(property))
+    if (texts !== null && listOf(schema.required).includes(name)) tags.set(name, texts)
+  }
+  return tags
+}
+
+/** The texts that a schema enumerates, or null where it does not, or where other values are among them. */
+export function textsOf(schema: JsonMap): string[] | null {
+  const values = schema.const === undefined ? listOf(schema.enum) : [schema.const]
+  const isText = values.length > 0 && values.every((value) => typeof value === 'string')
+  return isText ? values.map(textOf) : null
+}
