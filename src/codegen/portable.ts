@@ -1,12 +1,13 @@
 // Documents as generators of clients take them: one type, or one and null; unions as `anyOf` of named variants; nothing that is put together of
 // parts or depends on conditions; names of enumerated values that nothing else in the document has. What a schema means stays as it is: where the
 // form says less, the exact schema stands beside it as `x-svc-rule`, and `exact` of `contract/` gives the document back.
-import { RULE } from '../contract/exact.ts'
-import { canonical } from '../contract/json.ts'
+import { ADDED, RULE } from '../contract/exact.ts'
 import { mapSchemas } from '../contract/map-schemas.ts'
 import { nameAt, pascal, variantName } from './portable-names.ts'
-import { isMap, type Json, type JsonMap, listOf, mapOf, resolved, schemaName, textOf } from './tree.ts'
+import { mergedUnion, textsOf, unionForm } from './portable-unions.ts'
+import { isMap, type Json, type JsonMap, listOf, mapOf, resolved, schemaName, schemaReference, textOf } from './tree.ts'
 
+const FORM = 'application/x-www-form-urlencoded'
 const NULL: JsonMap = { type: 'null' }
 /** How many types JSON has beside null. */
 const ALL_TYPES = 5
@@ -14,18 +15,28 @@ const ALL_TYPES = 5
 /** The portable form of a document. */
 export function portable(document: JsonMap): JsonMap {
   const forms = new PortableForms(document)
-  return mapSchemas(document, (schema, path) => forms.of(schema, nameAt(document, path)))
+  const formed = mapSchemas(document, (schema, path) => forms.of(schema, nameAt(document, path)))
+  const components = mapOf(formed.components)
+  return { ...formed, components: { ...components, schemas: { ...mapOf(components.schemas), ...forms.added } } }
 }
 
 class PortableForms {
   readonly #document: JsonMap
   readonly #schemas: JsonMap
   readonly #siblings: ReadonlyMap<string, readonly string[]>
+  /** The names of all variants of unions that were met, and of all that have names of their own. */
+  readonly #variants: Set<string>
+  /** The names of schemas whose properties are the fields of a form. */
+  readonly #formBodies: ReadonlySet<string>
+  /** Schemas that the document has only in this form, by name. */
+  readonly added: Record<string, Json> = {}
 
   constructor(document: JsonMap) {
     this.#document = document
     this.#schemas = mapOf(mapOf(document.components).schemas)
     this.#siblings = siblingsOf(this.#schemas)
+    this.#formBodies = formBodiesOf(document)
+    this.#variants = new Set(this.#siblings.keys())
   }
 
   /** The form of a schema that is called `name`, with the exact schema where the form says less. */
@@ -38,8 +49,9 @@ class PortableForms {
 
   /** The schema itself where nothing of it is to be changed, its parts apart. */
   #changed(schema: JsonMap, name: string): JsonMap {
-    const flat = anyOfOnly(withSingleType(withoutBooleanConst(withoutConditions(this.#flattened(schema)))))
-    return this.#withTypedNulls(flat, name)
+    const flat = withSingleType(withoutBooleanConst(withoutConditions(this.#flattened(schema))))
+    const form = this.#formBodies.has(name) ? mergedUnion(flat, this.#resolve) : unionForm(flat, this.#resolve)
+    return this.#withTypedNulls(form, name)
   }
 
   #withParts(schema: JsonMap, name: string): JsonMap {
@@ -48,10 +60,14 @@ class PortableForms {
     for (const [key, member] of Object.entries(schema)) {
       if (key === 'properties') {
         const entries = Object.entries(mapOf(member))
-        parts[key] = Object.fromEntries(entries.map(([of, one]) => [of, part(one, name + pascal(of))]))
+        const isVariant = this.#variants.has(name)
+        const property = (one: JsonMap, own: string) =>
+          isVariant ? this.#variantProperty(one, own) : this.of(one, own)
+        parts[key] = Object.fromEntries(entries.map(([of, one]) => [of, property(mapOf(one), name + pascal(of))]))
       } else if (key === 'items') parts[key] = part(member, `${name}Item`)
       else if (key === 'additionalProperties') parts[key] = part(member, `${name}Value`)
-      else if (key === 'anyOf') parts[key] = listOf(member).map((one, at) => this.#variant(mapOf(one), name, at))
+      else if (key === 'anyOf' || key === 'oneOf')
+        parts[key] = listOf(member).map((one, at) => this.#variant(mapOf(one), name, at))
       else parts[key] = member
     }
     return parts
@@ -60,9 +76,20 @@ class PortableForms {
   #variant(schema: JsonMap, name: string, at: number): JsonMap {
     if (schema.$ref !== undefined || schema.type === 'null') return schema
     const title = name + variantName(schema, at)
+    this.#variants.add(title)
     const form = this.of(schema, title)
-    return form.anyOf === undefined ? { title, ...form } : form
+    return form.oneOf === undefined && form.anyOf === undefined ? { title, ...form } : form
   }
+
+  /** A property of a variant of a union. Where texts are enumerated, these have a schema of their own: some languages read any text otherwise, and take the first variant for all. */
+  #variantProperty(schema: JsonMap, name: string): JsonMap {
+    const texts = textsOf(schema)
+    if (texts === null) return this.of(schema, name)
+    this.added[name] = { ...withValueNames({ type: 'string', enum: texts }, name), [ADDED]: true }
+    return { ...schemaReference(name), ...wordsOf(schema), [RULE]: schema }
+  }
+
+  readonly #resolve = (variant: Json) => this.#flattened(resolved(this.#document, variant))
 
   /** What stands under `allOf`, as one schema. A reference that has nothing but words beside it stays one. */
   #flattened(schema: JsonMap): JsonMap {
@@ -110,6 +137,13 @@ function siblingsOf(schemas: JsonMap): Map<string, string[]> {
   return siblings
 }
 
+/** The names of the schemas of bodies that are sent as the fields of a form. */
+function formBodiesOf(document: JsonMap): Set<string> {
+  const operations = Object.values(mapOf(document.paths)).flatMap((path) => Object.values(mapOf(path)).map(mapOf))
+  const bodies = operations.map(({ requestBody }) => mapOf(mapOf(requestBody).content)[FORM])
+  return new Set(bodies.flatMap((body) => schemaName(mapOf(body).schema) ?? []))
+}
+
 function wordsOf({ description }: JsonMap): JsonMap {
   return description === undefined ? {} : { description }
 }
@@ -151,24 +185,4 @@ function withSingleType(schema: JsonMap): JsonMap {
   if (!listOf(values).includes(null)) return schema
   const others = listOf(values).filter((value) => value !== null)
   return { ...wordsOf(schema), anyOf: [{ ...rest, type: types[0] ?? textOf(type), enum: others }, NULL] }
-}
-
-/** Generators take `oneOf` for a promise that one variant alone fits, which they look for by trying all of them. */
-function anyOfOnly(schema: JsonMap): JsonMap {
-  const { oneOf, ...rest } = schema
-  const variants = listOf(oneOf ?? schema.anyOf)
-  if (variants.length === 0) return schema
-  const free = variants.map((one) => untyped(mapOf(one)))
-  if (oneOf === undefined && canonical(free) === canonical(variants)) return schema
-  return { ...rest, anyOf: free }
-}
-
-/** Without the types of objects of which nothing is said, in a variant or in the items of one: they have no names. */
-function untyped(variant: JsonMap): JsonMap {
-  if (isFreeObject(variant)) return {}
-  return isFreeObject(mapOf(variant.items)) ? { ...variant, items: {} } : variant
-}
-
-function isFreeObject({ type, properties }: JsonMap): boolean {
-  return type === 'object' && properties === undefined
 }

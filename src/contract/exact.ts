@@ -1,16 +1,22 @@
 // The exact schemas of a published document. Generators of clients are given schemas that they understand; where those say less than what
 // holds, the exact one stands beside them as `x-svc-rule`.
-import { isMap, type Json, type JsonMap } from './json.ts'
+import { isMap, type Json, type JsonMap, mapOf } from './json.ts'
 import { mapParts, mapSchemas } from './map-schemas.ts'
 
 /** What a schema is replaced by where something is judged by it. */
 export const RULE = 'x-svc-rule'
+/** What marks a schema that only generators are given: where something is judged, nothing refers to it. */
+export const ADDED = 'x-svc-added'
 /** What names a schema for generators, and says nothing of values. */
 const NAMES = new Set(['title', 'x-enum-varnames'])
 
 /** A document whose schemas say all that holds, as they are written. */
 export function exact(document: JsonMap): JsonMap {
-  return mapSchemas(document, (schema) => exactSchema(schema))
+  const judged = mapSchemas(document, (schema) => exactSchema(schema))
+  const components = mapOf(judged.components)
+  if (components.schemas === undefined) return judged
+  const schemas = Object.entries(mapOf(components.schemas)).filter(([, schema]) => mapOf(schema)[ADDED] !== true)
+  return { ...judged, components: { ...components, schemas: Object.fromEntries(schemas) } }
 }
 
 function exactSchema(schema: JsonMap): Json {

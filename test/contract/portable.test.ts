@@ -6,8 +6,9 @@ import { config } from '../../codegen.config.ts'
 import { readContract } from '../../src/codegen/contract.ts'
 import { portable } from '../../src/codegen/portable.ts'
 import { walkSchema } from '../../src/codegen/schema-walk.ts'
+import { resolved } from '../../src/codegen/tree.ts'
 import { exact, RULE } from '../../src/contract/exact.ts'
-import { isMap, type JsonMap, listOf, mapOf } from '../../src/contract/json.ts'
+import { isMap, type Json, type JsonMap, listOf, mapOf } from '../../src/contract/json.ts'
 import { mapSchemas } from '../../src/contract/map-schemas.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -21,6 +22,32 @@ function eachSchema(document: JsonMap, visit: (schema: JsonMap, place: string) =
     })
     return schema
   })
+}
+
+function isOneOrNull(variants: readonly Json[]): boolean {
+  return variants.length === 2 && mapOf(variants[1]).type === 'null'
+}
+
+/** The objects that a union is made of, those of unions in it too. */
+function objectsOf(document: JsonMap, variants: readonly Json[]): JsonMap[] {
+  const schemas = variants.map((one) => resolved(document, one))
+  return schemas.flatMap((one) => (one.oneOf === undefined ? [one] : objectsOf(document, listOf(one.oneOf))))
+}
+
+/** Why a value of one variant could be taken for one of another: they are told apart by their type, objects by the texts of a property. */
+function mistaken(document: JsonMap, variants: readonly Json[]): string[] {
+  const all = objectsOf(document, variants)
+  const types = all.map((one) => String(one.type)).filter((type) => type !== 'object')
+  const twice = types.filter((type, at) => types.indexOf(type) !== at)
+  const objects = all.filter((one) => one.type === 'object')
+  const texts = (name: string) =>
+    objects.map((one) => listOf(resolved(document, mapOf(one.properties)[name]).enum).map(String))
+  const names = Object.keys(mapOf(objects[0]?.properties))
+  const isTold = names.some((name) => texts(name).every((own) => own.length > 0))
+  return [
+    ...twice.map((type) => `two variants are ${type}`),
+    ...(objects.length < 2 || isTold ? [] : ['no property tells the objects apart']),
+  ]
 }
 
 for (const name of ['openapi', 'asyncapi'] as const) {
@@ -39,14 +66,19 @@ for (const name of ['openapi', 'asyncapi'] as const) {
       eachSchema(document, (schema, place) => {
         const types = Array.isArray(schema.type) ? schema.type.filter((one) => one !== 'null') : [schema.type]
         if (types.length > 1) found.push(`${place} has several types`)
-        for (const key of ['allOf', 'oneOf', 'if', 'then', 'else', 'not'])
-          if (key in schema) found.push(`${place} has ${key}`)
+        for (const key of ['allOf', 'if', 'then', 'else', 'not']) if (key in schema) found.push(`${place} has ${key}`)
+        if (schema.anyOf !== undefined && !isOneOrNull(listOf(schema.anyOf)))
+          found.push(`${place} has anyOf for something else than one or null`)
+        if (schema.oneOf !== undefined)
+          found.push(...mistaken(document, listOf(schema.oneOf)).map((one) => `${place}: ${one}`))
         if (listOf(schema.enum).includes(null)) found.push(`${place} enumerates null`)
         if (typeof schema.const === 'boolean') found.push(`${place} is one boolean`)
-        if (schema.type === 'null' && !/anyOf\/\d+$/.test(place)) found.push(`${place} is null alone`)
-        for (const [at, one] of listOf(schema.anyOf).map(mapOf).entries())
+        if (schema.type === 'null' && !/(anyOf|oneOf)\/\d+$/.test(place)) found.push(`${place} is null alone`)
+        for (const [at, one] of listOf(schema.oneOf ?? schema.anyOf)
+          .map(mapOf)
+          .entries())
           if (one.type === 'object' && one.title === undefined)
-            found.push(`${place}/anyOf/${at} is an object without a name`)
+            found.push(`${place} has at ${at} an object without a name`)
       })
       assert.deepEqual(found, [])
     })
