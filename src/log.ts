@@ -1,5 +1,5 @@
 // Structured log lines: pino on standard error, with secrets replaced before they are written.
-import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import { Redactor } from './redaction/redactor.ts'
 
 export type Log = Logger
@@ -13,8 +13,31 @@ export function createLog(level: string, redactor = new Redactor(), output: Dest
   return pino({ level, base: null, timestamp, serializers: { cause }, hooks: { streamWrite } }, output)
 }
 
+/** Bytes that wait for whoever reads standard error. */
+const MOST_WAITING = 1_048_576
+
+/**
+ * Standard error as the process has it: a file or a terminal takes each line at once, and a pipe as soon as there is room in it. Where nobody reads the
+ * pipe, lines beyond what may wait are left out: to wait for the reader would hold everybody up.
+ */
 function standardError(): DestinationStream {
-  return destination({ dest: 2, sync: true })
+  const { stderr } = process
+  let left_out = 0
+  const write = (line: string) => {
+    if (stderr.writableLength > MOST_WAITING) {
+      left_out++
+      return
+    }
+    if (left_out > 0) stderr.write(leftOut(left_out))
+    left_out = 0
+    stderr.write(line)
+  }
+  return { write }
+}
+
+function leftOut(count: number): string {
+  const msg = 'lines of the log were left out: nobody read them'
+  return `${JSON.stringify({ level: pino.levels.values.warn, time: new Date().toISOString(), left_out: count, msg })}\n`
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -117,7 +117,15 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Rooms that may read the global `process`, and files that are a process of their own. */
-const PROCESS = ['main.ts', 'config.ts', 'codegen', 'launch', 'src/models/local-process.ts', 'src/media/process.ts']
+const PROCESS = [
+  'main.ts',
+  'config.ts',
+  'log.ts',
+  'codegen',
+  'launch',
+  'src/models/local-process.ts',
+  'src/media/process.ts',
+]
 
 /** Lines from which a file is reported as long. */
 const LONG = 200

@@ -1,9 +1,14 @@
 // What failures leave in the log: causes where something went wrong, one quiet line where a refusal was meant, no credentials.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../src/errors.ts'
 import { createLog, type Log, logFailure, logNodeFailure } from '../src/log.ts'
 import { Redactor } from '../src/redaction/redactor.ts'
+import { PATIENCE_MS } from './helpers/patience.ts'
 
 function recording() {
   const lines: [string, Record<string, unknown>][] = []
@@ -136,4 +141,43 @@ test('a secret of several words after a telling name is hidden as a whole', () =
     a: 'password=correct horse battery',
   })
   assert.ok(!lines[0]!.includes('battery'))
+})
+
+/** Writes far more than a pipe has room for, then says so on standard output, and once more what came to its log when everything was read. */
+const TALKER = `
+  import { createLog } from '${new URL('../src/log.ts', import.meta.url)}'
+  const log = createLog('info')
+  for (let at = 0; at < 3_000; at++) log.info({ at }, 'x'.repeat(1_000))
+  console.log('written')
+  const drained = setInterval(() => {
+    if (process.stderr.writableLength > 0) return
+    clearInterval(drained)
+    log.info('the last line')
+  }, 5)
+`
+
+test('a log that nobody reads holds nothing up, and says how many lines it left out once it is read', async () => {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', TALKER], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  try {
+    const said = await Promise.race([once(child.stdout, 'data'), pause(PATIENCE_MS, ['nothing'], { ref: false })])
+    assert.equal(String(said[0]), 'written\n')
+    const lines = (await text(child.stderr)).trimEnd().split('\n')
+    const told = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+    const kept = told.filter(({ at }) => at !== undefined)
+    assert.deepEqual(
+      kept.map(({ at }) => at),
+      Array.from(kept, (_, at) => at),
+    )
+    assert.deepEqual(
+      told.slice(kept.length).map(({ left_out, msg }) => [left_out, msg]),
+      [
+        [3_000 - kept.length, 'lines of the log were left out: nobody read them'],
+        [undefined, 'the last line'],
+      ],
+    )
+  } finally {
+    child.kill('SIGKILL')
+  }
 })
