@@ -6,9 +6,10 @@ import { clientOf } from '../access/client.ts'
 import { clientKey } from '../access/limiter.ts'
 import type { Log } from '../log.ts'
 import type { Range } from '../net/addresses.ts'
+import { heapBytes } from '../payloads/memory-account.ts'
 
 export interface ConnectionLimits {
-  /** Of all callers together. Null for as many as there may be open files. */
+  /** Of all callers together. Null for no bound. Absent: as many as there may be open files, and as the heap has room for. */
   connections: number | null
   /** Proxies that speak for many: only the bound of all is theirs. */
   trusted_proxies: readonly Range[]
@@ -20,7 +21,8 @@ const TELL_MS = 60_000
 
 /** Closes connections at once that are too many, and says in the log how many they were. */
 export function boundConnections(server: Server, log: Log, limits: Partial<ConnectionLimits>): void {
-  const connections = limits.connections === undefined ? connectionsWithin(openFiles()) : limits.connections
+  const connections =
+    limits.connections === undefined ? connectionsWithin(openFiles(), heapBytes(HEADS_PART)) : limits.connections
   if (connections === null) return
   server.maxConnections = connections
   const refused = refusals(server, log, connections, limits.tell_ms ?? TELL_MS)
@@ -79,9 +81,18 @@ function refusals(server: Server, log: Log, connections: number, tell_ms: number
 /** Descriptors that are kept for the database, files of assets and outgoing requests. */
 const KEPT = 256
 
-/** How many connections fit into so many open files: a database that cannot open its own is worse than a caller who has to wait. */
-export function connectionsWithin(open_files: number | null): number | null {
-  return open_files === null ? null : Math.max(Math.floor(open_files / 2), open_files - KEPT)
+/** The part of the heap that heads may take which have not come to their end. */
+const HEADS_PART = 0.5
+/** What one of them takes at the most: of 16 KiB of the shortest names, Node keeps each as a text of its own. */
+const HEAD_BYTES = 98_304
+
+/**
+ * How many connections fit into so many open files, and their heads into so many bytes: a database that cannot open its own file, or a process that ends
+ * for want of memory, is worse than a caller who has to wait.
+ */
+export function connectionsWithin(open_files: number | null, head_bytes: number): number {
+  const within_files = open_files === null ? null : Math.max(Math.floor(open_files / 2), open_files - KEPT)
+  return Math.max(1, Math.min(within_files ?? Number.POSITIVE_INFINITY, Math.floor(head_bytes / HEAD_BYTES)))
 }
 
 /** How many files the process may have open; null where that is not known, or without bounds. */

@@ -1,14 +1,20 @@
 // How many may be connected: all callers together, and each of them.
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { connectionsWithin, openFilesIn } from '../../src/http/connections.ts'
 import { createLog } from '../../src/log.ts'
 import { call } from '../helpers/http.ts'
+import { giveDatabase } from '../helpers/migrated.ts'
 import { withMoreTime } from '../helpers/patience.ts'
-import { startServer, until } from '../helpers/server.ts'
+import { serve } from '../helpers/process.ts'
+import { startServer, temporaryFolder, until } from '../helpers/server.ts'
 import { type Peer, peer } from './peer.ts'
 
+/** Whoever sends no head is cut later than this. */
+const SOONER_MS = 12_000
 const HEAD = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
 async function assertServed(one: Peer): Promise<void> {
@@ -85,6 +91,25 @@ describe('connections', () => {
       'Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 524288               files\n'
     assert.equal(openFilesIn(limits), 1024)
     assert.equal(openFilesIn(limits.replace('1024', 'unlimited')), null)
-    assert.deepEqual([1024, 300, 1_048_576, null].map(connectionsWithin), [768, 150, 1_048_320, null])
+    const within = (files: number | null) => connectionsWithin(files, Number.MAX_SAFE_INTEGER)
+    assert.deepEqual([1024, 300, 1_048_576].map(within), [768, 150, 1_048_320])
+  })
+
+  test('are fewer where the heap is small', async () => {
+    const folder = temporaryFolder()
+    try {
+      await giveDatabase(join(folder, 'svc.db'))
+      await using server = await serve(folder, { NODE_OPTIONS: '--max-old-space-size=128' })
+      const peers = await Promise.all(Array.from({ length: 1_000 }, () => peer(server)))
+      await until('the end of some', () => peers.some((one) => one.closed()), SOONER_MS)
+      for (const one of peers) one.socket.destroy()
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  test('are no more than the heap has room for heads that do not come to their end', () => {
+    const within = (files: number | null) => connectionsWithin(files, 1_000_000_000)
+    assert.deepEqual([1024, 1_048_576, null].map(within), [768, 10_172, 10_172])
   })
 })
