@@ -15,8 +15,11 @@ export const MOST_CHOICES = 128
 /** The most models of one list: each is looked at here, and by whoever looks for one. */
 export const MOST_MODELS = 10_000
 
-/** Of all vectors of one call, which are read in one go: 2,048 of 4,096 numbers. */
+/** Of all vectors of one call: 2,048 of 4,096 numbers. */
 const MOST_NUMBERS = 8_388_608
+
+/** Of one vector, which is read in one go: many times what any model gives. */
+const LONGEST_VECTOR = 262_144
 
 const FINISHES: readonly FinishReason[] = ['stop', 'length', 'tool_calls', 'content_filter']
 const MODALITIES: readonly Modality[] = ['text', 'image', 'audio', 'video', 'file']
@@ -135,6 +138,11 @@ function isPrice(price: unknown): price is ModelPrice {
 /** @throws Malformed where all vectors of one call have more numbers than there may be */
 export function guardNumbers(count: number): void {
   if (count > MOST_NUMBERS) throw new Malformed(`vectors of more than ${MOST_NUMBERS} numbers`)
+}
+
+/** @throws Malformed where one vector has more numbers than it may have */
+export function guardVector(length: number): void {
+  if (length > LONGEST_VECTOR) throw new Malformed(`a vector of more than ${LONGEST_VECTOR} numbers`)
 }
 
 /** One vector of numbers for each of `count` inputs, all of one length. @throws Malformed */

@@ -2,6 +2,7 @@
 import { guardNumbers } from './checked.ts'
 import type { EmbeddingRequest, Embeddings, ProviderContext } from './provider.ts'
 import { ProviderError } from './provider-error.ts'
+import { vectorsInTurns } from './vectors-in-turns.ts'
 import { field } from './vendor-errors.ts'
 import { askJson, type Vendor } from './vendor-http.ts'
 import { notTaken } from './vendor-refusals.ts'
@@ -10,14 +11,14 @@ const MOST_AT_ONCE = 100
 /** What it takes into account, and what whoever asked makes of the answer. */
 const FIELDS: readonly string[] = ['model', 'input', 'dimensions', 'encoding_format', 'user']
 
-/** @throws ProviderError; Malformed where the vectors have more numbers than there may be; the signal's reason */
+/** @throws ProviderError; Malformed where the vectors, or one of them, have more numbers than there may be; the signal's reason */
 export async function googleEmbeddings(
   vendor: Vendor,
   request: EmbeddingRequest,
   context: ProviderContext,
 ): Promise<Embeddings> {
   const texts = textsOf(request, vendor.name)
-  const vectors: number[][] = []
+  const vectors: (readonly number[])[] = []
   let input_tokens = 0
   let numbers = 0
   for (let from = 0; from < texts.length; from += MOST_AT_ONCE) {
@@ -27,7 +28,8 @@ export async function googleEmbeddings(
     numbers += given.reduce((sum, { length }) => sum + length, 0)
     guardNumbers(numbers)
     // A vector that was shortened is no longer of length 1 as OpenAI's are.
-    vectors.push(...(request.dimensions == null ? given : given.map(ofLengthOne)))
+    const make = request.dimensions == null ? asItIs : ofLengthOne
+    vectors.push(...(await vectorsInTurns(given, { numbersIn: ({ length }) => length, make })))
     const count = field(field(answer, 'usageMetadata'), 'promptTokenCount')
     input_tokens += Number.isSafeInteger(count) && (count as number) > 0 ? (count as number) : 0
   }
@@ -63,6 +65,10 @@ function vectorsIn(answer: unknown, count: number, provider: string): number[][]
   if (vectors.length !== count || !vectors.every(Array.isArray))
     throw new ProviderError('failed', `The provider "${provider}" gave another number of vectors.`)
   return vectors as number[][]
+}
+
+function asItIs(vector: readonly number[]): readonly number[] {
+  return vector
 }
 
 function ofLengthOne(vector: readonly number[]): number[] {

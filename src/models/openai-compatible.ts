@@ -120,7 +120,7 @@ class OpenAiCompatible implements Provider {
   async embed(request: EmbeddingRequest, context: ProviderContext): Promise<Embeddings> {
     const { written = JSON.stringify } = context
     const reply = await this.#send('POST', '/embeddings', await written(request), context)
-    const given = embeddingsOf(await this.#json(reply, context))
+    const given = await embeddingsOf(await this.#json(reply, context))
     if (!given) throw senseless(this.#asked(context), 'something that is no embedding')
     return given
   }

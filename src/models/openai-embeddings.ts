@@ -1,16 +1,18 @@
 // Vectors as OpenAI's protocol has them.
 import { guardNumbers } from './checked.ts'
 import type { Embeddings } from './provider.ts'
+import { vectorsInTurns } from './vectors-in-turns.ts'
 
-/** In the order of the inputs; null where it is none. @throws Malformed where they have more numbers than there may be */
-export function embeddingsOf(body: unknown): Embeddings | null {
+/** In the order of the inputs; null where it is none. @throws Malformed where they, or one of them, have more numbers than there may be */
+export async function embeddingsOf(body: unknown): Promise<Embeddings | null> {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: { prompt_tokens?: unknown } }
   if (!Array.isArray(data)) return null
   guardNumbers(data.reduce((sum: number, one) => sum + numbersIn(one?.embedding), 0))
-  const given = data.map((one, at) => ({ at: Number(one?.index ?? at), vector: vectorOf(one?.embedding) }))
+  const given = data.map((one, at) => ({ at: Number(one?.index ?? at), embedding: one?.embedding as unknown }))
+  const embeddings = given.sort((a, b) => a.at - b.at).map(({ embedding }) => embedding)
   const counted = usage?.prompt_tokens
   return {
-    vectors: given.sort((a, b) => a.at - b.at).map(({ vector }) => vector),
+    vectors: await vectorsInTurns(embeddings, { numbersIn, make: vectorOf }),
     input_tokens: typeof counted === 'number' ? counted : 0,
   }
 }

@@ -205,6 +205,12 @@ describe('vectors', () => {
     await assert.rejects(embed(upstream, { input: Array.from({ length: 84 }, () => 'x') }), /more than 8388608 numbers/)
   })
 
+  test('of which one has more numbers than are read in one go are refused', async () => {
+    const body = { embeddings: [{ values: Array.from({ length: 262_145 }, () => 1) }] }
+    await using upstream = await startGoogle({ answer: () => ({ body }) })
+    await assert.rejects(embed(upstream, { input: 'x' }), /a vector of more than 262144 numbers/)
+  })
+
   test('of tokens are refused, and answers that are none', async () => {
     await using upstream = await startGoogle({ answer: () => ({ body: { embeddings: [] } }) })
     await assert.rejects(embed(upstream, { input: [1, 2] }), blames('unsupported', 'input'))
