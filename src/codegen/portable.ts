@@ -1,7 +1,7 @@
 // Documents as generators of clients take them: one type, or one and null; unions as `anyOf` of named variants; nothing that is put together of
 // parts or depends on conditions; names of enumerated values that nothing else in the document has. What a schema means stays as it is: where the
 // form says less, the exact schema stands beside it as `x-svc-rule`, and `exact` of `contract/` gives the document back.
-import { ADDED, RULE } from '../contract/exact.ts'
+import { ADDED, RULE, WIDTH } from '../contract/exact.ts'
 import { mapSchemas } from '../contract/map-schemas.ts'
 import { nameAt, pascal, variantName } from './portable-names.ts'
 import { mergedUnion, textsOf, unionForm } from './portable-unions.ts'
@@ -9,6 +9,7 @@ import { isMap, type Json, type JsonMap, listOf, mapOf, resolved, schemaName, sc
 
 const FORM = 'application/x-www-form-urlencoded'
 const NULL: JsonMap = { type: 'null' }
+const LARGEST_INT32 = 2 ** 31 - 1
 /** How many types JSON has beside null. */
 const ALL_TYPES = 5
 
@@ -43,7 +44,7 @@ class PortableForms {
   of(schema: JsonMap, name: string): JsonMap {
     if (schema.$ref !== undefined) return schema
     const form = this.#changed(schema, name)
-    const written = withValueNames(this.#withParts(form, name), name)
+    const written = withWidth(withValueNames(this.#withParts(form, name), name))
     return form === schema ? written : { ...written, [RULE]: schema }
   }
 
@@ -160,6 +161,14 @@ function withValueNames(schema: JsonMap, name: string): JsonMap {
   const values = schema.const === undefined ? listOf(schema.enum) : [schema.const]
   if (values.length === 0) return schema
   return { ...schema, 'x-enum-varnames': values.map((value) => name + pascal(String(value))) }
+}
+
+/** Languages with several types of integers take one of 32 bits, and fail where a number has more, unless they are told. */
+function withWidth(schema: JsonMap): JsonMap {
+  const { minimum = -Infinity, maximum = Infinity } = schema as { minimum?: number; maximum?: number }
+  const isWide = minimum < -LARGEST_INT32 || maximum > LARGEST_INT32
+  const isInteger = [schema.type, ...listOf(schema.type)].includes('integer')
+  return isInteger && isWide && schema.const === undefined ? { ...schema, format: WIDTH } : schema
 }
 
 function withoutConditions(schema: JsonMap): JsonMap {

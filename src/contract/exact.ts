@@ -7,6 +7,8 @@ import { mapParts, mapSchemas } from './map-schemas.ts'
 export const RULE = 'x-svc-rule'
 /** What marks a schema that only generators are given: where something is judged, nothing refers to it. */
 export const ADDED = 'x-svc-added'
+/** The format of integers that may need more than 32 bits. The contract has no formats for numbers. */
+export const WIDTH = 'int64'
 /** What names a schema for generators, and says nothing of values. */
 const NAMES = new Set(['title', 'x-enum-varnames'])
 
@@ -21,6 +23,8 @@ export function exact(document: JsonMap): JsonMap {
 
 function exactSchema(schema: JsonMap): Json {
   if (isMap(schema[RULE])) return schema[RULE]
-  const named = Object.entries(schema).filter(([key]) => !NAMES.has(key))
-  return mapParts(Object.fromEntries(named), exactSchema)
+  const said = Object.entries(schema).filter(
+    ([key, value]) => !NAMES.has(key) && !(key === 'format' && value === WIDTH),
+  )
+  return mapParts(Object.fromEntries(said), exactSchema)
 }
