@@ -80,7 +80,7 @@ test-strace: $(INSTALLED) ## that what is acknowledged is on the disk, by strace
 test-netns: $(INSTALLED) ## that callers from other machines are told apart, in networks of the kernel's own
 	$(NODE) --test 'test/netns/**/*.test.ts'
 
-test-generators: $(INSTALLED) ## that the published documents make working clients, by generators of npm and Python
+test-generators: $(INSTALLED) ## that the published documents make working clients, by generators for eight languages
 	$(NODE) --test 'test/generators/**/*.test.ts'
 
 test-clients-python: $(INSTALLED) ## OpenAI's Python client against the service, installed into the cache

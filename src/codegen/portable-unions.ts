@@ -1,5 +1,6 @@
 // Unions as generators of clients take them. Some languages read the first variant that fits and others ask that one alone does: both work where
-// variants are told apart by their type, or by a property that enumerates other texts in each. What cannot be told apart becomes one variant.
+// variants are told apart by their type, or by a property that enumerates other texts in each. What cannot be told apart becomes one variant, and a
+// union within a union the variants of it.
 import { canonical } from '../contract/json.ts'
 import { type Json, type JsonMap, listOf, mapOf, textOf } from './tree.ts'
 
@@ -12,13 +13,16 @@ export type Resolve = (variant: Json) => JsonMap
 export function unionForm(schema: JsonMap, resolve: Resolve): JsonMap {
   const { oneOf, anyOf, ...rest } = schema
   const all = listOf(oneOf ?? anyOf).map(mapOf)
-  const variants = all.filter((one) => one.type !== 'null')
+  const named = all.filter((one) => one.type !== 'null')
+  const variants = named.length > 1 ? named.flatMap((one) => withoutInner(one, resolve)) : named
   if (variants.length === 0) return schema
-  const orNull = variants.length < all.length ? [NULL] : []
+  const orNull = named.length < all.length ? [NULL] : []
   const kinds = variants.map((one) => kindOf(resolve(one), resolve))
   if (kinds.includes(null)) return rest
   const of = (kind: string | null) => variants.filter((_, at) => kinds[at] === kind)
-  const apart = [...new Set(kinds)].flatMap((kind) => toldApart(of(kind), kind!, resolve)).map(withNamedItems)
+  const apart = [...new Set(kinds)]
+    .flatMap((kind) => toldApart(of(kind), kind!, resolve))
+    .map((one) => withOwnItems(one, variants, resolve))
   if (apart.length > 1) return same(schema, { ...rest, oneOf: [...apart, ...orNull] })
   if (orNull.length > 0) return same(schema, { ...rest, anyOf: [...apart, ...orNull] })
   return { ...rest, ...apart[0] }
@@ -35,9 +39,18 @@ function same(schema: JsonMap, form: JsonMap): JsonMap {
   return canonical(schema) === canonical(form) ? schema : form
 }
 
-/** Objects of which nothing is said have no names, so that items of a variant are any values instead. */
-function withNamedItems(variant: JsonMap): JsonMap {
-  return isFreeObject(mapOf(variant.items)) ? { ...variant, items: {} } : variant
+/**
+ * A list in a union, with items that some language finds beside the other variants: one object in place of several, a copy in place of what is a variant
+ * itself, and any values in place of objects of which nothing is said, which have no names.
+ */
+function withOwnItems(list: JsonMap, variants: readonly JsonMap[], resolve: Resolve): JsonMap {
+  if (list.items === undefined) return list
+  const items = resolve(list.items)
+  if (isFreeObject(items)) return { ...list, items: {} }
+  const inner = listOf(items.oneOf ?? items.anyOf).map(resolve)
+  if (inner.length > 0 && inner.every(({ type }) => type === 'object')) return { ...list, items: merged(inner) }
+  const isVariant = variants.some((one) => one.$ref !== undefined && one.$ref === mapOf(list.items).$ref)
+  return isVariant ? { ...list, items } : list
 }
 
 function isFreeObject({ type, properties }: JsonMap): boolean {
@@ -74,19 +87,30 @@ function kindOf(variant: JsonMap, resolve: Resolve): string | null {
 
 /** Variants of one type as they are where they are told apart, and as one else. */
 function toldApart(variants: JsonMap[], kind: string, resolve: Resolve): JsonMap[] {
-  if (variants.length === 1 || hasTag(variants, resolve)) return variants
+  if (variants.length === 1 || areToldApart(variants, resolve)) return variants
   const schemas = variants.map(resolve)
   if (kind === 'object') return [merged(schemas)]
   return [kind === 'array' ? { type: kind, items: {} } : { type: kind }]
 }
 
-/** Whether there is a property whose texts are others in each variant. */
-function hasTag(variants: readonly JsonMap[], resolve: Resolve): boolean {
+/** The variants of a union that is a variant itself, where they have names. */
+function withoutInner(variant: JsonMap, resolve: Resolve): JsonMap[] {
+  const { oneOf, anyOf } = resolve(variant)
+  const inner = listOf(oneOf ?? anyOf).map(mapOf)
+  const isKept = inner.length === 0 || inner.some((one) => one.$ref === undefined) || !areToldApart(inner, resolve)
+  return isKept ? [variant] : inner.flatMap((one) => withoutInner(one, resolve))
+}
+
+/** Whether each two variants have a property whose texts are others in one than in the other. */
+function areToldApart(variants: readonly JsonMap[], resolve: Resolve): boolean {
   const tags = variants.map((one) => tagsOf(resolve(one), resolve))
-  return [...tags[0]!.keys()].some((name) => {
-    const texts = tags.map((one) => one.get(name))
-    return texts.every((one) => one !== undefined) && new Set(texts.flat()).size === texts.flat().length
-  })
+  return tags.every((one, at) =>
+    tags.slice(at + 1).every((other) => [...one].some(([name, texts]) => differ(texts, other.get(name)))),
+  )
+}
+
+function differ(texts: readonly string[], others: readonly string[] | undefined): boolean {
+  return others?.every((one) => !texts.includes(one)) ?? false
 }
 
 /** The properties of an object, or of all variants of a union, that are there with enumerated texts: by name, with these. */

@@ -40,14 +40,16 @@ function mistaken(document: JsonMap, variants: readonly Json[]): string[] {
   const types = all.map((one) => String(one.type)).filter((type) => type !== 'object')
   const twice = types.filter((type, at) => types.indexOf(type) !== at)
   const objects = all.filter((one) => one.type === 'object')
-  const texts = (name: string) =>
-    objects.map((one) => listOf(resolved(document, mapOf(one.properties)[name]).enum).map(String))
-  const names = Object.keys(mapOf(objects[0]?.properties))
-  const isTold = names.some((name) => texts(name).every((own) => own.length > 0))
-  return [
-    ...twice.map((type) => `two variants are ${type}`),
-    ...(objects.length < 2 || isTold ? [] : ['no property tells the objects apart']),
-  ]
+  const texts = (one: JsonMap, name: string) => listOf(resolved(document, mapOf(one.properties)[name]).enum)
+  const tells = (one: JsonMap, other: JsonMap, name: string) =>
+    texts(one, name).length > 0 &&
+    texts(other, name).length > 0 &&
+    !texts(one, name).some((text) => texts(other, name).includes(text))
+  const pairs = objects.flatMap((one, at) => objects.slice(at + 1).map((other) => [one, other] as const))
+  const alike = pairs.filter(
+    ([one, other]) => !Object.keys(mapOf(one.properties)).some((name) => tells(one, other, name)),
+  )
+  return [...twice.map((type) => `two variants are ${type}`), ...alike.map(() => 'no property tells two objects apart')]
 }
 
 for (const name of ['openapi', 'asyncapi'] as const) {

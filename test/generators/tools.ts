@@ -1,10 +1,13 @@
 // Generators and clients of other projects, at pinned versions, each installed once into the cache: none of them is worth a dependency of ours.
+import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import type { CreateWorkflowRequest } from '../../generated/types.ts'
+import type { CreatedToken, CreateWorkflowRequest } from '../../generated/types.ts'
+import { call } from '../helpers/http.ts'
+import { startServer } from '../helpers/server.ts'
 import { greeting } from '../http/kit.ts'
 
 export const ROOT = resolve(import.meta.dirname, '../..')
@@ -81,6 +84,48 @@ async function tools(
   }
 }
 
-/** The workflow that each generated client creates and runs, with what comes of it for `Ada`. */
+/** The generator of clients in many languages, a program for Java; null after the test was skipped. */
+export async function openapiGenerator(context: TestContext): Promise<string | null> {
+  const artifact = 'org.openapitools:openapi-generator-cli:7.25.0'
+  const folder = await tools(context, 'generators', 'maven', [artifact], async (folder) => {
+    await run('mvn', ['-q', '-B', 'dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${folder}`], folder)
+  })
+  return folder && join(folder, 'openapi-generator-cli-7.25.0.jar')
+}
+
+/** The generator of clients in Go; null after the test was skipped. */
+export async function oapiCodegen(context: TestContext): Promise<string | null> {
+  const module = 'github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2'
+  const folder = await tools(context, 'generators', 'go', [module], async (folder) => {
+    await run('go', ['install', module], folder, { GOBIN: folder })
+  })
+  return folder && join(folder, 'oapi-codegen')
+}
+
+/** Where what Rust compiles of the libraries of others is kept. */
+export const RUST_CACHE = join(CACHE, 'rust')
+
+/** Whether a compiler is there; the test is skipped where it is not, unless it is expected. */
+export async function hasCompiler(context: TestContext, program: string, args: readonly string[]): Promise<boolean> {
+  try {
+    await run(program, args, ROOT)
+    return true
+  } catch (error) {
+    if (expected.includes('generators')) throw error
+    context.skip(`skipped: ${program} is not here`)
+    return false
+  }
+}
+
+/** The workflow that each generated client creates and runs. */
 export const WORKFLOW: CreateWorkflowRequest = greeting()
-export const OUTPUTS = '{"greeting":"Hello, Ada!"}'
+
+/** What the program of each client prints: the output for `Ada`, the first of its jobs, the last event of that, and an error. */
+export const PRINTED = 'Hello, Ada!\n1 job completed\njob_terminal completed\n404 workflow_not_found\n'
+
+/** Has `program` use a server that it reaches at an address, with a token: what it prints is as it should be. */
+export async function usesService(program: (given: readonly string[]) => Promise<string>): Promise<void> {
+  await using server = await startServer()
+  const { body } = await call<CreatedToken>(server, 'POST', '/api/tokens', { body: { name: 'a client' } })
+  assert.equal(await program([server.url, body.token, JSON.stringify(WORKFLOW)]), PRINTED)
+}

@@ -26,7 +26,7 @@ public class OpenapiGenerator {
     System.out.println(listed.size() + " job " + job.getStatus().getValue());
 
     var events = jobs.followJobEvents(job.getJobId(), 0L, null);
-    var end = events.get(events.size() - 1).getJobTerminalEvent().getJobCompletedEvent();
+    var end = events.get(events.size() - 1).getJobCompletedEvent();
     System.out.println(end.getType().getValue() + " " + end.getStatus().getValue());
 
     try {

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"os"
 
-	service "example.org/service"
+	service "example.org/client"
 )
 
 func check(err error) {
@@ -51,9 +51,7 @@ func main() {
 	after := service.LastSequence(0)
 	events, err := client.FollowJobEventsWithResponse(ctx, job.JobId, &service.FollowJobEventsParams{AfterSequence: &after})
 	check(err)
-	terminal, err := (*events.JSON200)[len(*events.JSON200)-1].AsJobTerminalEvent()
-	check(err)
-	end, err := terminal.AsJobCompletedEvent()
+	end, err := (*events.JSON200)[len(*events.JSON200)-1].AsJobCompletedEvent()
 	check(err)
 	fmt.Println(end.Type, end.Status)
 

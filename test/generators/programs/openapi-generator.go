@@ -9,7 +9,7 @@ import (
 	"log"
 	"os"
 
-	service "example.org/service"
+	service "example.org/client"
 )
 
 func check(err error) {
@@ -42,7 +42,7 @@ func main() {
 
 	events, _, err := client.JobsAPI.FollowJobEvents(ctx, job.JobId).AfterSequence(0).Execute()
 	check(err)
-	end := events[len(events)-1].JobTerminalEvent.JobCompletedEvent
+	end := events[len(events)-1].JobCompletedEvent
 	fmt.Println(end.Type, end.Status)
 
 	_, _, err = client.WorkflowsAPI.GetWorkflow(ctx, "wf_none").Execute()

@@ -17,7 +17,7 @@ with service.ApiClient(configuration) as client:
     print(len(listed), "job", job.status.value)
 
     events = jobs.follow_job_events(job.job_id, after_sequence=0)
-    end = events[-1].actual_instance.actual_instance
+    end = events[-1].actual_instance
     assert isinstance(end, service.JobCompletedEvent)
     print(end.type.value, end.status.value)
 

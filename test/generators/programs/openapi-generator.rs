@@ -1,13 +1,12 @@
 // What a user of the Rust client of openapi-generator writes. Arguments: URL, token, workflow.
 use openapi::apis::configuration::Configuration;
-use openapi::apis::workflows_api::GetWorkflowError;
 use openapi::apis::{jobs_api, workflows_api, Error};
-use openapi::models::{CreateWorkflowRequest, JobEvent, JobSnapshot, JobTerminalEvent, RunRequest};
+use openapi::models::{ApiError, CreateWorkflowRequest, JobEvent, JobSnapshot, RunRequest};
 use reqwest::header::{HeaderMap, HeaderValue, ACCEPT};
 use reqwest::Client;
 use std::collections::HashMap;
 
-#[tokio::main]
+#[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
     // Without it the events are a stream of text.
@@ -32,18 +31,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let events = jobs_api::follow_job_events(&configuration, &job.job_id, Some(0), None).await?;
     match events.last() {
-        Some(JobEvent::JobTerminalEvent(end)) => match &**end {
-            JobTerminalEvent::JobCompletedEvent(end) => println!("{} {}", end.r#type, end.status),
-            other => panic!("{:?}", other),
-        },
+        Some(JobEvent::JobCompletedEvent(end)) => println!("{} {}", end.r#type, end.status),
         other => panic!("{:?}", other),
     }
 
     match workflows_api::get_workflow(&configuration, "wf_none").await {
-        Err(Error::ResponseError(answer)) => match answer.entity {
-            Some(GetWorkflowError::Status404(told)) => println!("{} {}", told.error.code, told.error.r#type),
-            other => panic!("{:?}", other),
-        },
+        Err(Error::ResponseError(answer)) => {
+            let told: ApiError = serde_json::from_str(&answer.content)?;
+            println!("{} {}", told.error.code, told.error.r#type);
+        }
         other => panic!("{:?}", other),
     }
     Ok(())
