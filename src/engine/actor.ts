@@ -34,6 +34,9 @@ const PACE = 2
 /** How many steps are taken between two looks at the time. */
 const UNLOOKED = 4
 
+/** A node that feeds more edges has those behind them made in slices before it sends anything: each takes some microseconds. */
+const MANY_EDGES = 1_000
+
 /** Work in slices fails where its run was told to end: then nothing is done with it. */
 const ended = () => {}
 
@@ -68,6 +71,8 @@ export class Actor implements Member {
   /** Whether the stage was asked to make the result ready. */
   #isResultReady = false
   #batch = 1
+  /** Whether very many nodes that it feeds may not be made yet. */
+  #hasTargetsToMake: boolean
   /** How many of its consumers' inboxes drop what comes. */
   #deaf = 0
   /** Its relief is to be seen to at its next turn. */
@@ -93,6 +98,7 @@ export class Actor implements Member {
     const updates = stage.updatesFor(this)
     this.#mayBeHeavy = node.mayBeHeavy || updates.length > 0
     this.#values = new OwnValues(node, updates)
+    this.#hasTargetsToMake = node.ports.some(({ targets }) => targets.length > MANY_EDGES)
   }
 
   receive(slot: number, token: unknown): void {
@@ -195,11 +201,21 @@ export class Actor implements Member {
     if (this.#loop?.open) return this.#loop.advance()
     if (this.#inputsEnded || !this.#join.ready || this.#pushing || !this.#results.hasRoom) return false
     if (this.#weave && !this.#sides!.ready) return false
+    if (this.#hasTargetsToMake) {
+      this.#makeTargets()
+      return false
+    }
     if (!this.#tasks.mayBegin()) return false
     if (this.#aggregate) this.#readAggregate(this.#aggregate)
     else if (this.#weave) this.#readWeave(this.#weave)
     else this.#read()
     return true
+  }
+
+  #makeTargets(): void {
+    this.#hasTargetsToMake = false
+    const steps = this.#stage.targetSteps(this.node)
+    this.#after(this.#stage.context(this).inSlices(steps).catch(ended), () => {})
   }
 
   /** Nobody wants what it gives until the end of the stream of that level, the soonest that one of its edges awaits. */

@@ -1,4 +1,5 @@
 // What a run and the node that takes part in it know of each other.
+import type { Steps } from '../time-slices.ts'
 import type { AttemptHost } from './attempts.ts'
 import type { OwnContext } from './context.ts'
 import type { RegionDemand, RunRegions, StreamBound } from './demand.ts'
@@ -94,6 +95,8 @@ export interface Stage extends InboxHost {
   /** What weaves may leave unread; null: nothing. */
   readonly regions: RunRegions | null
   schedule(performer: Performer): void
+  /** Makes all nodes that a node feeds ready to be sent something, some at a time. */
+  targetSteps(node: PlanNode): Steps<void>
   /** Has `work` called when nobody has a turn to take any more. */
   afterOthers(work: () => void): void
   /** Whether an asynchronous firing may begin; if not, the performer is scheduled again when one may. */

@@ -1,6 +1,6 @@
 // One run: what its nodes and its host ask of it, and how it ends. Whose turn it is, scheduler.ts says.
 
-import { forEachStep } from '../time-slices.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
 import { Aborter } from './aborter.ts'
 import { Actor } from './actor.ts'
 import type { AttemptHost } from './attempts.ts'
@@ -26,6 +26,7 @@ import type { Parker } from './parking.ts'
 import { CLOSED, type Member, type Performer, type Stage } from './performer.ts'
 import type { Path } from './place.ts'
 import type { Plan } from './plan.ts'
+import type { PlanNode } from './plan-parts.ts'
 import { Published } from './published.ts'
 import { rest, withoutPlace } from './resting.ts'
 import { paramInputs } from './results.ts'
@@ -194,6 +195,10 @@ export class Run implements Stage, ContextHost, Halting, Parker {
 
   schedule(performer: Performer): void {
     this.#scheduler.schedule(performer)
+  }
+
+  *targetSteps({ ports }: PlanNode): Steps<void> {
+    for (const { targets } of ports) yield* forEachStep(targets, ({ node }) => this.#actor(node))
   }
 
   afterOthers(work: () => void): void {

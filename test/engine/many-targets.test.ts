@@ -1,0 +1,31 @@
+// A stream whose first item goes to very many nodes holds up nobody while they are made.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { execute } from '../../src/engine/execution.ts'
+import { silentObserver } from '../../src/engine/observer.ts'
+import { longestTurn } from '../helpers/loop.ts'
+import { inMostRounds } from '../helpers/patience.ts'
+import { mostMs } from '../helpers/processor.ts'
+import { graph, node, planOf } from './kit.ts'
+
+const READERS = 50_000
+/** Milliseconds of the processor: what one item takes on its way to all of them, and garbage. */
+const MOST_AT_ONCE = 75
+
+const readers = Array.from({ length: READERS }, (_, at) => `r${at}`)
+const plan = planOf(
+  graph(
+    [node('numbers', 'control.Numbers', { to: 1 }), ...readers.map((id) => node(id, 'control.Chain'))],
+    readers.flatMap((id) => [`numbers.item->${id}.a`, `numbers.index->${id}.b`]),
+  ),
+)
+
+test('very many nodes that one stream feeds are made in slices', async () => {
+  await inMostRounds(async () => {
+    const options = { params: {}, signal: new AbortController().signal, observer: silentObserver }
+    const longest = await longestTurn(async () => {
+      assert.equal((await execute(plan, options).done).status, 'completed')
+    })
+    assert.ok(longest < mostMs(longest, MOST_AT_ONCE), `${longest} ms in one turn`)
+  })
+})
