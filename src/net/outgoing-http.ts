@@ -40,7 +40,6 @@ interface Sending {
   readonly request: OutgoingRequest
   readonly owner: string
   readonly limit: TimeLimit
-  readonly mask: Mask
   /** Whether it waits for a connection. */
   isWaiting: boolean
 }
@@ -81,13 +80,13 @@ class GuardedHttp implements OutgoingClient {
 
   async #send(request: OutgoingRequest, owner: string): Promise<IncomingResponse> {
     request.signal.throwIfAborted()
-    const mask = await slices.begin(owner, maskSteps(request.secrets))
-    const first = this.#firstHop(request, mask)
+    const first = await this.#firstHop(request, owner)
     using limit = new TimeLimit(request.signal, request.timeout_ms)
-    return await this.#follow({ request, owner, limit, mask, isWaiting: false }, first)
+    return await this.#follow({ request, owner, limit, isWaiting: false }, first)
   }
 
-  #firstHop({ method, url, headers: given, body }: OutgoingRequest, mask: Mask): Hop {
+  async #firstHop({ method, url, headers: given, body, secrets }: OutgoingRequest, owner: string): Promise<Hop> {
+    const mask = await maskFor(secrets, owner)
     if (!METHOD.test(method)) throw new NodeError(`Requests are not sent with the method "${method}".`, 'bad_header')
     const headers = checkedHeaders(given)
     const target = targetOf(url, null, this.#allow, mask)
@@ -106,7 +105,7 @@ class GuardedHttp implements OutgoingClient {
   }
 
   async #follow(sending: Sending, first: Hop): Promise<IncomingResponse> {
-    const { request, limit, mask } = sending
+    const { request, limit } = sending
     let hop = first
     try {
       for (let redirects = 0; ; redirects++) {
@@ -116,20 +115,24 @@ class GuardedHttp implements OutgoingClient {
         if (location === null) return await received(answer, hop, request)
         await discard(answer, limit.signal)
         if (redirects === request.max_redirects) throw tooManyRedirects(hop.target.shown, redirects)
-        const target = targetOf(location, hop.target.url, this.#allow, mask)
-        hop = await slices.begin(sending.owner, redirected(hop, answer.status, target, request))
+        hop = await this.#nextHop(hop, answer.status, location, sending)
       }
     } catch (error) {
-      throw this.#told(error, sending, hop.target)
+      throw await this.#told(error, sending, hop.target)
     }
   }
 
+  async #nextHop(hop: Hop, status: number, location: string, { request, owner }: Sending): Promise<Hop> {
+    const target = targetOf(location, hop.target.url, this.#allow, await maskFor(request.secrets, owner))
+    return await slices.begin(owner, redirected(hop, status, target, request))
+  }
+
   /** What the caller is told: why it gave up itself, that the time is over, or what went wrong. */
-  #told(error: unknown, { request, limit, mask, isWaiting }: Sending, target: Target): unknown {
+  async #told(error: unknown, { request, owner, limit, isWaiting }: Sending, target: Target): Promise<unknown> {
     if (request.signal.aborted) return request.signal.reason
     if (limit.over) return (isWaiting ? noConnection : timedOut)(target.shown, request.timeout_ms)
     if (this.#end.signal.aborted) return closing()
-    return failure(error, target, mask)
+    return failure(error, target, await maskFor(request.secrets, owner))
   }
 
   /** Has a connection until the body of the answer closes: whoever gets an answer reads its body to the end, or destroys it. */
@@ -188,6 +191,14 @@ class GuardedHttp implements OutgoingClient {
     this.#end.abort(new Error('Outgoing HTTP is closed'))
     await this.#agents[Symbol.asyncDispose]()
   }
+}
+
+/**
+ * The mask for one message. It is made anew for each: that of a thousand secrets takes fifty megabytes, and hundreds of requests may wait for their answers.
+ * An owner's masks are made one after the other.
+ */
+function maskFor(secrets: readonly string[], owner: string): Promise<Mask> {
+  return slices.begin(owner, maskSteps(secrets))
 }
 
 function closing(): NodeError {

@@ -5,12 +5,23 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { AllowList } from '../../src/net/allow.ts'
 import { guardedAgent } from '../../src/net/guarded-agent.ts'
 import { until } from '../engine/kit.ts'
 import { bodyOf, errorOf, httpServer, localHttp, rawServer, request, textOf } from './servers.ts'
 import { CERTIFICATE, KEY } from './tls-files.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** Bytes of the heap that something holds. */
+function heldBytes(): number {
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
 
 /** Answers with what it was asked, as JSON. */
 const echo = () =>
@@ -98,6 +109,24 @@ describe('a request', () => {
 })
 
 describe('an answer', () => {
+  test('is waited for without the forms of the secrets that were sent', async () => {
+    let asked = 0
+    await using server = await httpServer(() => asked++)
+    await using http = localHttp()
+    const secrets = Array.from({ length: 100 }, (_, at) => `${at} é"\\ü`.repeat(60))
+    const abort = new AbortController()
+    const ask = () => http.send(request(server.url, { secrets, signal: abort.signal })).catch(() => {})
+    const first = ask()
+    await until(() => asked === 1, 'the first request')
+    const before = heldBytes()
+    const others = Array.from({ length: 10 }, ask)
+    await until(() => asked === 11, 'the other requests')
+    const grown = heldBytes() - before
+    abort.abort()
+    await Promise.all([first, ...others])
+    assert.ok(grown < 10_000_000, `${grown} bytes are held for ten requests`)
+  })
+
   test('has its status, its headers by name, and its body', async () => {
     await using server = await httpServer((_asked, response) => {
       response.writeHead(
