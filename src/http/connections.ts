@@ -22,7 +22,7 @@ const TELL_MS = 60_000
 /** Closes connections at once that are too many, and says in the log how many they were. */
 export function boundConnections(server: Server, log: Log, limits: Partial<ConnectionLimits>): void {
   const connections =
-    limits.connections === undefined ? connectionsWithin(openFiles(), heapBytes(HEADS_PART)) : limits.connections
+    limits.connections === undefined ? connectionsWithin(openFiles(), headBytes(heapBytes(1))) : limits.connections
   if (connections === null) return
   server.maxConnections = connections
   const refused = refusals(server, log, connections, limits.tell_ms ?? TELL_MS)
@@ -81,10 +81,19 @@ function refusals(server: Server, log: Log, connections: number, tell_ms: number
 /** Descriptors that are kept for the database, files of assets and outgoing requests. */
 const KEPT = 256
 
-/** The part of the heap that heads may take which have not come to their end. */
+/** The part of what is left of the heap that heads may take which have not come to their end. */
 const HEADS_PART = 0.5
+/** What the service takes of the heap while nobody asks for anything, and by how much the size of a small heap is overestimated. */
+const OWN_BYTES = 96 * 1_048_576
+/** The part of a heap that is left at the least, whatever the service takes of it. */
+const LEAST_LEFT = 1 / 8
 /** What one of them takes at the most: of 16 KiB of the shortest names, Node keeps each as a text of its own. */
 const HEAD_BYTES = 98_304
+
+/** How much of so large a heap heads may take which have not come to their end. */
+export function headBytes(heap_bytes: number): number {
+  return Math.max(heap_bytes - OWN_BYTES, heap_bytes * LEAST_LEFT) * HEADS_PART
+}
 
 /**
  * How many connections fit into so many open files, and their heads into so many bytes: a database that cannot open its own file, or a process that ends

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { connectionsWithin, openFilesIn } from '../../src/http/connections.ts'
+import { connectionsWithin, headBytes, openFilesIn } from '../../src/http/connections.ts'
 import { createLog } from '../../src/log.ts'
 import { call } from '../helpers/http.ts'
 import { giveDatabase } from '../helpers/migrated.ts'
@@ -106,6 +106,36 @@ describe('connections', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
+  })
+
+  test('whose heads never end do not end a server with a small heap', async () => {
+    const folder = temporaryFolder()
+    try {
+      await giveDatabase(join(folder, 'svc.db'))
+      // A proxy that was named may have all connections.
+      const environment = { NODE_OPTIONS: '--max-old-space-size=64', SVC_TRUSTED_PROXIES: '127.0.0.1' }
+      await using server = await serve(folder, environment)
+      const head = `GET /health HTTP/1.1\r\nHost: localhost\r\n${'a:\r\n'.repeat(3_900)}`
+      const peers = await Promise.all(Array.from({ length: 1_000 }, () => peer(server, head)))
+      await until('the end of some', () => peers.some((one) => one.closed()))
+      for (const one of peers) one.socket.destroy()
+      const isServed = () =>
+        call(server, 'GET', '/health').then(
+          ({ status }) => status === 200,
+          () => false,
+        )
+      await until('room for another', isServed)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  test('are bounded by what the service leaves of the heap', () => {
+    const mib = 1_048_576
+    assert.deepEqual(
+      [32, 128, 4_096].map((size) => headBytes(size * mib) / mib),
+      [2, 16, 2_000],
+    )
   })
 
   test('are no more than the heap has room for heads that do not come to their end', () => {
