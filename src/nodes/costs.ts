@@ -138,6 +138,10 @@ export function costOfRepeat({ text, times, separator }: Inputs): number {
   return ((lengthOf(text) + lengthOf(separator)) * WRITTEN + TIME) * Number(times)
 }
 
+export function costOfTrim({ text, collapse }: Inputs): number {
+  return lengthOf(text) * (collapse ? UNIT : WRITTEN)
+}
+
 export function costOfPad({ text, length, fill }: Inputs): number {
   return (Math.max(lengthOf(text), Number(length)) + lengthOf(fill)) * WRITTEN
 }

@@ -2,7 +2,7 @@
 // in case.ts, patterns in regex.ts.
 import type { Inputs, NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
-import { costOfPad, costOfRepeat } from './costs.ts'
+import { costOfPad, costOfRepeat, costOfTrim } from './costs.ts'
 import { conversion, option, output, required } from './define.ts'
 import { guardText, textWithin } from './limits.ts'
 import { fill, unknownName } from './template.ts'
@@ -99,11 +99,12 @@ export const textNodes: NodeType[] = [
       option('side', oneOf(...keysOf(TRIMS)), 'Which end.', { default: 'both' }),
       option('collapse', 'bool', 'Makes one space of all white space inside.', { default: false }),
     ],
-    cost: 2,
+    cost: costOfTrim,
     outputs: [result()],
     run({ text, side, collapse }: { text: string; side: Side; collapse: boolean }) {
       const trimmed = TRIMS[side](text)
-      return { output: collapse ? trimmed.replaceAll(/\s+/g, ' ') : trimmed }
+      // `replaceAll` gives a text of as many pieces as it replaces, which takes 32 times its length of memory.
+      return { output: collapse ? trimmed.split(/\s+/).join(' ') : trimmed }
     },
   },
   {

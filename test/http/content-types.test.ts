@@ -1,16 +1,12 @@
 // Types of content that callers make up: nothing stays of them, and none takes long to be read.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { heldBytes } from '../helpers/heap.ts'
 import { call } from '../helpers/http.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs } from '../helpers/processor.ts'
 import { startServer } from '../helpers/server.ts'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 /** As long as a header may be, with room for the others. */
 const LONG = 15_000
@@ -31,8 +27,7 @@ test('nothing stays of the types that requests have', async () => {
     }
     const heap = async (from: number) => {
       for (let at = from; at < from + TYPES; at++) await ask(at)
-      collectGarbage()
-      return process.memoryUsage().heapUsed
+      return heldBytes()
     }
     const before = await heap(0)
     const stayed = (await heap(TYPES)) - before

@@ -5,23 +5,13 @@ import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { AllowList } from '../../src/net/allow.ts'
 import { guardedAgent } from '../../src/net/guarded-agent.ts'
 import { until } from '../engine/kit.ts'
+import { heldBytes } from '../helpers/heap.ts'
 import { bodyOf, errorOf, httpServer, localHttp, rawServer, request, textOf } from './servers.ts'
 import { CERTIFICATE, KEY } from './tls-files.ts'
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
-
-/** Bytes of the heap that something holds. */
-function heldBytes(): number {
-  collectGarbage()
-  return process.memoryUsage().heapUsed
-}
 
 /** Answers with what it was asked, as JSON. */
 const echo = () =>

@@ -1,6 +1,7 @@
 // text.*, regex.*, json.*
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { heldBytes } from '../helpers/heap.ts'
 import { takesLess } from '../helpers/patience.ts'
 import { fire, outputOf } from './fire.ts'
 
@@ -109,6 +110,10 @@ describe('text', () => {
     assert.equal(await outputOf('text.Trim', { text: ' a  b ', side: 'start', collapse: true }), 'a b ')
     assert.equal(await outputOf('text.Trim', { text: '' }), '')
     await assert.rejects(outputOf('text.Trim', { text: 'a', side: 'middle' }), /type_mismatch/)
+    const before = heldBytes()
+    const collapsed = await outputOf('text.Trim', { text: 'a\n'.repeat(300_000), collapse: true })
+    const held = heldBytes() - before
+    assert.ok(held < 5_000_000, `${held} bytes are held for a text of ${String(collapsed).length} characters`)
   })
 
   test('Length', async () => {
