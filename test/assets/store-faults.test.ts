@@ -229,6 +229,22 @@ describe('an upload', () => {
     assert.equal(pages.length, 3)
   })
 
+  test('keeps nobody from starting where the bucket never ends to tell of unfinished ones', async () => {
+    const bucket = new Bucket(server.settings, nameOfFolder())
+    server.uploads_per_page = 1
+    let told = 0
+    server.fault = ({ method, query }) => {
+      if (method === 'GET' && query.has('uploads'))
+        server.open_uploads.set(`id${++told}`, bucket.nameOf(String(told).padStart(9, '0')))
+      return null
+    }
+    server.open_uploads.set('id', bucket.nameOf('0'))
+    const found = await bucket.uploads()
+    bucket.close()
+    server.open_uploads.clear()
+    assert.equal(found.length, 1_000)
+  })
+
   test('that was left unfinished and cannot be aborted keeps nobody from starting or closing', async () => {
     const bucket = new Bucket(server.settings, nameOfFolder())
     const [key, query] = [bucket.nameOf('a'), { uploads: '' }]

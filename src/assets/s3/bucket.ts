@@ -49,6 +49,9 @@ const LONGER = 3
 /** Of S3. */
 const LONGEST_KEY_BYTES = 1_024
 const LONGEST_PAGE = 1_000
+/** Of one list of unfinished uploads: there are storages that never come to its end. */
+const MOST_PAGES = 1_000
+const MOST_UPLOADS = 100_000
 /** Keys of a page that are read before others have their turn: each may be all entities, which takes half a millisecond. */
 const KEYS_AT_ONCE = 32
 
@@ -188,14 +191,18 @@ export class Bucket {
     return keys
   }
 
-  /** Uploads of parts that somebody began and nobody completed, all of them. */
+  /** Uploads of parts that somebody began and nobody completed: all of them, up to 100,000 or as many as a thousand pages tell. */
   async uploads(): Promise<UnfinishedUpload[]> {
     const found: UnfinishedUpload[] = []
-    for (let query: Record<string, string> | null = { uploads: '', prefix: this.#prefix }; query !== null; ) {
+    let query: Record<string, string> | null = { uploads: '', prefix: this.#prefix }
+    for (let page = 0; query !== null && page < MOST_PAGES && found.length < MOST_UPLOADS; page++) {
       const xml: string = await this.#read(query)
+      let entries = 0
       for (const entry of elements(xml, 'Upload')) {
         const [name, upload_id] = [textOf(entry, 'Key'), textOf(entry, 'UploadId')]
         if (name?.startsWith(this.#prefix) && upload_id !== null) found.push({ name, upload_id })
+        if (found.length === MOST_UPLOADS) break
+        if (++entries % KEYS_AT_ONCE === 0) await nextTurn()
       }
       query = nextPage(query, xml)
     }
