@@ -4,6 +4,8 @@ import type { CodegenConfig } from '../../codegen.config.ts'
 import { bundleDocument } from './bundle.ts'
 import { checkCatalogue } from './catalogue.ts'
 import { attachExamples, checkExamplesPresent, checkExamplesValid, type Documents } from './examples.ts'
+import { portable } from './portable.ts'
+import { checkPortable } from './portable-rules.ts'
 import { type ContractProblem, distinctProblems } from './problems.ts'
 import { checkRequirements } from './requirements.ts'
 import { checkChannels, checkOperations, checkSchemas } from './rules.ts'
@@ -79,9 +81,10 @@ function check(
   checkCatalogue(contract.errors, 'errors.yaml', problems)
   checkRequirements(contract.requirements, 'requirements.yaml', problems)
   checkExamplesPresent(contract, source, config, problems)
-  // What ajv cannot compile would hide the reasons found so far.
+  // What ajv cannot compile would hide the reasons found so far, and so would a schema of which no form can be made.
   try {
     checkExamplesValid(contract, source, config, problems)
+    for (const [file, document] of Object.entries(documents)) checkPortable(portable(document), file, problems)
   } catch (error) {
     problems.push({ file: 'examples', pointer: '', message: (error as Error).message })
   }
