@@ -77,7 +77,9 @@ async function serve(args: readonly string[]): Promise<number> {
     owner: `process ${process.pid}, ${listen.host}:${listen.port}`,
     platform: machinePlatform(() => process.hrtime()),
   })
-  console.log(`svc ${version} listens on ${server.url}\n${modeLine(config)}`)
+  console.log(
+    `svc ${version} listens on ${server.url}\n${modeLine(config)}\nThe documentation is at ${server.url}/docs`,
+  )
   warnings.writeTo(server.context.log)
   await signalled()
   console.log('svc stops: new work is refused, running jobs get 30 seconds')

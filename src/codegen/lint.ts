@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { JsonMap } from './tree.ts'
+import { type JsonMap, lookUp, mapOf } from './tree.ts'
 
 export interface Finding {
   severity: 'error' | 'warning' | 'info'
@@ -35,10 +35,16 @@ export async function lintOpenapi(document: JsonMap): Promise<Finding[]> {
       place: location?.[0]?.pointer ?? '',
       message,
     }))
-    return findings.filter(({ rule, place }) => rule !== 'no-unused-components' || !isReferredTo(document, place))
+    return findings.filter(({ rule, place }) => !isAllowed(document, rule, place))
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+function isAllowed(document: JsonMap, rule: string, place: string): boolean {
+  if (rule === 'no-unused-components') return isReferredTo(document, place)
+  // An operation that leads elsewhere does nothing else.
+  return rule === 'operation-2xx-response' && mapOf(lookUp(document, place.slice(1)))['302'] !== undefined
 }
 
 /** Redocly does not look into the rules of schemas, which refer to others. */

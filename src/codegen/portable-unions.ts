@@ -17,7 +17,7 @@ export function unionForm(schema: JsonMap, resolve: Resolve): JsonMap {
   const variants = named.length > 1 ? named.flatMap((one) => withoutInner(one, resolve)) : named
   if (variants.length === 0) return schema
   const orNull = named.length < all.length ? [NULL] : []
-  const kinds = variants.map((one) => kindOf(resolve(one), resolve))
+  const kinds = variants.map((one) => kindOf(one, resolve))
   if (kinds.includes(null)) return rest
   const of = (kind: string | null) => variants.filter((_, at) => kinds[at] === kind)
   const apart = [...new Set(kinds)]
@@ -46,7 +46,7 @@ function same(schema: JsonMap, form: JsonMap): JsonMap {
 function withOwnItems(list: JsonMap, variants: readonly JsonMap[], resolve: Resolve): JsonMap {
   if (list.items === undefined) return list
   const items = resolve(list.items)
-  if (isFreeObject(items)) return { ...list, items: {} }
+  if (isFreeObject(mapOf(list.items))) return { ...list, items: {} }
   const inner = listOf(items.oneOf ?? items.anyOf).map(resolve)
   if (inner.length > 0 && inner.every(({ type }) => type === 'object')) return { ...list, items: merged(inner) }
   const isVariant = variants.some((one) => one.$ref !== undefined && one.$ref === mapOf(list.items).$ref)
@@ -63,7 +63,13 @@ function merged(schemas: readonly JsonMap[]): JsonMap {
   const of = (name: string) => schemas.flatMap((one) => mapOf(one.properties)[name] ?? [])
   const properties = Object.fromEntries(names.map((name) => [name, mergedProperty(of(name).map(mapOf))]))
   const required = names.filter((name) => schemas.every((one) => listOf(one.required).includes(name)))
-  return { type: 'object', ...(required.length > 0 ? { required } : {}), properties }
+  const isClosed = schemas.every(({ additionalProperties }) => additionalProperties === false)
+  return {
+    type: 'object',
+    ...(required.length > 0 ? { required } : {}),
+    ...(isClosed ? { additionalProperties: false } : {}),
+    properties,
+  }
 }
 
 function mergedProperty(schemas: readonly JsonMap[]): JsonMap {
@@ -76,13 +82,14 @@ function mergedProperty(schemas: readonly JsonMap[]): JsonMap {
 
 /** The JSON type of a variant, or null where it may be any value or an object of which nothing is said, which has no name. */
 function kindOf(variant: JsonMap, resolve: Resolve): string | null {
-  const parts = listOf(variant.oneOf ?? variant.anyOf)
+  const { oneOf, anyOf, type } = resolve(variant)
+  const parts = listOf(oneOf ?? anyOf).map(mapOf)
   if (parts.length > 0) {
-    const kinds = new Set(parts.map((one) => kindOf(resolve(one), resolve)))
+    const kinds = new Set(parts.map((one) => kindOf(one, resolve)))
     return kinds.size === 1 ? [...kinds][0]! : null
   }
-  if (variant.type === 'integer') return 'number'
-  return typeof variant.type !== 'string' || isFreeObject(variant) ? null : variant.type
+  if (type === 'integer') return 'number'
+  return typeof type !== 'string' || isFreeObject(variant) ? null : type
 }
 
 /** Variants of one type as they are where they are told apart, and as one else. */

@@ -80,6 +80,9 @@ export const contract: ContractHandlers<RequestContext> = {
     }
   },
 
+  // Relative, so that it leads there behind a proxy that serves this under a path, too.
+  getStartPage: () => ({ status: 302, headers: { Location: 'docs' } }),
+
   async getReference() {
     const body = await readFile(new URL('../web/reference/index.html', import.meta.url))
     return { status: 200, content_type: 'text/html', body, headers: { ...HEADERS, 'Cache-Control': FRESH } }

@@ -22,7 +22,6 @@ const SIGNPOSTS: readonly Signpost[] = [
     path: /^\/v1\/responses(?:\/.*)?$/,
     message: 'OpenAI’s Responses API is not served here. Chat completions are: POST /v1/chat/completions.',
   },
-  { path: /^\/$/, message: 'There is nothing here. The reference of this server is at /docs.' },
 ]
 
 /** What to say of a request for nothing; undefined where nobody knows what it was meant for. */

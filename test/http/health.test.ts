@@ -128,6 +128,15 @@ describe('the documents', () => {
     assert.deepEqual(body, JSON.parse(readFileSync(new URL('../../generated/asyncapi.json', import.meta.url), 'utf8')))
   })
 
+  test('getStartPage leads to the reference', async () => {
+    await using server = await startServer()
+    const { status, headers } = await call(server, 'GET', '/')
+    assert.deepEqual([status, headers.location], [302, 'docs'])
+    const page = await fetch(server.url)
+    assert.deepEqual([page.status, page.url], [200, `${server.url}/docs`])
+    assert.equal((await call(server, 'POST', '/', { body: {} })).status, 405)
+  })
+
   test('getReference and getReferenceFile: a page with everything that it loads', async () => {
     await using server = await startServer()
     const page = await call<string>(server, 'GET', '/docs')

@@ -17,7 +17,6 @@ const TOLD: readonly (readonly [method: string, path: string, message: string])[
   ['GET', '/models/builtin/echo', BASE_URL],
   ['POST', '/v1/responses', RESPONSES],
   ['GET', '/v1/responses/resp_1', RESPONSES],
-  ['GET', '/', 'There is nothing here. The reference of this server is at /docs.'],
   ['GET', '/chat/completions', PLAIN],
   ['POST', '/api/chat/completions', PLAIN],
   ['POST', '/api/embeddings', PLAIN],

@@ -198,7 +198,6 @@ describe('paths', () => {
   test('NOT_FOUND: an unknown path is 404 in the form of its door', async () => {
     await using server = await startServer()
     const paths = [
-      '/',
       '/nowhere',
       '/api',
       '/api/nowhere',

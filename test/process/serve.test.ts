@@ -62,7 +62,10 @@ describe('svc serve', () => {
     const data_dir = newFolder()
     await using server = await serve(data_dir, {}, SVC)
     const mode = 'Local mode: callers on this machine are the administrator, all others need a token'
-    assert.equal(server.stdout(), `svc ${version} listens on ${server.url}\n${mode}\n`)
+    assert.equal(
+      server.stdout(),
+      `svc ${version} listens on ${server.url}\n${mode}\nThe documentation is at ${server.url}/docs\n`,
+    )
     assert.equal((await call(server, 'GET', '/health')).status, 200)
     assert.match(readFileSync(join(data_dir, 'owner'), 'utf8'), /process \d+/)
     server.kill('SIGTERM')

@@ -113,6 +113,7 @@ export const OPERATIONS: Readonly<Record<ImplementedOperationId, OperationCase>>
   getMetrics: common('counts of the whole process, for whoever watches it: nothing in them has an owner'),
   getOpenapiDocument: common(CONTRACT),
   getAsyncapiDocument: common(CONTRACT),
+  getStartPage: common(CONTRACT),
   getReference: common(CONTRACT),
   getReferenceFile: common(CONTRACT),
   getLifecycleSchema: common(CONTRACT),
