@@ -10,7 +10,7 @@ import { MAIN } from '../helpers/process.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const RUNS = [
-  ...readme.matchAll(/```sh\n((?:cat > [\s\S]*?\nEND\n)?npx svc run [\s\S]*?)```\n\n```json\n([\s\S]*?)```/g),
+  ...readme.matchAll(/```sh\n((?:cat > [\s\S]*?\nEND\n)?svc run [\s\S]*?)```\n\n```json\n([\s\S]*?)```/g),
 ]
 
 const LAUNCHERS = [...readme.matchAll(/\/opt\/svc(\/\S+)/g)].map(([, path]) => path!)
@@ -29,7 +29,7 @@ describe('README, in the terminal', () => {
     test(
       `${command!.trim()} gives what is printed`,
       inFolder((cwd) => {
-        const here = command!.replace('npx svc', `"${process.execPath}" "${MAIN}"`)
+        const here = command!.replace(/^svc(?= run)/m, `"${process.execPath}" "${MAIN}"`)
         const given = execFileSync('sh', ['-c', here], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
         assert.equal(given, printed)
       }),

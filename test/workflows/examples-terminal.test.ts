@@ -31,20 +31,22 @@ async function outputsOf(command: string): Promise<unknown> {
 test('the README prints one command for each example', () => {
   assert.deepEqual([...COMMANDS.keys()].sort(), [...examples().keys()])
   for (const [id, command] of COMMANDS)
-    assert.match(command, new RegExp(`^([A-Z_]+=\\S+ )?npx svc run ${id}( --param |$)`))
+    assert.match(command, new RegExp(`^([A-Z_]+=\\S+ )?svc run ${id}( --param |$)`))
 })
 
 describe('svc run, as the README prints it', { concurrency: 2 }, () => {
   for (const [id, command] of COMMANDS) {
     test(command, async () => {
       await using web = await examplesWeb()
-      // npx would take longer than the run; it finds the same file, as the last test shows.
-      const here = command.replace('npx svc', `"${process.execPath}" "${SVC}"`).replace(PRINTED, web.url)
+      const here = command.replace(/(?<!\S)svc(?= run)/, `"${process.execPath}" "${SVC}"`).replace(PRINTED, web.url)
       assert.deepEqual(await outputsOf(here), examples().get(id)?.outputs)
     })
   }
 })
 
-test('npx finds svc', async () => {
-  assert.deepEqual(await outputsOf(COMMANDS.get('greeting')!), examples().get('greeting')!.outputs)
+test('the alias that the README gives, and npx, find svc', async () => {
+  const [alias] = /^alias svc="\$PWD\/(.*)"$/m.exec(readme)!.slice(1)
+  const rest = COMMANDS.get('greeting')!.replace(/^svc/, '')
+  for (const command of [`"$PWD/${alias}"`, 'npx svc'])
+    assert.deepEqual(await outputsOf(command + rest), examples().get('greeting')!.outputs)
 })
