@@ -62,17 +62,22 @@ const FIRST_MS = 1
 /** The same where connections come in: Node takes one of them in each turn, so that thousands of one user keep another one's waiting for as many slices. */
 const CROWDED_MS = 0.3
 
-let isCrowded = false
+let crowded = false
 
-/** Called for each connection that comes in: slices are short until the end of the next turn. */
+/** Whether connections come in, so that turns are to be short. */
+export function isCrowded(): boolean {
+  return crowded
+}
+
+/** Called for each connection that comes in: turns are short until the end of the next one. */
 export function connectionCame(): void {
-  if (isCrowded) return
-  isCrowded = true
+  if (crowded) return
+  crowded = true
   setImmediate(() => setImmediate(noneCame))
 }
 
 function noneCame(): void {
-  isCrowded = false
+  crowded = false
 }
 
 /** How many that wait with promises may go on in one turn, if there is time. */
@@ -171,7 +176,7 @@ export class TimeSlices {
 
   readonly #turn = (): void => {
     this.#immediate = null
-    this.#until = performance.now() + (isCrowded ? CROWDED_MS : this.#slice_ms)
+    this.#until = performance.now() + (crowded ? CROWDED_MS : this.#slice_ms)
     this.#serve()
     if (this.#tasks.size === 0) return
     this.#immediate ??= setImmediate(this.#turn)
