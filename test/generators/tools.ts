@@ -18,7 +18,8 @@ export const DOCUMENTS = ['openapi.implemented.json', 'openapi.json'] as const
 const CACHE = join(ROOT, '.cache/generators')
 const NPM = ['@hey-api/openapi-ts@0.99.0', 'orval@8.20.0', 'typescript@5.9.3']
 const PYTHON = ['openapi-python-client==0.29.1']
-const INSTALL_MS = 300_000
+/** Of one program, in milliseconds: a compiler may have to fetch and compile hundreds of libraries first. */
+const LONGEST_MS = 600_000
 
 /** Where they are expected, a missing one is a failure and not a skip. */
 const expected = process.env.SVC_TEST_EXPECT?.split(',') ?? []
@@ -29,7 +30,7 @@ const promised = promisify(execFile)
 export async function run(program: string, args: readonly string[], cwd: string, more: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, ...more }
   try {
-    const { stdout } = await promised(program, [...args], { cwd, env, maxBuffer: 2 ** 26, timeout: INSTALL_MS })
+    const { stdout } = await promised(program, [...args], { cwd, env, maxBuffer: 2 ** 26, timeout: LONGEST_MS })
     return stdout
   } catch (error) {
     const { message, stdout, stderr } = error as Error & { stdout: string; stderr: string }
