@@ -9,9 +9,7 @@ import { inFolder } from '../helpers/folder.ts'
 import { MAIN } from '../helpers/process.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const RUNS = [
-  ...readme.matchAll(/```sh\n((?:cat > [\s\S]*?\nEND\n)?svc run [\s\S]*?)```\n\n```json\n([\s\S]*?)```/g),
-]
+const RUNS = [...readme.matchAll(/```sh\n((?:cat > [\s\S]*?\nEND\n)?svc run [\s\S]*?)```\n\n```json\n([\s\S]*?)```/g)]
 
 const LAUNCHERS = [...readme.matchAll(/\/opt\/svc(\/\S+)/g)].map(([, path]) => path!)
 

@@ -30,8 +30,7 @@ async function outputsOf(command: string): Promise<unknown> {
 
 test('the README prints one command for each example', () => {
   assert.deepEqual([...COMMANDS.keys()].sort(), [...examples().keys()])
-  for (const [id, command] of COMMANDS)
-    assert.match(command, new RegExp(`^([A-Z_]+=\\S+ )?svc run ${id}( --param |$)`))
+  for (const [id, command] of COMMANDS) assert.match(command, new RegExp(`^([A-Z_]+=\\S+ )?svc run ${id}( --param |$)`))
 })
 
 describe('svc run, as the README prints it', { concurrency: 2 }, () => {
