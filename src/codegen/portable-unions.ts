@@ -135,9 +135,14 @@ function tagsOf(schema: JsonMap, resolve: Resolve): Map<string, string[]> {
   return tags
 }
 
+/** The values that a schema enumerates, or the only one that it allows; none where it does neither. */
+export function valuesOf(schema: JsonMap): Json[] {
+  return schema.const === undefined ? listOf(schema.enum) : [schema.const]
+}
+
 /** The texts that a schema enumerates, or null where it does not, or where other values are among them. */
 export function textsOf(schema: JsonMap): string[] | null {
-  const values = schema.const === undefined ? listOf(schema.enum) : [schema.const]
+  const values = valuesOf(schema)
   const isText = values.length > 0 && values.every((value) => typeof value === 'string')
   return isText ? values.map(textOf) : null
 }

@@ -1,10 +1,11 @@
-// Documents as generators of clients take them: one type, or one and null; unions as `anyOf` of named variants; nothing that is put together of
+// Documents as generators of clients take them: one type, or one and null; unions whose variants are told apart; nothing that is put together of
 // parts or depends on conditions; names of enumerated values that nothing else in the document has. What a schema means stays as it is: where the
 // form says less, the exact schema stands beside it as `x-svc-rule`, and `exact` of `contract/` gives the document back.
 import { ADDED, RULE, WIDTH } from '../contract/exact.ts'
 import { mapSchemas } from '../contract/map-schemas.ts'
+import { operationsOf } from './operations.ts'
 import { nameAt, pascal, variantName } from './portable-names.ts'
-import { mergedUnion, textsOf, unionForm } from './portable-unions.ts'
+import { mergedUnion, textsOf, unionForm, valuesOf } from './portable-unions.ts'
 import { isMap, type Json, type JsonMap, listOf, mapOf, resolved, schemaName, schemaReference, textOf } from './tree.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -140,8 +141,7 @@ function siblingsOf(schemas: JsonMap): Map<string, string[]> {
 
 /** The names of the schemas of bodies that are sent as the fields of a form. */
 function formBodiesOf(document: JsonMap): Set<string> {
-  const operations = Object.values(mapOf(document.paths)).flatMap((path) => Object.values(mapOf(path)).map(mapOf))
-  const bodies = operations.map(({ requestBody }) => mapOf(mapOf(requestBody).content)[FORM])
+  const bodies = operationsOf(document).map(({ node }) => mapOf(mapOf(node.requestBody).content)[FORM])
   return new Set(bodies.flatMap((body) => schemaName(mapOf(body).schema) ?? []))
 }
 
@@ -158,7 +158,7 @@ function nullable(schema: JsonMap): JsonMap {
 
 /** Names for the values of an enumeration: some languages have all of them in one space. */
 function withValueNames(schema: JsonMap, name: string): JsonMap {
-  const values = schema.const === undefined ? listOf(schema.enum) : [schema.const]
+  const values = valuesOf(schema)
   if (values.length === 0) return schema
   return { ...schema, 'x-enum-varnames': values.map((value) => name + pascal(String(value))) }
 }

@@ -14,7 +14,7 @@ const NAMES = new Set(['title', 'x-enum-varnames'])
 
 /** A document whose schemas say all that holds, as they are written. */
 export function exact(document: JsonMap): JsonMap {
-  const judged = mapSchemas(document, (schema) => exactSchema(schema))
+  const judged = mapSchemas(document, exactSchema)
   const components = mapOf(judged.components)
   if (components.schemas === undefined) return judged
   const schemas = Object.entries(mapOf(components.schemas)).filter(([, schema]) => mapOf(schema)[ADDED] !== true)

@@ -9,7 +9,7 @@ import { checkPortable } from '../../src/codegen/portable-rules.ts'
 import { type ContractProblem, problemText } from '../../src/codegen/problems.ts'
 import { walkSchema } from '../../src/codegen/schema-walk.ts'
 import { exact, RULE } from '../../src/contract/exact.ts'
-import { isMap, type JsonMap } from '../../src/contract/json.ts'
+import { isMap, type JsonMap, listOf } from '../../src/contract/json.ts'
 import { mapSchemas } from '../../src/contract/map-schemas.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -40,6 +40,11 @@ for (const name of ['openapi', 'asyncapi'] as const) {
       const problems: ContractProblem[] = []
       checkPortable(document, name, problems)
       assert.deepEqual(problems.map(problemText), [])
+      let names = 0
+      eachSchema(document, (schema) => {
+        names += listOf(schema['x-enum-varnames']).length
+      })
+      assert.ok(names > 100, `${names} names of values were looked at`)
     })
 
     test('keeps the exact schema wherever it says less', () => {

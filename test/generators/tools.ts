@@ -79,10 +79,14 @@ async function tools(
     renameSync(`${done}.new`, done)
     return folder
   } catch (error) {
-    if (expected.includes(part)) throw error
-    context.skip(`skipped: ${versions.join(', ')} cannot be installed here`)
+    skipUnlessExpected(context, part, error, `${versions.join(', ')} cannot be installed here`)
     return null
   }
+}
+
+function skipUnlessExpected(context: TestContext, part: string, error: unknown, why: string): void {
+  if (expected.includes(part)) throw error
+  context.skip(`skipped: ${why}`)
 }
 
 /** The generator of clients in many languages, a program for Java; null after the test was skipped. */
@@ -112,8 +116,7 @@ export async function hasCompiler(context: TestContext, program: string, args: r
     await run(program, args, ROOT)
     return true
   } catch (error) {
-    if (expected.includes('generators')) throw error
-    context.skip(`skipped: ${program} is not here`)
+    skipUnlessExpected(context, 'generators', error, `${program} is not here`)
     return false
   }
 }
