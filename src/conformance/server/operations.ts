@@ -42,6 +42,13 @@ export function headersOf(info: OperationInfo, status: number): string[] {
   return Object.keys(mapOf(response.headers))
 }
 
+/** Whether this status says that a request succeeded: a redirect does where the operation declares nothing else for success. */
+export function isSuccess(info: OperationInfo, status: number): boolean {
+  const declared = Object.keys(mapOf(documentOf(info).responses))
+  if (declared.some((code) => code.startsWith('2'))) return status >= 200 && status < 300
+  return status < 400 && declared.includes(String(status))
+}
+
 /** The path with its parameters filled in; null where one is missing. */
 export function fill(path: string, values: Readonly<Record<string, string>>): string | null {
   let missing = false

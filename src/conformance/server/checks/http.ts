@@ -5,7 +5,7 @@ import { methodsOf } from '../claims.ts'
 import { type InvalidKind, invalidRequests } from '../invalid-requests.ts'
 import { workflow } from '../jobs.ts'
 import { listOf, mapOf, namesOf } from '../json.ts'
-import { headersOf } from '../operations.ts'
+import { headersOf, isSuccess } from '../operations.ts'
 import { everything, judged, validRequests } from '../survey.ts'
 import { isJson, shown } from '../target.ts'
 import type { Call, Trial } from '../trial.ts'
@@ -18,9 +18,9 @@ const NOTHING = 'the server claims no operation with such a request'
 export const httpChecks: ChecksOf<'http'> = {
   'server.http.valid-requests': async (t) => {
     const findings = new Findings()
-    for (const { operation, answer } of await validRequests(t)) {
+    for (const { info, operation, answer } of await validRequests(t)) {
       const finding = `${operation} answers a valid request with ${answer.status}`
-      findings.see(answer.status >= 200 && answer.status < 300, () => ({ finding, ...shown(answer) }))
+      findings.see(isSuccess(info, answer.status), () => ({ finding, ...shown(answer) }))
     }
     findings.settle(NOTHING)
   },
@@ -49,7 +49,7 @@ export const httpChecks: ChecksOf<'http'> = {
     findings.settle('')
   },
   'server.http.declared-headers': always(({ info, answer }) => {
-    if (answer.status >= 300) return null
+    if (answer.status >= 400) return null
     const wanted = headersOf(info, answer.status).filter((name) => ['location', 'etag'].includes(name.toLowerCase()))
     const missing = wanted.filter((name) => answer.headers[name.toLowerCase()] === undefined)
     return missing.length === 0 ? null : `${info.operationId} lacks ${missing.join(', ')}`
