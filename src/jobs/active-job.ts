@@ -144,6 +144,8 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   #isPrepared = false
   /** Null before it is read, where it has begun before. */
   #told: Told | null = null
+  /** Whether it was interrupted, and has remembered nothing since. */
+  #is_idle = false
   #messages = 0
   #forced: Ending | null = null
   /** What its run cannot go on from, whatever that says. */
@@ -314,6 +316,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   }
 
   remember(entry: Entry): void {
+    this.#is_idle = false
     this.#writer.remember(entry)
     if (entry[0] === 'wait' && entry[2].until !== null) this.#run?.delay(entry[1], entry[2].until, this)
   }
@@ -355,7 +358,10 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   recover(message: string, orderly: boolean): void {
     this.row.attempt++
     this.#move('recover')
-    if (!orderly) this.remember(['recovery'])
+    if (!orderly) {
+      this.remember(['recovery'])
+      this.#is_idle = true
+    }
     this.#status('recovering', null, null, message)
   }
 
@@ -767,7 +773,9 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   }
 
   #untold(output_name: string, published: readonly Published[]): Published[] {
-    return published.filter(() => !this.#told?.output(output_name))
+    const untold = published.filter(() => !this.#told?.output(output_name))
+    if (untold.length > 0 && this.#is_idle) this.remember(['told'])
+    return untold
   }
 
   /** Where the disk takes no media, the job stops here and goes on when there is room. */

@@ -33,6 +33,8 @@ export type Entry =
   | readonly ['rest', told: readonly ToldOutput[]]
   /** The job begins to go on after an interruption. */
   | readonly ['recovery']
+  /** It has told a value of an output that it had not told before, which is no entry of its own: it got further since the recovery. */
+  | readonly ['told']
 
 /** An event and its frame, as they may be shown. */
 export type ToldOutput = readonly [event: EventBody, frame: JobFrame]

@@ -169,7 +169,7 @@ export class JobMemory implements Disposable {
   readonly #joined_updates = new JoinedUpdates(this.updates)
   /** What is to be told of outputs where it ends while it waits. */
   rest: readonly ToldOutput[] = []
-  /** How often it went on after an interruption and had nothing to remember until the next one. */
+  /** How often it went on after an interruption and had nothing to remember, and no output to tell, until the next one. */
   idle_recoveries = 0
 
   private constructor(tools: MemoryTools, job_key: number, params: Params, counts: FiringMemory | null = null) {
@@ -484,6 +484,7 @@ export class JobMemory implements Disposable {
     }
     this.idle_recoveries = 0
     if (this.#counts && !this.#begun) this.#count(this.#counts, entry)
+    if (entry[0] === 'told') return
     LEARN[entry[0]](this, entry as never, (firing) => this.#of(firing))
   }
 }
@@ -512,7 +513,7 @@ type Learner<Kind extends Entry[0]> = (
   of: (firing: string) => Known,
 ) => void
 
-const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
+const LEARN: { [Kind in Exclude<Entry[0], 'recovery' | 'told'>]: Learner<Kind> } = {
   rest: (memory, [, told]) => {
     memory.rest = told
   },
