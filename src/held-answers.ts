@@ -39,20 +39,74 @@ export function bytesOf(content: string | Uint8Array): number {
 /** Steps of about a thousand values each. */
 const STEPS_AT_ONCE = 8
 
-/** About how many bytes a container takes: at once where it was measured before or is not very large, else in time slices of its owner. */
-export function weigh(container: object, slices: Pick<TimeSlices, 'run'>, owner: string): number | Promise<number> {
+/** About how many bytes a container takes: at once where it was measured before or is not very large, else in time slices of its owner, for the reader. */
+export function weigh(
+  container: object,
+  slices: Pick<TimeSlices, 'run'>,
+  owner: string,
+  reader?: Reader,
+): number | Promise<number> {
   const steps = memorySteps(container)
   for (let left = STEPS_AT_ONCE; left > 0; left--) {
     const step = steps.next()
     if (step.done) return step.value
   }
-  return slices.run(owner, steps)
+  return doFor(reader, steps, (work) => slices.run(owner, work))
 }
 
-/** Work for a reader that is not begun where its connection has ended: what it works on is let go of at its turn. @throws SERVICE_UNAVAILABLE then */
-export function* unlessEnded<T>(reader: Pick<Reader, 'ended'> | undefined, steps: Steps<T>): Steps<T> {
-  if (reader?.ended) throw new ServiceError('SERVICE_UNAVAILABLE')
-  return yield* steps
+/**
+ * Has `run` do steps for a reader. Where its connection ends before they are done, what they work on is let go of at once: their turn may be far.
+ * @throws SERVICE_UNAVAILABLE then
+ */
+export function doFor<T>(reader: Reader | undefined, steps: Steps<T>, run: (work: Steps<T>) => Promise<T>): Promise<T> {
+  return reader ? new WorkForReaders(steps, run).doneFor(reader) : run(steps)
+}
+
+/** Steps that are done as long as any reader waits for them. */
+export class WorkForReaders<T> {
+  /** Null once they are done, or nobody waits for them. */
+  #steps: Steps<T> | null
+  #over: (() => void) | null
+  #waiting = 0
+  readonly #done: Promise<T>
+
+  /** `over` is called once, when they are done or let go of. */
+  constructor(steps: Steps<T>, run: (work: Steps<T>) => Promise<T>, over: () => void = () => {}) {
+    this.#steps = steps
+    this.#over = over
+    this.#done = run(this.#work()).finally(() => this.#end())
+  }
+
+  /** What they come to. @throws SERVICE_UNAVAILABLE as soon as the connection of the reader has ended */
+  doneFor(reader: Reader): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.#waiting++
+    const stay = reader.whenEnded(() => {
+      if (--this.#waiting === 0) this.#end()
+      reject(new ServiceError('SERVICE_UNAVAILABLE'))
+    })
+    this.#done.then(resolve, reject).finally(stay)
+    return promise
+  }
+
+  *#work(): Steps<T> {
+    for (;;) {
+      const step = this.#step()
+      if (step.done) return step.value
+      yield
+    }
+  }
+
+  #step(): IteratorResult<undefined, T> {
+    if (!this.#steps) throw new ServiceError('SERVICE_UNAVAILABLE')
+    return this.#steps.next()
+  }
+
+  #end(): void {
+    this.#steps = null
+    this.#over?.()
+    this.#over = null
+  }
 }
 
 export class HeldAnswers {
@@ -146,7 +200,7 @@ export class Reader {
   held = 0
   readonly #account: HeldAnswers
   readonly #cut: () => void
-  readonly #shares = new Set<() => void>()
+  readonly #endings = new Set<() => void>()
   #ended = false
 
   constructor(account: HeldAnswers, owner: string, cut: () => void) {
@@ -170,11 +224,18 @@ export class Reader {
   share(object: object, bytes: number): () => void {
     if (this.#ended) return () => {}
     const release = this.#account.share(this, object, bytes)
-    this.#shares.add(release)
+    const stay = this.whenEnded(release)
     return () => {
-      this.#shares.delete(release)
+      stay()
       release()
     }
+  }
+
+  /** Calls `ended` when its connection ends, at once where it has, and not once the returned function is called. */
+  whenEnded(ended: () => void): () => void {
+    if (this.#ended) ended()
+    else this.#endings.add(ended)
+    return () => void this.#endings.delete(ended)
   }
 
   /** Holds so many bytes more, or fewer. */
@@ -189,8 +250,8 @@ export class Reader {
 
   /** Its connection has ended: nothing is held for it any more. */
   end(): void {
-    for (const release of this.#shares) release()
-    this.#shares.clear()
+    for (const ended of this.#endings) ended()
+    this.#endings.clear()
     this.change(-this.held)
     this.#ended = true
   }

@@ -443,7 +443,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     log,
     completions,
     choices: { providers: parts.providers, listings: parts.listings, customerOf },
-    tool_box: workflowTools({ workflows, jobs, slices }),
+    tool_box: workflowTools({ workflows, jobs, store, slices }),
     redacting: redactingWith(redactor),
     limits: overrides.chat_limits,
   })

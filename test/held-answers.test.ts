@@ -1,7 +1,9 @@
 // What waits for readers of large answers: who is cut where it is too much, in which order, and who is not.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { HeldAnswers, heldAtMost, type Reader } from '../src/held-answers.ts'
+import { HeldAnswers, heldAtMost, type Reader, WorkForReaders } from '../src/held-answers.ts'
+import { finish, type Steps } from '../src/time-slices.ts'
+import { heldBytes } from './helpers/heap.ts'
 import { keptLog } from './helpers/kept-log.ts'
 import { until } from './helpers/server.ts'
 
@@ -109,5 +111,78 @@ describe('what waits for readers of large answers', () => {
 
   test('may be two of the longest texts that a body makes, however small the heap is', () => {
     assert.ok(heldAtMost(1_000_000_000_000) >= 4_000_000_000_000)
+  })
+})
+
+describe('work for readers', () => {
+  /** Work that waits for a turn that does not come, and what it works on. */
+  function waiting() {
+    const worked: string[] = []
+    let weak: WeakRef<object> | undefined
+    const steps = (value: object): Steps<string> => {
+      weak = new WeakRef(value)
+      return (function* () {
+        worked.push(typeof value)
+        yield
+        return 'done'
+      })()
+    }
+    let turn: () => void = () => {}
+    const run = (begun: Steps<string>) =>
+      new Promise<string>((resolve, reject) => {
+        turn = () => {
+          try {
+            resolve(finish(begun))
+          } catch (error) {
+            reject(error)
+          }
+        }
+      })
+    const over: string[] = []
+    const work = new WorkForReaders(steps({ text: 'x'.repeat(1_000) }), run, () => over.push('over'))
+    return { work, over, worked, turn: () => turn(), isHeld: () => weak?.deref() !== undefined }
+  }
+  const refused = { code: 'SERVICE_UNAVAILABLE' }
+
+  test('is let go of when the last of them has ended, long before its turn', async () => {
+    const { reader } = account()
+    const [first, second] = [reader('a1'), reader('a2')]
+    const { work, over, worked, turn, isHeld } = waiting()
+    const [done, also] = [work.doneFor(first), work.doneFor(second)]
+    first.end()
+    await assert.rejects(done, refused)
+    assert.deepEqual([over, isHeld()], [[], true])
+    second.end()
+    await assert.rejects(also, refused)
+    assert.deepEqual(over, ['over'])
+    await until('it to be collected', () => {
+      heldBytes()
+      return !isHeld()
+    })
+    const late = work.doneFor(reader('a3'))
+    turn()
+    await assert.rejects(late, refused)
+    assert.deepEqual([over, worked], [['over'], []])
+  })
+
+  test('is done for those who are left', async () => {
+    const { reader } = account()
+    const { work, over, worked, turn } = waiting()
+    const gone = reader('a1')
+    const [left, done] = [work.doneFor(gone), work.doneFor(reader('a2'))]
+    gone.end()
+    turn()
+    await assert.rejects(left, refused)
+    assert.deepEqual([await done, worked, over], ['done', ['object'], ['over']])
+  })
+
+  test('is not begun for one who has ended', async () => {
+    const { reader } = account()
+    const { work, worked, turn } = waiting()
+    const gone = reader('a1')
+    gone.end()
+    await assert.rejects(work.doneFor(gone), refused)
+    turn()
+    assert.deepEqual(worked, [])
   })
 })

@@ -1,6 +1,7 @@
 // The tools of the server that models of a chat may call, behind one small interface; and the one that there is: running a workflow of the caller.
 import type { ChatTool } from '../../generated/types.ts'
 import type { Scope } from '../db/scope.ts'
+import type { Store } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
 import { allOutputs } from '../jobs/manifest.ts'
 import type { JobService, Submission } from '../jobs/service.ts'
@@ -39,12 +40,13 @@ const TIMEOUT_SECONDS = 600
 
 export interface WorkflowToolParts {
   readonly workflows: WorkflowService
-  readonly jobs: Pick<JobService, 'submit' | 'outcome' | 'resultText'>
+  readonly jobs: Pick<JobService, 'submit' | 'outcome'>
+  readonly store: Store
   readonly slices: TimeSlices
 }
 
 /** `workflow/<id>` is a workflow of the caller. */
-export function workflowTools({ workflows, jobs, slices }: WorkflowToolParts): ToolBox {
+export function workflowTools({ workflows, ...parts }: WorkflowToolParts): ToolBox {
   return {
     *toolSteps(owner, name, at): Steps<ServerTool> {
       if (!name.startsWith(WORKFLOW)) throw noTool(name, at)
@@ -58,7 +60,7 @@ export function workflowTools({ workflows, jobs, slices }: WorkflowToolParts): T
       return {
         name,
         definition: { type: 'function', function: fn },
-        call: (args, signal) => run({ jobs, slices }, owner, id, args, signal),
+        call: (args, signal) => run(parts, owner, id, args, signal),
       }
     },
   }
@@ -81,7 +83,7 @@ function noTool(name: string, at: string): ServiceError {
 }
 
 async function run(
-  { jobs, slices }: Pick<WorkflowToolParts, 'jobs' | 'slices'>,
+  { jobs, ...stored }: Omit<WorkflowToolParts, 'workflows'>,
   owner: Scope,
   workflow_id: string,
   params: Readonly<Record<string, unknown>>,
@@ -91,7 +93,7 @@ async function run(
   if (!active) throw new Error('a new job is always active')
   await active.accepted()
   const row = await jobs.outcome(active, signal)
-  const manifest = await resultOf({ jobs, slices }, row)
+  const manifest = await resultOf(stored, row)
   if (manifest) return { result: allOutputs(active.plan, manifest.outputs), job_id: row.id }
   const why = row.error === null ? `is ${publicStatus(row.status)}` : (JSON.parse(row.error) as Error).message
   throw new ServiceError('CONFLICT', { message: `The run ${row.id} of the workflow gave no result: ${why}` })

@@ -55,7 +55,7 @@ async function* interfacesText(context: RequestContext, ids: readonly string[]):
 
 async function* heldParts(value: object, context: RequestContext): AsyncGenerator<string, void, void> {
   const { app, caller } = context
-  const release = context.reader.hold(await weigh(value, app.slices, caller))
+  const release = context.reader.hold(await weigh(value, app.slices, caller, context.reader))
   try {
     yield* jsonParts(() => value, app.slices, caller)
   } finally {

@@ -115,14 +115,16 @@ function* listedResultSteps(store: Store, row: JobTable): Steps<string | null | 
   }
 }
 
-/** The state of a job. A large result is parsed in time slices of its owner, for the reader that asks. */
-export async function jobSnapshot(
-  parts: { readonly jobs: Pick<JobService, 'snapshot' | 'resultText'>; readonly slices: TimeSlices },
-  handle: JobHandle,
-  reader?: Reader,
-): Promise<JobSnapshot> {
+interface SnapshotParts {
+  readonly store: Store
+  readonly jobs: Pick<JobService, 'snapshot'>
+  readonly slices: Pick<TimeSlices, 'run'>
+}
+
+/** The state of a job. A large result is read and parsed in time slices of its owner, for the reader that asks. */
+export function jobSnapshot(parts: SnapshotParts, handle: JobHandle, reader?: Reader): Promise<JobSnapshot> {
   const rest = parts.jobs.snapshot(handle)
-  return { ...rest, result: await resultOf(parts, handle.row, reader) } as JobSnapshot
+  return resultOf(parts, handle.row, reader).then((result) => ({ ...rest, result }) as JobSnapshot)
 }
 
 /** The state of a job as JSON text. */

@@ -6,11 +6,17 @@ import type { JobTable } from '../db/schema.ts'
 import { userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import { measuredSteps } from '../engine/measure.ts'
+import { ServiceError } from '../errors.ts'
 import { type EndSnapshot, isLargeText, parseSteps } from '../events/lazy-event.ts'
-import { bytesOf, type Reader, unlessEnded } from '../held-answers.ts'
-import type { TimeSlices } from '../time-slices.ts'
+import { bytesOf, doFor, type Reader } from '../held-answers.ts'
+import type { Steps, TimeSlices } from '../time-slices.ts'
 import { publicStatus } from './states.ts'
 import { shownWaiting } from './waiting.ts'
+
+interface Stored {
+  readonly store: Store
+  readonly slices: Pick<TimeSlices, 'run'>
+}
 
 /** The snapshot of a row but for its result. `queue_position` is asked for only where the job is queued. */
 export function snapshotOf(row: JobTable, queue_position: () => number): Omit<JobSnapshot, 'result'> {
@@ -35,23 +41,27 @@ export function snapshotOf(row: JobTable, queue_position: () => number): Omit<Jo
   } as Omit<JobSnapshot, 'result'>
 }
 
-interface ResultParts {
-  readonly jobs: { resultText(row: JobTable): Promise<string | null> }
-  readonly slices: TimeSlices
-}
-
-/** The result of a row, read and parsed in time slices of its owner where it is large. Of a text that waits for that, the reader that asks is told. */
+/** The result of a row. A large one is read and parsed at its turn in the time slices of its owner, so that who waits for that holds nothing of it. */
 export async function resultOf(
-  { jobs, slices }: ResultParts,
+  { store, slices }: Stored,
   row: JobTable,
   reader?: Reader,
 ): Promise<ResultManifest | null> {
-  const result = await jobs.resultText(row)
+  const { key, result } = row
   if (result === null) return null
-  if (!isLargeText(result)) return JSON.parse(result) as ResultManifest
-  const release = reader?.hold(bytesOf(result))
+  if (!isUnread(row) && !isLargeText(result)) return JSON.parse(result) as ResultManifest
+  const owner = userKey(row)
+  return doFor(reader, storedResultSteps(store, key, reader), (work) => slices.run(owner, work))
+}
+
+/** Of the text, the reader that asks is told while it is parsed. @throws JOB_NOT_FOUND where the job was removed meanwhile */
+function* storedResultSteps(store: Store, key: number, reader?: Reader): Steps<ResultManifest> {
+  const row = store.read((tx) => jobByKey(tx, key))
+  const text = row && (yield* resultSteps(store, row))
+  if (!text) throw new ServiceError('JOB_NOT_FOUND')
+  const release = reader?.hold(bytesOf(text))
   try {
-    return (await slices.run(userKey(row), unlessEnded(reader, measuredSteps(parseSteps(result))))) as ResultManifest
+    return (yield* measuredSteps(parseSteps(text))) as ResultManifest
   } finally {
     release?.()
   }
@@ -60,11 +70,6 @@ export async function resultOf(
 /** The snapshot of a row that says how its job has ended, with the text of its result. */
 export function endSnapshot(row: JobTable, result: string | null): EndSnapshot {
   return { rest: snapshotOf(row, () => 1), result }
-}
-
-interface Stored {
-  readonly store: Store
-  readonly slices: Pick<TimeSlices, 'run'>
 }
 
 /** The text of the result of a row, a large one read in time slices of its owner. Undefined where the job was removed meanwhile. */

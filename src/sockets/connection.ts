@@ -167,7 +167,7 @@ export class Connection {
   }
 
   async holdLarge(frame: object): Promise<() => void> {
-    return this.reader.share(frame, await weigh(frame, this.app.slices, this.reader.owner))
+    return this.reader.share(frame, await weigh(frame, this.app.slices, this.reader.owner, this.reader))
   }
 
   /** What waits to be taken is told to the account: each large frame, whose bytes may be those of others, and all small ones together. */

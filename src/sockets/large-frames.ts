@@ -1,7 +1,7 @@
 // Large frames, encoded in steps: what is light is left to the encoder, what is not is taken apart.
 
 import { LazyEvent } from '../events/lazy-event.ts'
-import { type Reader, unlessEnded } from '../held-answers.ts'
+import { type Reader, WorkForReaders } from '../held-answers.ts'
 import { textSteps } from '../json-steps.ts'
 import { isLight, lightParts } from '../light-parts.ts'
 import type { Steps, TimeSlices } from '../time-slices.ts'
@@ -101,32 +101,18 @@ export class OneAtATime {
   }
 }
 
-interface UnderWay {
-  readonly made: Promise<Uint8Array>
-  readonly readers: Reader[]
-}
-
 /** By frame, while it is encoded. */
-const underWay: Readonly<Record<Mode, Map<object, UnderWay>>> = { binary: new Map(), text: new Map() }
+const underWay: Readonly<Record<Mode, Map<object, WorkForReaders<Uint8Array>>>> = { binary: new Map(), text: new Map() }
 
 /** A frame in the given mode, encoded in time slices of its owner, once for all who ask for it meanwhile; not at all where none of them is left. */
 export function encoded(slices: TimeSlices, reader: Reader, frame: object, mode: Mode): Promise<Uint8Array> {
-  const known = underWay[mode].get(frame)
-  if (known) {
-    known.readers.push(reader)
-    return known.made
-  }
-  const readers = [reader]
-  const anyone = {
-    get ended() {
-      return readers.every((one) => one.ended)
-    },
-  }
-  const made = slices
-    .run(reader.owner, unlessEnded(anyone, encodeSteps(frame, mode)))
-    .finally(() => underWay[mode].delete(frame))
-  underWay[mode].set(frame, { made, readers })
-  return made
+  const frames = underWay[mode]
+  const known = frames.get(frame)
+  if (known) return known.doneFor(reader)
+  const run = (work: Steps<Uint8Array>) => slices.run(reader.owner, work)
+  const made = new WorkForReaders(encodeSteps(frame, mode), run, () => void frames.delete(frame))
+  frames.set(frame, made)
+  return made.doneFor(reader)
 }
 
 /** As `encode`, in steps. */

@@ -7,7 +7,7 @@ import { scopedKey, userKey } from '../db/scope.ts'
 import { measuredSteps } from '../engine/measure.ts'
 import type { Plan } from '../engine/plan.ts'
 import { parseSteps } from '../events/lazy-event.ts'
-import { type Reader, unlessEnded } from '../held-answers.ts'
+import { doFor, type Reader } from '../held-answers.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { Steps } from '../time-slices.ts'
 
@@ -39,7 +39,7 @@ export async function changedOutputs(
   if (outputEvents(app, row, told).length === 0) return []
   await app.jobs.preparePlan(row)
   const steps = changedSteps(app, row, told, streamsOf(app.jobs.planOf(row)))
-  return app.slices.run(userKey(row), unlessEnded(reader, measuredSteps(steps)))
+  return doFor(reader, measuredSteps(steps), (work) => app.slices.run(userKey(row), work))
 }
 
 function streamsOf({ outputs }: Plan): ReadonlySet<string> {

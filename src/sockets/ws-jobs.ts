@@ -4,7 +4,7 @@ import type { JobTable } from '../db/schema.ts'
 import { userKey } from '../db/scope.ts'
 import type { Graph } from '../engine/graph.ts'
 import { type ServiceError, toServiceError } from '../errors.ts'
-import { LARGE_ANSWER, unlessEnded, weigh } from '../held-answers.ts'
+import { doFor, LARGE_ANSWER, weigh } from '../held-answers.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Submission } from '../jobs/service.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
@@ -95,7 +95,8 @@ export const jobCommands: JobCommands = {
     const { app, principal, reader } = connection
     const job_id = data?.job_id ?? null
     if (job_id !== null) return connection.send({ ...(await statusOf(connection, job_id)), ...echo(request_id) })
-    const jobs = await app.slices.begin(userKey(principal), unlessEnded(reader, activeStatuses(connection)))
+    const owner = userKey(principal)
+    const jobs = await doFor(reader, activeStatuses(connection), (work) => app.slices.begin(owner, work))
     await sendInSlices(connection, { type: 'status', jobs, ...echo(request_id) })
   },
 
@@ -258,7 +259,7 @@ async function tellEnd(
 
 async function sendOutputs(connection: Peer, row: JobTable, outputs: readonly ChangedOutput[]): Promise<void> {
   const { app, reader, closed } = connection
-  const memory = await weigh(outputs, app.slices, reader.owner)
+  const memory = await weigh(outputs, app.slices, reader.owner, reader)
   const release = memory > LARGE_ANSWER ? reader.hold(memory) : null
   try {
     for (const { output_name, value } of outputs) {

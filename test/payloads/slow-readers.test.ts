@@ -48,10 +48,11 @@ async function jobOf(user: User): Promise<string> {
   return (JSON.parse(text) as { job_id: string }).job_id
 }
 
-/** Opens many connections that read nothing, one soon after the other, and reads a whole answer itself meanwhile. */
+/** Opens many connections that read nothing, half of them one soon after the other and the rest at once, and reads a whole answer itself meanwhile. */
 async function unreadWhileRead(user: User, job_id: string, unread: Unread): Promise<void> {
   const open: { close(): void }[] = []
-  for (let at = 0; at < CONNECTIONS; at++) open.push(await unread(user, job_id))
+  for (let at = 0; at < CONNECTIONS / 2; at++) open.push(await unread(user, job_id))
+  open.push(...(await Promise.all(Array.from({ length: CONNECTIONS / 2 }, () => unread(user, job_id)))))
   // Where the answers of connections that were opened before come after it, it may be the one that has taken nothing for the longest time, and is cut.
   await inMostRounds(async () => {
     const { text } = await user.expect(200, 'GET', `/api/jobs/${job_id}`)
