@@ -23,12 +23,18 @@ const LISTING_MS = 5_000
 const GIVEN_UP_AFTER = 2
 /** Lists differ by who asks. The one that came first goes first, and so do looks. */
 const MOST_LISTS = 1_000
+/** How much all lists have together, in characters. Whoever sets one key after the other has a list for each of them. */
+const MOST_CHARACTERS = 64_000_000
+/** What a model counts besides its texts. */
+const CHARACTERS_OF_MODEL = 200
 
 interface Listing {
   /** Counts looks: what an earlier one brings never replaces what a later one brought. */
   readonly turn: number
   readonly asked_at: number
   readonly models: readonly Model[]
+  /** How much room they take, in characters. */
+  readonly characters: number
 }
 
 interface Look {
@@ -53,6 +59,8 @@ export interface ListingsParts {
   /** Milliseconds since the epoch. */
   now(): number
   readonly listing_ms?: number
+  /** How many characters all lists may have together. */
+  readonly most_characters?: number
   /** Told once of each provider in whose list some entries cannot be read. */
   unreadable?(provider: Provider): void
 }
@@ -60,19 +68,24 @@ export interface ListingsParts {
 export class Listings {
   readonly #now: () => number
   readonly #listing_ms: number
+  readonly #most_characters: number
   readonly #unreadable: (provider: Provider) => void
   /** Names of providers of whom that was told. */
   readonly #told = new Set<string>()
   readonly #lists = new Map<string, Listing>()
+  /** Of all lists. */
+  #characters = 0
   /** Looks that are under way. One that nobody waits for any more stays here until it settles or is given up: no second one comes beside it. */
   readonly #looks = new Map<string, Look>()
   /** Of looks that brought nothing, until one brings a list. */
   readonly #failures = new Map<string, Failure>()
   #turns = 0
 
-  constructor({ now, listing_ms = LISTING_MS, unreadable = () => {} }: ListingsParts) {
+  constructor(parts: ListingsParts) {
+    const { now, listing_ms = LISTING_MS, most_characters = MOST_CHARACTERS, unreadable = () => {} } = parts
     this.#now = now
     this.#listing_ms = listing_ms
+    this.#most_characters = most_characters
     this.#unreadable = unreadable
   }
 
@@ -140,7 +153,9 @@ export class Listings {
         if (this.#looks.get(key) === look) this.#looks.delete(key)
       })
       .then(
-        (models) => this.#keep(key, provider, { turn, asked_at: look.asked_at, models }),
+        (models) => {
+          this.#keep(key, provider, { turn, asked_at: look.asked_at, models, characters: charactersOf(models) })
+        },
         (error) => this.#fail(key, look, { at: this.#now(), error }),
       )
     return look
@@ -148,10 +163,27 @@ export class Listings {
 
   #keep(key: string, provider: Provider, listing: Listing): void {
     this.#failures.delete(key)
-    if ((this.#lists.get(key)?.turn ?? 0) < listing.turn) put(this.#lists, key, listing)
+    if ((this.#lists.get(key)?.turn ?? 0) < listing.turn) this.#put(key, listing)
     if (!provider.left_out || this.#told.has(provider.name)) return
     this.#told.add(provider.name)
     this.#unreadable(provider)
+  }
+
+  /** As the last one. The oldest make room for it; it stays itself, however large it is. */
+  #put(key: string, listing: Listing): void {
+    this.#drop(key)
+    this.#lists.set(key, listing)
+    this.#characters += listing.characters
+    for (const oldest of this.#lists.keys()) {
+      const isFull = this.#lists.size > MOST_LISTS || this.#characters > this.#most_characters
+      if (oldest === key || !isFull) break
+      this.#drop(oldest)
+    }
+  }
+
+  #drop(key: string): void {
+    this.#characters -= this.#lists.get(key)?.characters ?? 0
+    this.#lists.delete(key)
   }
 
   #fail(key: string, { asked_at }: Look, failure: Failure): void {
@@ -159,6 +191,10 @@ export class Listings {
     if ((this.#lists.get(key)?.asked_at ?? Number.NEGATIVE_INFINITY) > asked_at) return
     put(this.#failures, key, failure)
   }
+}
+
+function charactersOf(models: readonly Model[]): number {
+  return models.reduce((sum, { name, title }) => sum + CHARACTERS_OF_MODEL + 2 * name.length + title.length, 0)
 }
 
 function keyOf({ name }: Provider, credential: string | null): string {

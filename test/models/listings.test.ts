@@ -252,3 +252,34 @@ test('a list tells the key that it was asked with in no text of its models, in w
   // Who asks with another key is told the texts as they are.
   assert.equal((await new Listings({ now: () => 0 }).of(giving(listed), 'another-key', signal))[0]?.name, `a-${key}`)
 })
+
+describe('lists for many keys', () => {
+  /** Counts how often it is asked for its list, which has one model with a long name. */
+  function naming(length: number) {
+    const provider = pricedProvider()
+    let listed = 0
+    const models = async () => {
+      listed++
+      return [{ ...(await provider.models({ credential: null, signal }))[0]!, name: 'n'.repeat(length), title: 't' }]
+    }
+    return { provider: { ...provider, models } as Provider, listed: () => listed }
+  }
+
+  test('make room for later ones, the oldest first, where they are large together', async () => {
+    const { provider, listed } = naming(1_000)
+    const listings = new Listings({ now: () => 0, most_characters: 5_000 })
+    for (const key of ['a', 'b', 'c']) await listings.of(provider, key, signal)
+    assert.equal(listed(), 3)
+    assert.equal(listings.peek(provider, 'c').models?.length, 1)
+    assert.equal(listings.peek(provider, 'b').models?.length, 1)
+    assert.equal(listed(), 3)
+    assert.equal(listings.peek(provider, 'a').models, null)
+  })
+
+  test('are told even where one alone is larger than all may be', async () => {
+    const { provider, listed } = naming(10_000)
+    const listings = new Listings({ now: () => 0, most_characters: 5_000 })
+    for (let asked = 0; asked < 3; asked++) assert.equal((await listings.of(provider, 'a', signal)).length, 1)
+    assert.equal(listed(), 1)
+  })
+})
