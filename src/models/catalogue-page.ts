@@ -2,9 +2,9 @@
 // their keys. What `workflow/<id>` answers is for doors: nodes call workflows another way.
 import type { ModelCatalog, ModelCatalogEntry } from '../../generated/types.ts'
 import { ServiceError } from '../errors.ts'
-import { sha256 } from '../hashes.ts'
-import { canonicalJson } from '../json.ts'
-import { compared } from '../sorting.ts'
+import { canonicalHashSteps } from '../hashes.ts'
+import { compared, sortedSteps } from '../sorting.ts'
+import { forEachStep, type Steps } from '../time-slices.ts'
 import type { Listed } from './catalogue.ts'
 import type { Model, ProviderKind } from './provider.ts'
 
@@ -34,31 +34,40 @@ const AVAILABILITY: Readonly<Record<ProviderKind, ModelCatalogEntry['availabilit
   google: 'ready_remote',
 }
 
-/** A page of what the providers list; `recommended` is the provider whose models are. @throws INVALID_REQUEST for a cursor that no list gave */
-export function cataloguePage(
+/**
+ * A page of what the providers list, in steps: a list may have ten thousand models. `recommended` is the provider whose models are.
+ * @throws INVALID_REQUEST for a cursor that no list gave
+ */
+export function* catalogueSteps(
   listed: readonly Listed[],
   query: CatalogueQuery,
   recommended: string | null,
-): ModelCatalog {
+): Steps<ModelCatalog> {
   const after = decodeCursor(query.cursor ?? null)
-  const all = entriesOf(listed, recommended)
-  const found = all.filter((entry) => isAsked(entry, query) && (after === null || compared(entry.key, after) > 0))
+  const all = yield* entriesOf(listed, recommended)
+  const found: ModelCatalogEntry[] = []
+  yield* forEachStep(all, (entry) => {
+    if (isAsked(entry, query) && (after === null || compared(entry.key, after) > 0)) found.push(entry)
+  })
   const entries = found.slice(0, query.limit ?? DEFAULT_LIMIT)
   return {
     version: '1',
-    catalog_revision: sha256(canonicalJson(all)).slice(0, REVISION_LENGTH),
+    catalog_revision: (yield* canonicalHashSteps(all)).slice(0, REVISION_LENGTH),
     scope: 'local',
     entries,
     next_cursor: found.length > entries.length ? encodeCursor(entries.at(-1)!.key) : null,
   }
 }
 
-function entriesOf(listed: readonly Listed[], recommended: string | null): ModelCatalogEntry[] {
-  return listed
-    .flatMap(({ provider, models }) =>
-      models.flatMap((model) => entriesFor(model, provider.name, provider.kind, recommended === provider.name)),
-    )
-    .sort((a, b) => compared(a.key, b.key))
+function* entriesOf(listed: readonly Listed[], recommended: string | null): Steps<ModelCatalogEntry[]> {
+  const entries: ModelCatalogEntry[] = []
+  for (const { provider, models } of listed) {
+    const isRecommended = recommended === provider.name
+    yield* forEachStep(models, (model) => {
+      entries.push(...entriesFor(model, provider.name, provider.kind, isRecommended))
+    })
+  }
+  return yield* sortedSteps(entries, (a, b) => compared(a.key, b.key))
 }
 
 function entriesFor(model: Model, provider: string, kind: ProviderKind, recommended: boolean): ModelCatalogEntry[] {

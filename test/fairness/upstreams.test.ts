@@ -132,6 +132,40 @@ test('no calls that a model asks for in a chat hold the event loop', () =>
     chat,
   ))
 
+/** Names as long as a list has room for, all of which say most of each secret of whoever reads them. */
+test('no list of models holds the event loop', async () => {
+  const data = Array.from({ length: sized(9_900) }, (_, at) => ({ id: `${at}${'k'.repeat(390)}` }))
+  const text = JSON.stringify({ object: 'list', data })
+  const upstream = createServer((_request, response) => {
+    response.setHeader('Content-Type', 'application/json')
+    response.end(text)
+  }).listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  const { port } = upstream.address() as AddressInfo
+  try {
+    await using server = await startFair({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1`, OPENAI_API_KEY: KEY })
+    const prepare = async (attacker: User) => {
+      const secrets = Array.from({ length: sized(900) }, (_, at) => `${'k'.repeat(600)}${at}${'z'.repeat(300)}`)
+      const put = (value: string, at: number) =>
+        attacker.expect(200, 'PUT', `/api/secrets/S${at}`, JSON.stringify({ value }))
+      await Promise.all(secrets.map(put))
+      // The first reader waits for the list itself.
+      await attacker.expect(200, 'GET', '/v1/models')
+    }
+    for (const [path, attack] of [
+      ['/v1/models', { prepare }],
+      ['/api/models', {}],
+      ['/api/sdk/v1/models', {}],
+    ] as const) {
+      const strike = (attacker: User) => attacker.expect(200, 'GET', path)
+      await holdsLittle(server, { name: `models of ${path}`, strike, ...attack }, LONGEST_HOLD)
+    }
+  } finally {
+    upstream.closeAllConnections()
+    upstream.close()
+  }
+})
+
 /** As text and as bytes, of a provider that does not speak OpenAI's protocol. */
 test('no number of vectors holds the event loop', async () => {
   const texts = Array.from({ length: sized(2_048) }, (_, at) => `text ${at}`)
