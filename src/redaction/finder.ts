@@ -72,6 +72,11 @@ export class Finder {
     return known
   }
 
+  /** In how many forms a secret is looked for. */
+  formsOf(secret: string): number {
+    return this.#known.get(secret)?.words.length ?? 0
+  }
+
   /** Takes back one `add`; with the last one the secret is none any more. */
   forget(secret: string, owner: string | null): void {
     const known = this.#known.get(secret)

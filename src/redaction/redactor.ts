@@ -46,6 +46,11 @@ export class Redactor {
     this.#secrets.forget(secret, owner)
   }
 
+  /** In how many forms a secret that was added is looked for. */
+  formsOf(secret: string): number {
+    return this.#secrets.formsOf(secret)
+  }
+
   /** A quick look at a text, JSON included: false where nothing would be replaced in it. */
   mayHold(text: string): boolean {
     return this.#secrets.mayHold(text, this.#owner) || maySayCredentials(text)

@@ -5,12 +5,14 @@ import type { Redactor } from '../redaction/redactor.ts'
 export interface FormerBounds {
   readonly characters: number
   readonly values: number
+  /** In how many forms the values are looked for, together: each takes up to 2 KB, and a value of many lines has hundreds. */
+  readonly forms: number
 }
 
 /** How much is remembered of one owner's former values. The oldest go first. */
-const OF_ONE: FormerBounds = { characters: 1_048_576, values: 10_000 }
+const OF_ONE: FormerBounds = { characters: 1_048_576, values: 10_000, forms: 80_000 }
 /** How much of those of all owners, where there are more than some dozens who replace as many as they may. */
-const OF_ALL: FormerBounds = { characters: 67_108_864, values: 50_000 }
+const OF_ALL: FormerBounds = { characters: 67_108_864, values: 50_000, forms: 400_000 }
 
 /** So many go in one turn of the event loop: each takes up to half a millisecond, and a long value may take the room of thousands of short ones. */
 const DROPPED_AT_ONCE = 8
@@ -18,12 +20,14 @@ const DROPPED_AT_ONCE = 8
 interface Former {
   readonly owner: string
   readonly value: string
+  readonly forms: number
 }
 
 /** Some former values, in the order in which they became so. */
 class Formers {
   readonly #list = new Set<Former>()
   #characters = 0
+  #forms = 0
 
   get size(): number {
     return this.#list.size
@@ -32,15 +36,18 @@ class Formers {
   add(former: Former): void {
     this.#list.add(former)
     this.#characters += former.value.length
+    this.#forms += former.forms
   }
 
   delete(former: Former): void {
-    if (this.#list.delete(former)) this.#characters -= former.value.length
+    if (!this.#list.delete(former)) return
+    this.#characters -= former.value.length
+    this.#forms -= former.forms
   }
 
   /** The oldest, where there are more than the bounds allow. */
-  surplus({ characters, values }: FormerBounds): Former | undefined {
-    if (this.#characters <= characters && this.#list.size <= values) return undefined
+  surplus({ characters, values, forms }: FormerBounds): Former | undefined {
+    if (this.#characters <= characters && this.#list.size <= values && this.#forms <= forms) return undefined
     return this.#list.values().next().value
   }
 }
@@ -71,7 +78,7 @@ export class FormerSecrets {
     this.#owners.set(owner, { formers, byValue })
     // Of a value that is former twice, one stands for both: the later.
     const before = byValue.get(value)
-    const former = { owner, value }
+    const former = { owner, value, forms: this.#redactor.formsOf(value) }
     formers.add(former)
     this.#all.add(former)
     if (before) this.#drop(before)

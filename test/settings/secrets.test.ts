@@ -14,6 +14,7 @@ import { FormerSecrets } from '../../src/settings/former-secrets.ts'
 import { secretPurposes } from '../../src/settings/purposes.ts'
 import { Secrets } from '../../src/settings/secrets.ts'
 import { testType, withTypes } from '../engine/kit.ts'
+import { heldBytes } from '../helpers/heap.ts'
 import { pricedProvider } from '../helpers/priced-provider.ts'
 import { leastProcessorMs, processorMs } from '../helpers/processor.ts'
 import { startServer, temporaryFolder, until } from '../helpers/server.ts'
@@ -173,6 +174,23 @@ describe('former values', () => {
     assert.equal(redactor.text('value-of-two'), '[redacted]')
   })
 
+  test('of many lines, each of which is looked for alone, are remembered as far as there is memory for so many forms', async () => {
+    const redactor = new Redactor()
+    const former = new FormerSecrets(redactor)
+    const ofLines = (i: number) => Array.from({ length: 64 }, (_, at) => `"${i}-${at}é`.padEnd(16, '/')).join('\n')
+    const before = heldBytes()
+    for (let i = 0; i < 900; i++) {
+      redactor.add(ofLines(i), scopedKey(one))
+      former.add(one, ofLines(i))
+    }
+    await until('the oldest to go', () => redactor.text(ofLines(400)) !== '[redacted]')
+    assert.equal(redactor.text(ofLines(899)), '[redacted]')
+    const held = heldBytes() - before
+    assert.ok(held < 250_000_000, `${held} bytes`)
+    // They are held until here.
+    assert.equal(former.owners, 1)
+  })
+
   test('of which a long one takes the room of very many hold nobody up while these go', async () => {
     const redactor = new Redactor()
     const former = new FormerSecrets(redactor)
@@ -197,7 +215,7 @@ describe('former values', () => {
 
   test('are remembered up to a bound for all owners together, the oldest of all going first', () => {
     const redactor = new Redactor()
-    const former = new FormerSecrets(redactor, { characters: 60, values: 4 })
+    const former = new FormerSecrets(redactor, { characters: 60, values: 4, forms: 1_000 })
     const of = (i: number) => `value-of-${i}`
     const retire = (i: number, value: string) => {
       const owner = { user_id: String(i), workspace_id: null }
