@@ -21,8 +21,11 @@ export class AlikeWords {
   readonly #areOwn: boolean
   /** How many characters the longest of many has; null: nobody has asked since one came or went. */
   #longest: number | null = null
-  /** Of many, by the number of characters: the sums of all beginnings of so many, each with the least threshold of those that begin so. */
-  readonly #thresholds = new Map<number, ReadonlyMap<number, number>>()
+  /**
+   * Of many, by the number of characters: the sums of all beginnings of so many, each with the least threshold of those that begin so. Null: nobody has
+   * asked since one came or went.
+   */
+  #thresholds: Map<number, ReadonlyMap<number, number>> | null = null
 
   constructor(areOwn: boolean) {
     this.#areOwn = areOwn
@@ -86,6 +89,7 @@ export class AlikeWords {
   }
 
   #thresholdsAt(left: number): ReadonlyMap<number, number> {
+    this.#thresholds ??= new Map()
     const present = this.#thresholds.get(left)
     if (present) return present
     const found = new Map<number, number>()
@@ -104,7 +108,7 @@ export class AlikeWords {
 
   #change(): void {
     this.#longest = null
-    if (this.#thresholds.size > 0) this.#thresholds.clear()
+    this.#thresholds = null
   }
 }
 

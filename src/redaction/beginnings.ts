@@ -16,12 +16,15 @@ const MANY = 1024
 
 /** So few words that begin alike are compared one by one. */
 const FEW = 4
+/** Most beginnings have only words with a longer one: these have no list of their own. */
+const NO_WORDS: readonly Word[] = []
 
 /** What is known of one beginning. */
 interface Beginning {
   /** Words of which no longer beginning is kept. */
-  words: Word[] | Crowd
-  readonly long: LongWords
+  words: readonly Word[] | Crowd
+  /** The long ones of them; null: there has been none. */
+  long: LongWords | null
   /** How many words have a longer beginning. */
   longer: number
   /** How many characters the longest of the words has, at most; null: nobody has asked since one came. */
@@ -88,7 +91,7 @@ export class Beginnings {
   firstIn(text: string): number {
     let first = text.length
     this.#look(text, (beginning, hashes, from) => {
-      const goesOn = from + longestOf(beginning) > text.length || beginning.long.mayGoOn(hashes, from)
+      const goesOn = from + longestOf(beginning) > text.length || beginning.long?.mayGoOn(hashes, from) === true
       const stands = goesOn || longestAt(beginning, hashes, from) > 0
       if (stands) first = from
       return stands
@@ -134,7 +137,7 @@ export class Beginnings {
       const hash = hashOf(sum, length)
       let beginning = this.#beginnings.get(hash)
       if (!beginning) {
-        beginning = { words: [], long: new LongWords(), longer: 0, longest: null }
+        beginning = { words: NO_WORDS, long: null, longer: 0, longest: null }
         this.#beginnings.set(hash, beginning)
       }
       const last = word.length < (LOOKS[i + 1] ?? Number.POSITIVE_INFINITY)
@@ -169,33 +172,38 @@ export class Beginnings {
 type Found<Text> = (beginning: Beginning, text: Text, from: number) => boolean
 
 function sizeOf({ words, long }: Beginning): number {
-  return long.size + (Array.isArray(words) ? words.length : words.size)
+  return (long?.size ?? 0) + (words instanceof Crowd ? words.size : words.length)
 }
 
 function longestOf(beginning: Beginning): number {
   const { words } = beginning
-  beginning.longest ??= Array.isArray(words) ? Math.max(0, ...words.map(({ span }) => span.length)) : words.longest
+  beginning.longest ??= words instanceof Crowd ? words.longest : Math.max(0, ...words.map(({ span }) => span.length))
   return beginning.longest
 }
 
 function enter(beginning: Beginning, word: Word): void {
-  const { words, long } = beginning
-  if (word.isLong) return long.add(word)
+  if (word.isLong) {
+    beginning.long ??= new LongWords()
+    beginning.long.add(word)
+    return
+  }
+  const { words } = beginning
   beginning.longest = null
-  if (!Array.isArray(words)) return words.add(word)
-  words.push(word)
-  if (words.length > FEW) beginning.words = new Crowd(words)
+  if (words instanceof Crowd) words.add(word)
+  else if (words.length === FEW) beginning.words = new Crowd(words.concat(word))
+  else beginning.words = words.concat(word)
 }
 
-function leave({ words, long }: Beginning, word: Word): void {
-  if (word.isLong) return long.remove(word)
-  if (Array.isArray(words)) words.splice(words.indexOf(word), 1)
-  else words.remove(word)
+function leave(beginning: Beginning, word: Word): void {
+  const { words, long } = beginning
+  if (word.isLong) long?.remove(word)
+  else if (words instanceof Crowd) words.remove(word)
+  else beginning.words = words.toSpliced(words.indexOf(word), 1)
 }
 
 function longestAt({ words, long }: Beginning, text: Parts, from: number): number {
-  let longest = long.size === 0 ? 0 : long.longestAt(text, from)
-  if (!Array.isArray(words)) return Math.max(longest, words.longestAt(text, from))
+  let longest = long === null ? 0 : long.longestAt(text, from)
+  if (words instanceof Crowd) return Math.max(longest, words.longestAt(text, from))
   for (const word of words) if (word.span.length > longest && word.standsAt(text, from)) longest = word.span.length
   return longest
 }

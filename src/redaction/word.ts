@@ -34,7 +34,8 @@ export class Word {
   #sums: Int32Array | null = null
   /** Whether those are of all. */
   #areAll = false
-  readonly #levels: Level[] = []
+  /** Of a long one, the beginnings that were compared. */
+  #levels: Level[] | null = null
   #threshold: number | null = null
   #ownThreshold: number | null = null
 
@@ -67,8 +68,7 @@ export class Word {
   mayStandAt(text: Parts, from: number): boolean {
     for (const [at, length] of LEVELS.entries()) {
       if (this.#span || this.#text.length <= length + BEHIND || from + length > text.length) return true
-      this.#levels[at] ??= this.#level(length)
-      const { span, hash } = this.#levels[at]
+      const { span, hash } = this.#levelAt(at)
       if (text.long(from, span) !== hash) return false
     }
     return true
@@ -76,9 +76,13 @@ export class Word {
 
   /** The hash of the first `HEAD` characters of a long word. */
   get head(): number {
-    const at = LEVELS.indexOf(HEAD)
-    this.#levels[at] ??= this.#level(HEAD)
-    return this.#levels[at].hash
+    return this.#levelAt(LEVELS.indexOf(HEAD)).hash
+  }
+
+  #levelAt(at: number): Level {
+    this.#levels ??= []
+    this.#levels[at] ??= this.#level(LEVELS[at]!)
+    return this.#levels[at]
   }
 
   #level(length: number): Level {

@@ -5,7 +5,7 @@ import type { Redactor } from '../redaction/redactor.ts'
 export interface FormerBounds {
   readonly characters: number
   readonly values: number
-  /** In how many forms the values are looked for, together: each takes up to 2 KB, and a value of many lines has hundreds. */
+  /** In how many forms the values are looked for, together: each takes about a kilobyte, and a value of many lines has hundreds. */
   readonly forms: number
 }
 

@@ -36,6 +36,11 @@ function threshold(text: string, write: (text: string) => string): number {
   return Math.min(length, known + Math.max(10, Math.min(16, Math.ceil((length - known) / 2))))
 }
 
+/** The beginnings of a secret, one in each form, that nobody could guess. */
+function tellings(text: string): string[] {
+  return WRITES.map((write) => write(text).slice(0, threshold(text, write)))
+}
+
 /** A text that holds less of each secret than its threshold, in some form, and the pieces that it comes in. */
 const guess = fc
   .array(secret, { minLength: 1, maxLength: 3 })
@@ -50,7 +55,8 @@ const guess = fc
       size: fc.integer({ min: 1, max: 24 }),
     })
   })
-  .filter(({ secrets, text }) => !secrets.some((one) => WRITES.some((write) => text.includes(write(one)))))
+  // A form with a higher threshold may begin as one with a lower one does.
+  .filter(({ secrets, text }) => !secrets.some((one) => tellings(one).some((telling) => text.includes(telling))))
 
 function redactorOf(secrets: readonly string[]): Redactor {
   const redactor = new Redactor(secrets)
@@ -92,8 +98,7 @@ describe('a text that holds less of a secret of the service than nobody could gu
     fc.assert(
       fc.property(guess, ({ secrets, text }) => {
         for (const one of secrets) {
-          const held = WRITES.map((write) => write(one).slice(0, threshold(one, write)))
-          if (!held.some((part) => text.includes(part))) assert.equal(safeWords(one)(text), text)
+          if (!tellings(one).some((part) => text.includes(part))) assert.equal(safeWords(one)(text), text)
         }
       }),
       { numRuns: scaled(500) },
