@@ -59,6 +59,27 @@ const SLICE_MS = 3
 /** The same of work that is mostly short, in the turn in which it is asked for. */
 const FIRST_MS = 1
 
+/** The same where connections come in: Node takes one of them in each turn, so that thousands of one user keep another one's waiting for as many slices. */
+const CROWDED_MS = 0.3
+
+let crowded = false
+
+/** Whether connections come in, so that turns are to be short. */
+export function isCrowded(): boolean {
+  return crowded
+}
+
+/** Called for each connection that comes in: turns are short until the end of the next one. */
+export function connectionCame(): void {
+  if (crowded) return
+  crowded = true
+  setImmediate(() => setImmediate(noneCame))
+}
+
+function noneCame(): void {
+  crowded = false
+}
+
 /** How many that wait with promises may go on in one turn, if there is time. */
 const MOST = 128
 
@@ -155,7 +176,7 @@ export class TimeSlices {
 
   readonly #turn = (): void => {
     this.#immediate = null
-    this.#until = performance.now() + this.#slice_ms
+    this.#until = performance.now() + (crowded ? CROWDED_MS : this.#slice_ms)
     this.#serve()
     if (this.#tasks.size === 0) return
     this.#immediate ??= setImmediate(this.#turn)

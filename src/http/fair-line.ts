@@ -1,8 +1,11 @@
 // Limits how much of one turn of the event loop requests take. A request that comes when that time is used waits for a later turn. Owners take turns.
 import { OwnerLines } from '../owner-lines.ts'
+import { isCrowded } from '../time-slices.ts'
 
 /** Milliseconds of work on requests in one turn. Most requests take much less than one. */
 const TURN_MS = 6
+/** The same while connections come in, of which Node takes one in each turn: those of one user would keep another one's waiting. */
+const CROWDED_MS = 1
 
 /** How many waiting requests may go on in one turn. */
 const MOST = 128
@@ -16,7 +19,7 @@ export class FairLine {
 
   /** Whether requests have used their time in this turn. Call it when work on a request begins. */
   isUsed(): boolean {
-    if (this.#since !== null) return performance.now() - this.#since > TURN_MS
+    if (this.#since !== null) return performance.now() - this.#since > (isCrowded() ? CROWDED_MS : TURN_MS)
     this.#since = performance.now()
     setImmediate(this.#nextTurn)
     return false

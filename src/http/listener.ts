@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Log } from '../log.ts'
 import { UploadPace } from '../net/upload-pace.ts'
+import { connectionCame } from '../time-slices.ts'
 import { Exchanges } from './broken.ts'
 import { watchConnections } from './closing.ts'
 import { boundConnections, type ConnectionLimits } from './connections.ts'
@@ -56,6 +57,7 @@ export function createListener(
   server.maxHeadersCount = 0
   // A client may close its side behind its request, as netcat does, and gets its answer all the same (RFC 9112, section 9.6). Node declares no type.
   Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('connection', connectionCame)
   boundConnections(server, log, limits)
   watchConnections(server)
   const exchanges: Exchanges = new Exchanges(server)

@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import express from 'express'
 import { jsonBody, takeLarge } from '../../src/http/body.ts'
 import { FairLine } from '../../src/http/fair-line.ts'
+import { connectionCame } from '../../src/time-slices.ts'
 
 /** Longer than requests get of one turn. */
 function work(): void {
@@ -30,6 +31,21 @@ test('requests go on at once as long as the turn is not used', () => {
   const went: number[] = []
   for (let at = 0; at < 5; at++) line.enter('ada', () => went.push(at))
   assert.deepEqual(went, [0, 1, 2, 3, 4])
+})
+
+test('a turn is used sooner while connections come in', async () => {
+  const usedAfter = (ms: number) => {
+    const line = new FairLine()
+    line.enter('ada', () => {})
+    const until = performance.now() + ms
+    while (performance.now() < until);
+    return line.isUsed()
+  }
+  assert.equal(usedAfter(2), false)
+  connectionCame()
+  assert.equal(usedAfter(2), true)
+  for (let turns = 0; turns < 3; turns++) await nextTurn()
+  assert.equal(usedAfter(2), false)
 })
 
 test('when the turn is used, requests wait for turns of their own, by owner', async () => {
