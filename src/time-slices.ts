@@ -59,25 +59,33 @@ const SLICE_MS = 3
 /** The same of work that is mostly short, in the turn in which it is asked for. */
 const FIRST_MS = 1
 
-/** The same where connections come in: Node takes one of them in each turn, so that thousands of one user keep another one's waiting for as many slices. */
-const CROWDED_MS = 0.3
+/** The same in the turns that work has while connections come in. */
+const CROWDED_MS = 1
+/** Of so many turns in which a connection came in, one behind the other, work has one. */
+const CROWDED_TURNS = 8
 
-let crowded = false
+/** Connections that came in turns one behind the other, and how many of them had come when the turn before ended. */
+let taken = 0
+let taken_before = 0
 
-/** Whether connections come in, so that turns are to be short. */
-export function isCrowded(): boolean {
-  return crowded
-}
-
-/** Called for each connection that comes in: turns are short until the end of the next one. */
+/**
+ * Called for each connection that comes in. Node takes one of them in each turn of the event loop, so that hundreds of one user keep another one's waiting
+ * for as many turns: these are short until one has brought none.
+ */
 export function connectionCame(): void {
-  if (crowded) return
-  crowded = true
-  setImmediate(() => setImmediate(noneCame))
+  if (taken++ === 0) setImmediate(lookForMore)
 }
 
-function noneCame(): void {
-  crowded = false
+function lookForMore(): void {
+  if (taken === taken_before) taken = 0
+  else setImmediate(lookForMore)
+  taken_before = taken
+}
+
+/** Milliseconds that work may take of this turn of the event loop, where it takes so many of a `usual` one. */
+export function turnMs(usual: number): number {
+  if (taken < 2) return usual
+  return taken % CROWDED_TURNS === 0 ? CROWDED_MS : 0
 }
 
 /** How many that wait with promises may go on in one turn, if there is time. */
@@ -176,8 +184,9 @@ export class TimeSlices {
 
   readonly #turn = (): void => {
     this.#immediate = null
-    this.#until = performance.now() + (crowded ? CROWDED_MS : this.#slice_ms)
-    this.#serve()
+    const ms = turnMs(this.#slice_ms)
+    this.#until = performance.now() + ms
+    if (ms > 0) this.#serve()
     if (this.#tasks.size === 0) return
     this.#immediate ??= setImmediate(this.#turn)
     for (let left = Math.min(this.#promises, MOST); left > 0; left--) setImmediate(this.#goOn)

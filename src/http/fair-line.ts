@@ -1,11 +1,9 @@
 // Limits how much of one turn of the event loop requests take. A request that comes when that time is used waits for a later turn. Owners take turns.
 import { OwnerLines } from '../owner-lines.ts'
-import { isCrowded } from '../time-slices.ts'
+import { turnMs } from '../time-slices.ts'
 
 /** Milliseconds of work on requests in one turn. Most requests take much less than one. */
 const TURN_MS = 6
-/** The same while connections come in, of which Node takes one in each turn: those of one user would keep another one's waiting. */
-const CROWDED_MS = 1
 
 /** How many waiting requests may go on in one turn. */
 const MOST = 128
@@ -19,10 +17,11 @@ export class FairLine {
 
   /** Whether requests have used their time in this turn. Call it when work on a request begins. */
   isUsed(): boolean {
-    if (this.#since !== null) return performance.now() - this.#since > (isCrowded() ? CROWDED_MS : TURN_MS)
-    this.#since = performance.now()
-    setImmediate(this.#nextTurn)
-    return false
+    if (this.#since === null) {
+      this.#since = performance.now()
+      setImmediate(this.#nextTurn)
+    }
+    return performance.now() - this.#since >= turnMs(TURN_MS)
   }
 
   /** Calls `go` at once, or in a later turn, behind earlier requests of the same owner. */
@@ -32,13 +31,13 @@ export class FairLine {
   }
 
   /**
-   * One waiting request goes on in each turn, and others while there is time. Each has an immediate of its own: Node runs what waits for promises
+   * One waiting request goes on in each turn that has any time for requests, and others while there is more. Each has an immediate of its own: Node runs what waits for promises
    * before the next immediate, so that the cost of a request shows before the next one goes on.
    */
   readonly #nextTurn = (): void => {
     this.#since = null
     if (this.#waiting.size === 0) return
-    this.isUsed()
+    if (this.isUsed()) return
     this.#waiting.take()?.()
     for (let left = Math.min(this.#waiting.size, MOST); left > 0; left--) setImmediate(this.#goOn)
   }

@@ -7,6 +7,7 @@ import express from 'express'
 import { jsonBody, takeLarge } from '../../src/http/body.ts'
 import { FairLine } from '../../src/http/fair-line.ts'
 import { connectionCame } from '../../src/time-slices.ts'
+import { until } from '../helpers/server.ts'
 
 /** Longer than requests get of one turn. */
 function work(): void {
@@ -33,19 +34,26 @@ test('requests go on at once as long as the turn is not used', () => {
   assert.deepEqual(went, [0, 1, 2, 3, 4])
 })
 
-test('a turn is used sooner while connections come in', async () => {
-  const usedAfter = (ms: number) => {
-    const line = new FairLine()
-    line.enter('ada', () => {})
-    const until = performance.now() + ms
-    while (performance.now() < until);
-    return line.isUsed()
+test('while connections come in one behind the other, requests have one turn of eight', async () => {
+  const { line, went, enter } = noted()
+  const wentAfter: number[] = []
+  for (let at = 0; at < 20; at++) enter('ada', `a${at}`)
+  for (let turns = 0; turns < 17; turns++) {
+    connectionCame()
+    if (turns > 0) wentAfter.push(went.length)
+    await nextTurn()
   }
-  assert.equal(usedAfter(2), false)
+  assert.equal(wentAfter.at(-1)! - wentAfter[0]!, 2, wentAfter.join())
+  await until('those that wait', () => went.length === 20)
+  assert.equal(line.isUsed(), false)
+})
+
+test('one connection alone keeps no request waiting', async () => {
+  const { went, enter } = noted()
+  await nextTurn()
   connectionCame()
-  assert.equal(usedAfter(2), true)
-  for (let turns = 0; turns < 3; turns++) await nextTurn()
-  assert.equal(usedAfter(2), false)
+  enter('ada', 'a1')
+  assert.deepEqual(went, ['a1'])
 })
 
 test('when the turn is used, requests wait for turns of their own, by owner', async () => {
