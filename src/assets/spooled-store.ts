@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import type { BucketSettings } from '../config/storage.ts'
 import type { Log } from '../log.ts'
 import { StartError } from '../start-error.ts'
+import { nextTurn } from '../time-slices.ts'
 import { FarObjects, unavailable } from './far-objects.ts'
 import { compareKeys } from './keys.ts'
 import { LocalStore } from './local-store.ts'
@@ -33,7 +34,7 @@ export interface SpoolTimes extends BucketTimes {
   readonly retry_ms: number
   /** What is under way at the end is given so long. */
   readonly close_ms: number
-  /** A removal waits so long for the bucket, and is remembered then. */
+  /** A removal waits so long for the bucket, and is remembered then. The ones behind it are remembered at once, until the bucket has done something. */
   readonly removal_ms: number
 }
 
@@ -52,6 +53,8 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
   readonly #transfers: Transfers
   readonly #options: SpoolOptions
   #warned = false
+  /** Whether a removal has waited in vain for the bucket, which has done nothing since: the next ones wait no more, as a folder may hold thousands. */
+  #is_silent = false
   /** Of the uploads that an earlier process did not finish. */
   #aborting: Promise<void> = Promise.resolve()
 
@@ -85,6 +88,7 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
       work: async (key, signal) => {
         await this.#bringUp(key, signal)
         this.#warned = false
+        this.#is_silent = false
       },
       isEverywhere,
       failed: (err, key) => {
@@ -154,6 +158,7 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
     // First what is here: it may go up meanwhile, and is found there then.
     const here = await this.#spool.list(after, limit)
     const there = await this.#far.list(after, limit)
+    this.#is_silent = false
     return [...new Set([...here, ...there])].sort(compareKeys).slice(0, Math.max(0, limit))
   }
 
@@ -227,15 +232,26 @@ export class SpooledStore implements ObjectStore, AsyncDisposable {
 
   /** Removes an object that is in the bucket alone. Whatever is put here meanwhile stays. */
   async #deleteFar(key: string, put_since: number): Promise<boolean> {
+    if (this.#is_silent) {
+      // Each is written to the disk at once, and others wait for their answers.
+      await nextTurn()
+      return this.#remember(key, put_since)
+    }
     const patience = AbortSignal.timeout(this.#options.times?.removal_ms ?? REMOVAL_MS)
     try {
       return await this.#far.delete(key, put_since, () => this.#spool.putAt(key) !== null, patience)
     } catch (error) {
       if (!isEverywhere(error)) throw unavailable(error)
-      this.#removals.add(key, put_since)
-      this.#transfers.add(key)
-      return true
+      this.#is_silent = true
+      return this.#remember(key, put_since)
     }
+  }
+
+  /** Has the bucket told of a removal when it can be used. */
+  #remember(key: string, put_since: number): true {
+    this.#removals.add(key, put_since)
+    this.#transfers.add(key)
+    return true
   }
 
   /** Makes the bucket know what has become of a key: first what was removed, then what was put since. */

@@ -495,6 +495,24 @@ describe('an outage', () => {
     assert.deepEqual(await next.list(null, 10), ['kept'])
   })
 
+  test('in which nothing is answered holds up one of many removals, and the bucket hears of all of them later', async () => {
+    const removal_ms = 200
+    const store = await openStore({ times: { removal_ms } })
+    const keys = Array.from({ length: 40 }, (_, at) => `many/${at}`)
+    for (const key of [...keys, 'later']) await store.put(key, bytesOf('far'))
+    await movedAway(store)
+    server.fault = () => ({ never: true })
+    const from = performance.now()
+    for (const key of keys) assert.equal(await store.delete(key), true)
+    const took = performance.now() - from
+    assert.ok(took < (keys.length * removal_ms) / 2, `${took} ms for ${keys.length} removals`)
+    server.fault = () => null
+    await close(store)
+    const next = await openStore({ times: { removal_ms } })
+    await movedAway(next)
+    assert.deepEqual(await next.list(null, 100), ['later'])
+  })
+
   test('lets what was put since it began outlive a delete of what was there before', async () => {
     const store = await openStore()
     await store.put('k', bytesOf('old'))
