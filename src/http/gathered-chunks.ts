@@ -78,13 +78,18 @@ function gather(request: IncomingMessage, line: Line): void {
   }
 }
 
-/** A connection that Node reads requests from. One that Node has paused stays so. */
+/**
+ * A connection that Node reads requests from. One that Node has paused stays so. One that waits for its turn does so whoever wants to read on: to Node each end of an
+ * answer is a reason to, and in the same turn it would take apart what else is here, which is megabytes.
+ */
 class SocketLine implements Line {
   readonly #socket: Socket
   #paused = false
 
   constructor(socket: Socket) {
     this.#socket = socket
+    const resume = socket.resume.bind(socket)
+    socket.resume = () => (this.#paused ? socket : resume())
   }
 
   pause(): void {
