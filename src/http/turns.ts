@@ -48,7 +48,23 @@ export function inTurn(serve: Serve): Serve {
       Object.assign(request, { [IS_ONE_TOO_MANY]: true } satisfies Marked)
       hold(socket)
     }
-    line.push(() => begin(request, response, line))
+    const wake = asleep(request)
+    line.push(() => {
+      wake()
+      begin(request, response, line)
+    })
+  }
+}
+
+/**
+ * When a connection closes, Node destroys each of its requests, and tells whoever listens to it. Of one that still waits nobody has heard: to destroy the thousands
+ * that some connections brought in a packet each would hold the event loop. Gives what wakes it when its turn has come.
+ */
+function asleep(request: IncomingMessage): () => void {
+  const { destroy } = request
+  request.destroy = () => request
+  return () => {
+    request.destroy = destroy
   }
 }
 

@@ -12,9 +12,18 @@ const COUNT = 20_000
 /** As many as a read takes are in three packets, and in what the kernels keep. */
 const PACKETS = 3 * 65_536
 
+interface Echoing {
+  readonly port: number
+  readonly connections: readonly Socket[]
+  /** All that were read. */
+  readonly requests: readonly IncomingMessage[]
+  close(): void
+}
+
 /** Answers with the path, 429 where the request is refused. The first answer waits for `go`. */
-async function echoing(go: Promise<void>): Promise<{ port: number; connections: Socket[]; close(): void }> {
+async function echoing(go: Promise<void>): Promise<Echoing> {
   const connections: Socket[] = []
+  const requests: IncomingMessage[] = []
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     let status = 200
     try {
@@ -29,11 +38,11 @@ async function echoing(go: Promise<void>): Promise<{ port: number; connections: 
     'request',
     inTurn((request, response) => void answer(request, response)),
   )
-  server.on('connection', (socket) => connections.push(socket))
+  server.on('connection', (socket) => connections.push(socket)).on('request', (request) => requests.push(request))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  return { port, connections, close: () => server.close() }
+  return { port, connections, requests, close: () => server.close() }
 }
 
 /** As many bytes as were read, once nothing more is. */
@@ -89,6 +98,29 @@ test('a connection that goes while too many wait leaves nothing behind', async (
     go.resolve()
     await until('the end of the connection', () => socket.destroyed)
   } finally {
+    client.destroy()
+    server.close()
+  }
+})
+
+test('when a connection closes nothing is done for each of the thousands that wait on it', async () => {
+  const go = Promise.withResolvers<void>()
+  const server = await echoing(go.promise)
+  const client = connect(server.port, '127.0.0.1').on('error', () => {})
+  try {
+    for (let at = 0; at < 2_000; at++) client.write(`GET /${at} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const socket = await until('a connection', () => server.connections[0])
+    await settled(socket)
+    socket.destroy()
+    await once(socket, 'close')
+    assert.ok(server.requests.length > 1_000, `${server.requests.length} were read`)
+    const destroyed = server.requests.filter((request) => request.destroyed)
+    assert.deepEqual(
+      destroyed.map(({ url }) => url),
+      ['/0'],
+    )
+  } finally {
+    go.resolve()
     client.destroy()
     server.close()
   }
