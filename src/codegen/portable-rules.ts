@@ -1,23 +1,27 @@
 // What generators of clients stumble over, in documents as they are published (`portable.ts`): whatever is added to the contract has a form without it.
 
 import { mapSchemas } from '../contract/map-schemas.ts'
+import { makesType } from './portable.ts'
 import type { ContractProblem } from './problems.ts'
 import { walkSchema } from './schema-walk.ts'
 import { child, isMap, type Json, type JsonMap, listOf, mapOf, resolved, textOf } from './tree.ts'
 
 /** Keywords of which no generator makes what they mean. */
 const UNTAKEN = ['allOf', 'if', 'then', 'else', 'not']
+const OUTERMOST = /^\/components\/schemas\/\w+$/
 const NAME = /^[A-Z][A-Za-z0-9]+$/
 
 /** Says of each schema of a published document what in it a generator does not take. */
 export function checkPortable(document: JsonMap, file: string, problems: ContractProblem[]): void {
   const places = new Map<string, string>()
+  const isOfSockets = document.asyncapi !== undefined
   mapSchemas(document, (outer, path) => {
     walkSchema(outer, path.reduce(child, ''), (schema, pointer) => {
       if (!isMap(schema)) return
       const say = (message: string) => problems.push({ file, pointer, message })
       checkTypes(schema, pointer, say)
       checkUnion(document, schema, say)
+      if (isOfSockets) checkOfSockets(schema, pointer, say)
       for (const name of namesIn(schema)) {
         if (!NAME.test(name)) say(`has the name ${name}, which not every language has`)
         if (places.has(name)) say(`has the name ${name}, which ${places.get(name)} has too`)
@@ -41,6 +45,13 @@ function checkTypes(schema: JsonMap, pointer: string, say: (message: string) => 
   if (listOf(schema.enum).includes(null)) say('enumerates null')
   if (typeof schema.const === 'boolean') say('is one boolean')
   if (schema.type === 'null' && !/\/(?:anyOf|oneOf)\/\d+$/.test(pointer)) say('is null alone')
+}
+
+/** Generators for AsyncAPI give what has no title a number for a name, and write a text that stands alone without its quotes in Python. */
+function checkOfSockets(schema: JsonMap, pointer: string, say: (message: string) => void): void {
+  const isOutermost = OUTERMOST.test(pointer)
+  if (!isOutermost && makesType(schema) && schema.title === undefined) say('makes a type that has no name')
+  if (typeof schema.const === 'string') say('is one text that is not enumerated')
 }
 
 function checkUnion(document: JsonMap, schema: JsonMap, say: (message: string) => void): void {

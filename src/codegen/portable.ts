@@ -17,7 +17,10 @@ const ALL_TYPES = 5
 /** The portable form of a document. */
 export function portable(document: JsonMap): JsonMap {
   const forms = new PortableForms(document)
-  const formed = mapSchemas(document, (schema, path) => forms.of(schema, nameAt(document, path)))
+  const formed = mapSchemas(document, (schema, path) => {
+    const name = nameAt(document, path)
+    return path[0] === 'components' && path[1] === 'schemas' ? forms.of(schema, name) : forms.inline(schema, name)
+  })
   const components = mapOf(formed.components)
   return { ...formed, components: { ...components, schemas: { ...mapOf(components.schemas), ...forms.added } } }
 }
@@ -25,6 +28,7 @@ export function portable(document: JsonMap): JsonMap {
 class PortableForms {
   readonly #document: JsonMap
   readonly #schemas: JsonMap
+  readonly #isTitled: boolean
   readonly #siblings: ReadonlyMap<string, readonly string[]>
   /** The names of all variants of unions that were met, and of all that have names of their own. */
   readonly #variants: Set<string>
@@ -35,10 +39,17 @@ class PortableForms {
 
   constructor(document: JsonMap) {
     this.#document = document
+    this.#isTitled = document.asyncapi !== undefined
     this.#schemas = mapOf(mapOf(document.components).schemas)
     this.#siblings = siblingsOf(this.#schemas)
     this.#formBodies = formBodiesOf(document)
     this.#variants = new Set(this.#siblings.keys())
+  }
+
+  /** The same of one that stands in others: generators for AsyncAPI call what it makes by its title, and otherwise by a number. */
+  inline(schema: JsonMap, name: string): JsonMap {
+    const form = this.of(schema, name)
+    return this.#isTitled && makesType(form) ? { title: name, ...form } : form
   }
 
   /** The form of a schema that is called `name`, with the exact schema where the form says less. */
@@ -51,20 +62,21 @@ class PortableForms {
 
   /** The schema itself where nothing of it is to be changed, its parts apart. */
   #changed(schema: JsonMap, name: string): JsonMap {
-    const flat = withSingleType(withoutBooleanConst(withoutConditions(this.#flattened(schema))))
+    const single = withSingleType(withoutBooleanConst(withoutConditions(this.#flattened(schema))))
+    const flat = this.#isTitled ? open(withoutTextConst(single)) : single
     const form = this.#formBodies.has(name) ? mergedUnion(flat, this.#resolve) : unionForm(flat, this.#resolve)
     return this.#withTypedNulls(form, name)
   }
 
   #withParts(schema: JsonMap, name: string): JsonMap {
-    const part = (one: Json, own: string) => (isMap(one) ? this.of(one, own) : one)
+    const part = (one: Json, own: string) => (isMap(one) ? this.inline(one, own) : one)
     const parts: JsonMap = {}
     for (const [key, member] of Object.entries(schema)) {
       if (key === 'properties') {
         const entries = Object.entries(mapOf(member))
         const isVariant = this.#variants.has(name)
         const property = (one: JsonMap, own: string) =>
-          isVariant ? this.#variantProperty(one, own) : this.of(one, own)
+          isVariant ? this.#variantProperty(one, own) : this.inline(one, own)
         parts[key] = Object.fromEntries(entries.map(([of, one]) => [of, property(mapOf(one), name + pascal(of))]))
       } else if (key === 'items') parts[key] = part(member, `${name}Item`)
       else if (key === 'additionalProperties') parts[key] = part(member, `${name}Value`)
@@ -86,7 +98,7 @@ class PortableForms {
   /** A property of a variant of a union. Where texts are enumerated, these have a schema of their own: some languages read any text otherwise, and take the first variant for all. */
   #variantProperty(schema: JsonMap, name: string): JsonMap {
     const texts = textsOf(schema)
-    if (texts === null) return this.of(schema, name)
+    if (texts === null) return this.inline(schema, name)
     this.added[name] = { ...withValueNames({ type: 'string', enum: texts }, name), [ADDED]: true }
     return { ...schemaReference(name), ...wordsOf(schema), [RULE]: schema }
   }
@@ -145,6 +157,11 @@ function formBodiesOf(document: JsonMap): Set<string> {
   return new Set(bodies.flatMap((body) => schemaName(mapOf(body).schema) ?? []))
 }
 
+/** Whether languages have a type of their own for what a schema says: an object, an enumeration or a union. */
+export function makesType({ $ref, enum: values, properties, anyOf, oneOf }: JsonMap): boolean {
+  return $ref === undefined && (values ?? properties ?? anyOf ?? oneOf) !== undefined
+}
+
 function wordsOf({ description }: JsonMap): JsonMap {
   return description === undefined ? {} : { description }
 }
@@ -181,6 +198,20 @@ function withoutBooleanConst(schema: JsonMap): JsonMap {
   if (typeof schema.const !== 'boolean') return schema
   const { const: _, ...rest } = schema
   return { ...rest, type: 'boolean' }
+}
+
+/** Generators for AsyncAPI write some constants without their quotes, and enumerated values with them. */
+function withoutTextConst(schema: JsonMap): JsonMap {
+  if (typeof schema.const !== 'string') return schema
+  const { const: value, ...rest } = schema
+  return { ...rest, type: 'string', enum: [value!] }
+}
+
+/** Where an object has no members at all, they write a type with nothing in it, which Python does not take. */
+function open(schema: JsonMap): JsonMap {
+  if (schema.additionalProperties !== false || schema.properties !== undefined) return schema
+  const { additionalProperties: _, ...rest } = schema
+  return rest
 }
 
 /** Several types become a union, and all of them none; of an enumeration with null, that stands apart. */

@@ -74,11 +74,24 @@ describe('the rules of published documents find', () => {
     ['a name that is none', { title: 'a b' }, 'has the name a b, which'],
     ['a union in a union', { oneOf: [{ $ref: '#/components/schemas/Inner' }, { type: 'string' }] }, 'is a union with'],
   ]
-  for (const [what, schema, message] of faults) {
-    test(what, () => {
+  const ofSockets: typeof faults = [
+    [
+      'an object without a name',
+      { properties: { inner: { type: 'object', properties: {} } } },
+      'makes a type that has',
+    ],
+    ['a text that is not enumerated', { properties: { kind: { const: 'a' } } }, 'is one text that is not enumerated'],
+  ]
+  const all = [
+    ...faults.map((fault) => [...fault, {}] as const),
+    ...ofSockets.map((fault) => [...fault, { asyncapi: '3.0.0' }] as const),
+  ]
+  for (const [what, schema, message, kind] of all) {
+    test('asyncapi' in kind ? `${what}, in the document of sockets` : what, () => {
       const problems: ContractProblem[] = []
       const Inner = { oneOf: [{ $ref: '#/components/schemas/C' }] }
-      checkPortable({ components: { schemas: { Faulty: schema, Inner, C: object('C') } } }, 'openapi.json', problems)
+      const schemas = { Faulty: schema, Inner, C: object('C') }
+      checkPortable({ ...kind, components: { schemas } }, 'a document', problems)
       const found = problems.map(problemText)
       assert.ok(
         found.some((one) => one.includes(message)),

@@ -17,6 +17,7 @@ export const DOCUMENTS = ['openapi.implemented.json', 'openapi.json'] as const
 
 const CACHE = join(ROOT, '.cache/generators')
 const NPM = ['@hey-api/openapi-ts@0.99.0', 'orval@8.20.0', 'typescript@5.9.3']
+const MODELINA = ['@asyncapi/modelina@5.10.1']
 const PYTHON = ['openapi-python-client==0.29.1']
 /** Of one program, in milliseconds: a compiler may have to fetch and compile hundreds of libraries first. */
 const LONGEST_MS = 600_000
@@ -40,9 +41,18 @@ export async function run(program: string, args: readonly string[], cwd: string,
 
 /** The folder with the npm generators, or null after the test was skipped. */
 export function npmTools(context: TestContext): Promise<string | null> {
-  return tools(context, 'generators', 'npm', NPM, async (folder) => {
+  return npmPackages(context, NPM)
+}
+
+/** The folder with the generator of types for AsyncAPI, which is as large as all others; null after the test was skipped. */
+export function modelina(context: TestContext): Promise<string | null> {
+  return npmPackages(context, MODELINA)
+}
+
+function npmPackages(context: TestContext, packages: readonly string[]): Promise<string | null> {
+  return tools(context, 'generators', 'npm', packages, async (folder) => {
     writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
-    await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--save-exact', ...NPM], folder)
+    await run('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--save-exact', ...packages], folder)
   })
 }
 
@@ -61,6 +71,9 @@ export function pythonPackages(context: TestContext, part: string, packages: rea
 
 type Install = (folder: string) => Promise<void>
 
+/** By folder. Tests that run at the same time may want the same. */
+const underWay = new Map<string, Promise<void>>()
+
 async function tools(
   context: TestContext,
   part: string,
@@ -69,19 +82,25 @@ async function tools(
   install: Install,
 ): Promise<string | null> {
   const folder = join(CACHE, `${kind} ${versions.join(' ')}`.replace(/[^a-z0-9.]+/gi, '-'))
-  const done = join(folder, '.installed')
-  if (existsSync(done)) return folder
+  const installed = underWay.get(folder) ?? installedOnce(folder, install)
+  underWay.set(folder, installed)
   try {
-    rmSync(folder, { recursive: true, force: true })
-    mkdirSync(folder, { recursive: true })
-    await install(folder)
-    writeFileSync(`${done}.new`, '')
-    renameSync(`${done}.new`, done)
+    await installed
     return folder
   } catch (error) {
     skipUnlessExpected(context, part, error, `${versions.join(', ')} cannot be installed here`)
     return null
   }
+}
+
+async function installedOnce(folder: string, install: Install): Promise<void> {
+  const done = join(folder, '.installed')
+  if (existsSync(done)) return
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  await install(folder)
+  writeFileSync(`${done}.new`, '')
+  renameSync(`${done}.new`, done)
 }
 
 function skipUnlessExpected(context: TestContext, part: string, error: unknown, why: string): void {
