@@ -4,10 +4,16 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { RequestHandler } from 'express'
 import { ServiceError } from '../errors.ts'
+import { heapBytes } from '../payloads/memory-account.ts'
 import { whenClosed } from './when-closed.ts'
 
 /** A packet may hold more than a thousand requests. */
 const MOST_WAITING = 100
+
+/** The part of the heap that requests may take that wait, those of all connections together. */
+const PART_OF_HEAP = 1 / 16
+/** About what each of them takes, however short it is. */
+const REQUEST_BYTES = 4_096
 
 type Serve = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -16,14 +22,29 @@ const IS_ONE_TOO_MANY = Symbol('is one too many')
 
 type Marked = { [IS_ONE_TOO_MANY]?: true }
 
-/** Serves one request of a connection at a time. While too many wait, nothing more is read from it. */
-export function inTurn(serve: Serve): Serve {
-  const lines = new WeakMap<Socket, (() => void)[]>()
+/** How many may wait on all connections together. */
+function waitingAtMost(): number {
+  return Math.floor(heapBytes(PART_OF_HEAP) / REQUEST_BYTES)
+}
+
+/**
+ * Serves one request of a connection at a time. While too many wait, nothing more is read from it. Of what was read already a packet holds thousands: where more
+ * wait than `most`, on all connections together, one that has more than its part of them is cut.
+ */
+export function inTurn(serve: Serve, most = waitingAtMost()): Serve {
+  const lines = new Map<Socket, (() => void)[]>()
+  let waiting = 0
+  const leave = (socket: Socket, line: (() => void)[]) => {
+    waiting -= line.length
+    line.length = 0
+    lines.delete(socket)
+  }
   const goOn = (socket: Socket, line: (() => void)[]) => {
     const next = socket.writable ? line.shift() : undefined
+    if (!next) return leave(socket, line)
+    waiting--
     if (line.length === MOST_WAITING) readOn(socket)
-    if (next) next()
-    else lines.delete(socket)
+    next()
   }
   const begin = (request: IncomingMessage, response: ServerResponse, line: (() => void)[]) => {
     const { socket } = request
@@ -37,18 +58,23 @@ export function inTurn(serve: Serve): Serve {
   return (request, response) => {
     const { socket } = request
     // Behind the last answer of a connection nothing is done (RFC 9112, section 9.6): nobody could be told of it.
-    if (!socket.writable) return
+    if (!socket.writable) return void asleep(request)
     const line = lines.get(socket)
     if (!line) {
       const own: (() => void)[] = []
       lines.set(socket, own)
       return begin(request, response, own)
     }
+    const wake = asleep(request)
+    if (waiting >= most && line.length >= most / lines.size) {
+      socket.destroy()
+      return
+    }
     if (line.length >= MOST_WAITING) {
       Object.assign(request, { [IS_ONE_TOO_MANY]: true } satisfies Marked)
       hold(socket)
     }
-    const wake = asleep(request)
+    waiting++
     line.push(() => {
       wake()
       begin(request, response, line)

@@ -21,7 +21,7 @@ interface Echoing {
 }
 
 /** Answers with the path, 429 where the request is refused. The first answer waits for `go`. */
-async function echoing(go: Promise<void>): Promise<Echoing> {
+async function echoing(go: Promise<void>, most?: number): Promise<Echoing> {
   const connections: Socket[] = []
   const requests: IncomingMessage[] = []
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
@@ -36,7 +36,7 @@ async function echoing(go: Promise<void>): Promise<Echoing> {
   }
   const server = createServer().on(
     'request',
-    inTurn((request, response) => void answer(request, response)),
+    inTurn((request, response) => void answer(request, response), most),
   )
   server.on('connection', (socket) => connections.push(socket)).on('request', (request) => requests.push(request))
   server.listen(0, '127.0.0.1')
@@ -122,6 +122,30 @@ test('when a connection closes nothing is done for each of the thousands that wa
   } finally {
     go.resolve()
     client.destroy()
+    server.close()
+  }
+})
+
+test('where too many wait on all connections together, one that has more than its part is cut, and others are served', async () => {
+  const go = Promise.withResolvers<void>()
+  const server = await echoing(go.promise, 300)
+  const clients = Array.from({ length: 20 }, () => connect(server.port, '127.0.0.1').on('error', () => {}))
+  try {
+    for (const client of clients) client.write('GET /0 HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(1_000))
+    await until('all requests', () => server.connections.length === 20 && server.requests.length >= 20_000)
+    const open = () => server.connections.filter(({ destroyed }) => !destroyed)
+    assert.ok(open().length <= 1, `${open().length} of 20 connections are open`)
+    let text = ''
+    const other = connect(server.port, '127.0.0.1').setEncoding('latin1')
+    clients.push(other)
+    other.on('data', (piece: string) => {
+      text += piece
+    })
+    other.write('GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n')
+    await until('both answers', () => text.includes('/1\n') && text.includes('/2\n'))
+  } finally {
+    go.resolve()
+    for (const client of clients) client.destroy()
     server.close()
   }
 })
