@@ -8,6 +8,7 @@ import { customerCalling } from '../models/customer.ts'
 import { embeddingEstimate } from '../models/estimate.ts'
 import type { Found } from '../models/finding.ts'
 import type { Models } from '../models/models.ts'
+import { inputsIn } from '../models/openai-embeddings.ts'
 import { embeddingUse } from '../models/tally.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { Steps } from '../time-slices.ts'
@@ -43,7 +44,7 @@ async function passed(way: Wanted & Upstreamed<CreateEmbeddingRequest>): Promise
   customer.admit()
   using held = customer.hold?.(() => embeddingEstimate(found, texts)) ?? null
   const answer = await ask(way, '/embeddings', false)
-  const reader = new VectorsReader(countOf(input), {
+  const reader = new VectorsReader(inputsIn(input), {
     value: (value) => withoutSecretsInValue(value, redactor),
     isIn: (text) => mayHideSecret(text, redactor) && holdsSecret(text, redactor),
   })
@@ -83,11 +84,6 @@ function owed(given: Json, { model }: Found, tokens: number): Json {
     model: isText(given.model) ? given.model : model.id,
     usage: withFields(usage, { prompt_tokens: tokens, total_tokens: isOwn ? total : tokens }),
   })
-}
-
-/** How many vectors are asked for. */
-function countOf(input: CreateEmbeddingRequest['input']): number {
-  return typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
 }
 
 /** Tokens that came as such; 0 for texts. */

@@ -1,15 +1,10 @@
 // Calls of tools as servers leave them unfinished: without an id or a type, with arguments that are no text. A client sends them back as it got them,
 // and has to tell one from another.
-import { Malformed, MOST_CALLS, MOST_CHOICES } from '../models/checked.ts'
-import { guardCalls, ToolCalls } from '../models/openai-calls.ts'
+import { MOST_CALLS } from '../models/checked.ts'
+import { guardCalls, guardChoices, ToolCalls } from '../models/openai-calls.ts'
 import type { Platform } from '../platform.ts'
 import { OWN_TEXT } from './changes.ts'
 import { isMissing, isRecord, isText, type Json, withFields, withItems } from './json-values.ts'
-
-/** @throws Malformed where there are more of them than anybody can ask for */
-export function guardChoices(count: number): void {
-  if (count > MOST_CHOICES) throw new Malformed(`more than ${MOST_CHOICES} choices`)
-}
 
 /** Looks at all choices of an answer, or of a chunk, before any of them is mended. @throws Malformed where they, or their calls together, are too many */
 export function guardAmount(choices: readonly unknown[], said: 'message' | 'delta'): void {

@@ -145,10 +145,16 @@ export function guardVector(length: number): void {
   if (length > LONGEST_VECTOR) throw new Malformed(`a vector of more than ${LONGEST_VECTOR} numbers`)
 }
 
+/** @throws Malformed where there are not as many vectors as there are inputs */
+export function guardVectorCount(given: number, inputs: number): void {
+  if (given !== inputs) throw new Malformed('another number of vectors')
+}
+
 /** One vector of numbers for each of `count` inputs, all of one length. @throws Malformed */
 export function checkedVectors(given: unknown, count: number): readonly (readonly number[])[] {
   const vectors: unknown = isRecord(given) ? given.vectors : null
-  if (!Array.isArray(vectors) || vectors.length !== count) throw new Malformed('another number of vectors')
+  if (!Array.isArray(vectors)) throw new Malformed('another number of vectors')
+  guardVectorCount(vectors.length, count)
   const length = Array.isArray(vectors[0]) ? vectors[0].length : 0
   const isVector = (one: unknown) => Array.isArray(one) && one.length === length && one.every(Number.isFinite)
   if (length === 0 || !vectors.every(isVector)) throw new Malformed('a vector that is none')

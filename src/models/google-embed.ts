@@ -61,9 +61,10 @@ function askBatch(
 
 function vectorsIn(answer: unknown, count: number, provider: string): number[][] {
   const embeddings = field(answer, 'embeddings')
-  const vectors = Array.isArray(embeddings) ? embeddings.map((one: unknown) => field(one, 'values')) : []
-  if (vectors.length !== count || !vectors.every(Array.isArray))
-    throw new ProviderError('failed', `The provider "${provider}" gave another number of vectors.`)
+  const failure = () => new ProviderError('failed', `The provider "${provider}" gave another number of vectors.`)
+  if (!Array.isArray(embeddings) || embeddings.length !== count) throw failure()
+  const vectors = embeddings.map((one: unknown) => field(one, 'values'))
+  if (!vectors.every(Array.isArray)) throw failure()
   return vectors as number[][]
 }
 

@@ -1,5 +1,5 @@
 // The answer of a server that speaks OpenAI's protocol, from its chunks or as a whole, as parts. Only its first choice counts.
-import { callPieces, ToolCalls } from './openai-calls.ts'
+import { callPieces, guardChoices, ToolCalls } from './openai-calls.ts'
 import { type Asked, errorInStream, senseless } from './openai-errors.ts'
 import { failureIn } from './openai-events.ts'
 import { errorText } from './openai-told.ts'
@@ -35,13 +35,14 @@ export class OpenAiAnswer {
     return this.#finish !== null
   }
 
-  /** The parts of one chunk of a stream, or of a whole answer. @throws ProviderError; Malformed where it calls too many tools */
+  /** The parts of one chunk of a stream, or of a whole answer. @throws ProviderError; Malformed where it has too many choices, or calls too many tools */
   take(body: unknown): CompletionPart[] {
     if (!isRecord(body)) throw senseless(this.#asked, 'something that is no answer')
     const failure = failureIn(body)
     if (failure) throw errorInStream(this.#asked, errorText(failure))
     this.#count(body.usage)
     const choices = Array.isArray(body.choices) ? body.choices : []
+    guardChoices(choices.length)
     const choice: unknown = choices.find((one) => isRecord(one) && (one.index ?? 0) === 0)
     if (!isRecord(choice)) return []
     const { finish_reason } = choice

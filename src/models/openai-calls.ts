@@ -1,7 +1,7 @@
 // The calls of tools in an answer, from servers that number and name their pieces in their own ways, or not at all.
 import { randomUUID } from 'node:crypto'
 import { jsonTextWithin } from '../json-steps.ts'
-import { Malformed, MOST_CALLS } from './checked.ts'
+import { Malformed, MOST_CALLS, MOST_CHOICES } from './checked.ts'
 import type { ToolCallPart } from './provider.ts'
 import { WholeObject } from './whole-object.ts'
 
@@ -36,6 +36,11 @@ export function callPieces(given: unknown): unknown[] {
 /** @throws Malformed where there are more of them than there may be in one answer */
 export function guardCalls(count: number): void {
   if (count > MOST_CALLS) throw new Malformed(`more than ${MOST_CALLS} calls of tools`)
+}
+
+/** @throws Malformed where there are more of them than anybody can ask for */
+export function guardChoices(count: number): void {
+  if (count > MOST_CHOICES) throw new Malformed(`more than ${MOST_CHOICES} choices`)
 }
 
 export class ToolCalls {

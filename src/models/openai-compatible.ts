@@ -7,7 +7,7 @@ import { UpstreamFailure } from '../net/upstream-failure.ts'
 import { MOST_MODELS } from './checked.ts'
 import { jsonIn } from './json-text.ts'
 import { OpenAiAnswer } from './openai-answer.ts'
-import { embeddingsOf } from './openai-embeddings.ts'
+import { embeddingsOf, inputsIn } from './openai-embeddings.ts'
 import { type Asked, refusalOf, senseless, unanswered } from './openai-errors.ts'
 import { headersOf } from './openai-headers.ts'
 import { listedModels, modelOf, type Owner, saysPrices } from './openai-models.ts'
@@ -120,7 +120,7 @@ class OpenAiCompatible implements Provider {
   async embed(request: EmbeddingRequest, context: ProviderContext): Promise<Embeddings> {
     const { written = JSON.stringify } = context
     const reply = await this.#send('POST', '/embeddings', await written(request), context)
-    const given = await embeddingsOf(await this.#json(reply, context))
+    const given = await embeddingsOf(await this.#json(reply, context), inputsIn(request.input))
     if (!given) throw senseless(this.#asked(context), 'something that is no embedding')
     return given
   }

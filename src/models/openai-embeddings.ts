@@ -1,12 +1,21 @@
 // Vectors as OpenAI's protocol has them.
-import { guardNumbers } from './checked.ts'
-import type { Embeddings } from './provider.ts'
+import { guardNumbers, guardVectorCount } from './checked.ts'
+import type { EmbeddingRequest, Embeddings } from './provider.ts'
 import { vectorsInTurns } from './vectors-in-turns.ts'
 
-/** In the order of the inputs; null where it is none. @throws Malformed where they, or one of them, have more numbers than there may be */
-export async function embeddingsOf(body: unknown): Promise<Embeddings | null> {
+/** How many vectors are asked for. */
+export function inputsIn(input: EmbeddingRequest['input']): number {
+  return typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
+}
+
+/**
+ * In the order of the inputs; null where it is none. Nothing is done with entries of which there are more than inputs: they may be millions.
+ * @throws Malformed where there are not as many as inputs, or they, or one of them, have more numbers than there may be
+ */
+export async function embeddingsOf(body: unknown, inputs: number): Promise<Embeddings | null> {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: { prompt_tokens?: unknown } }
   if (!Array.isArray(data)) return null
+  guardVectorCount(data.length, inputs)
   guardNumbers(data.reduce((sum: number, one) => sum + numbersIn(one?.embedding), 0))
   const given = data.map((one, at) => ({ at: Number(one?.index ?? at), embedding: one?.embedding as unknown }))
   const embeddings = given.sort((a, b) => a.at - b.at).map(({ embedding }) => embedding)
