@@ -82,10 +82,13 @@ function lookForMore(): void {
   taken_before = taken
 }
 
-/** Milliseconds that work may take of this turn of the event loop, where it takes so many of a `usual` one. */
-export function turnMs(usual: number): number {
+/**
+ * Milliseconds that work may take of this turn of the event loop, where it takes so many of a `usual` one. While connections come in one behind the other it has
+ * one turn of so many.
+ */
+export function turnMs(usual: number, crowded_turns = CROWDED_TURNS): number {
   if (taken < 2) return usual
-  return taken % CROWDED_TURNS === 0 ? CROWDED_MS : 0
+  return taken % crowded_turns === 0 ? CROWDED_MS : 0
 }
 
 /** How many that wait with promises may go on in one turn, if there is time. */

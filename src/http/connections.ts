@@ -45,13 +45,22 @@ export function boundConnections(server: Server, log: Log, limits: Partial<Conne
   })
 }
 
+/** Where a connection comes from: an address, or an IPv6 network. */
+export function originOf({ remoteAddress = '' }: Socket): string {
+  return clientKey(peerAt(remoteAddress), { trusted_proxies: [], rate_limit_trust_proxy: false }) ?? remoteAddress
+}
+
+function peerAt(address: string) {
+  return { peer: address, own_connection: false, forwards: false, forwarded_for: null }
+}
+
 /** A quarter for each address, and for each IPv6 network; half for the processes of this machine, among which a proxy may be. Null: no bound. */
 function shareOf(
   { remoteAddress = '' }: Socket,
   connections: number,
   trusted_proxies: readonly Range[],
 ): { key: string; most: number } | null {
-  const peer = { peer: remoteAddress, own_connection: false, forwards: false, forwarded_for: null }
+  const peer = peerAt(remoteAddress)
   if (clientOf(peer, trusted_proxies).forwarded) return null
   const key = clientKey(peer, { trusted_proxies, rate_limit_trust_proxy: false })
   const parts = key === null ? 2 : 4

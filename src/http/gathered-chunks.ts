@@ -3,6 +3,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Line, ReadingTurn } from '../net/reading-turn.ts'
+import { originOf } from './connections.ts'
 import { isPlain } from './plain-body.ts'
 
 /** Bytes. Larger pieces are handed on as they come, and small ones when they have so many together. */
@@ -83,11 +84,13 @@ function gather(request: IncomingMessage, line: Line): void {
  * answer is a reason to, and in the same turn it would take apart what else is here, which is megabytes.
  */
 class SocketLine implements Line {
+  readonly origin: string
   readonly #socket: Socket
   #paused = false
 
   constructor(socket: Socket) {
     this.#socket = socket
+    this.origin = originOf(socket)
     const resume = socket.resume.bind(socket)
     socket.resume = () => (this.#paused ? socket : resume())
   }

@@ -5,6 +5,8 @@ import type { Socket } from 'node:net'
 import type { RequestHandler } from 'express'
 import { ServiceError } from '../errors.ts'
 import { heapBytes } from '../payloads/memory-account.ts'
+import { originOf } from './connections.ts'
+import { FairLine } from './fair-line.ts'
 import { whenClosed } from './when-closed.ts'
 
 /** A packet may hold more than a thousand requests. */
@@ -33,6 +35,7 @@ function waitingAtMost(): number {
  */
 export function inTurn(serve: Serve, most = waitingAtMost()): Serve {
   const lines = new Map<Socket, (() => void)[]>()
+  const due = new FairLine()
   let waiting = 0
   const leave = (socket: Socket, line: (() => void)[]) => {
     waiting -= line.length
@@ -49,8 +52,8 @@ export function inTurn(serve: Serve, most = waitingAtMost()): Serve {
   const begin = (request: IncomingMessage, response: ServerResponse, line: (() => void)[]) => {
     const { socket } = request
     whenClosed(response, () => {
-      // Each in its own turn of the event loop: all that wait would hold it together.
-      if (line.length > 0) setImmediate(goOn, socket, line)
+      // Each in a later turn of the event loop, and those of all connections for a while of it: all that wait would hold it together.
+      if (line.length > 0) setImmediate(() => due.enter(originOf(socket), () => goOn(socket, line)))
       else lines.delete(socket)
     })
     serve(request, response)

@@ -1,11 +1,17 @@
 // How long bytes of peers are taken apart in one turn of the event loop. A packet may hold thousands of frames or chunks, which cost milliseconds, and
 // packets of very many connections may come at once.
 
+import { turnMs } from '../time-slices.ts'
+
 /** Milliseconds, in all connections together. The packet that is taken apart then is taken to its end. */
 const TURN_MS = 8
+/** Of so many turns in which a connection came in, one behind the other, reading has one: a packet of thousands of requests takes much longer than such a turn. */
+const CROWDED_TURNS = 32
 
 /** A connection. */
 export interface Line {
+  /** Where it comes from: origins of many connections do not keep others waiting. */
+  readonly origin?: string
   /** Reads nothing more until `resume`. */
   pause(): void
   resume(): void
@@ -13,19 +19,28 @@ export interface Line {
 
 /** Of connections of one kind: what came on those of another does not wait for them. */
 export class ReadingTurn {
-  /** Those that were read from last come last. */
-  readonly #lines = new Set<Line>()
-  /** Paused until the next turn. */
-  #paused: readonly Line[] = []
+  /** By origin. Those that were read from last come last, origins and lines of each. No set is empty. */
+  readonly #lines = new Map<string, Set<Line>>()
+  /** Paused until the next turn that reading has. */
+  #paused: Line[] = []
   /** When a turn's first packet was taken apart; null before. */
   #since: number | null = null
 
   add(line: Line): void {
-    this.#lines.add(line)
+    const { origin = '' } = line
+    const lines = this.#lines.get(origin)
+    if (lines) lines.add(line)
+    else this.#lines.set(origin, new Set([line]))
+    if (this.#paused.length === 0) return
+    this.#paused.push(line)
+    // Node begins to read from a new connection when what it does now has ended.
+    process.nextTick(() => line.pause())
   }
 
   remove(line: Line): void {
-    this.#lines.delete(line)
+    const { origin = '' } = line
+    const lines = this.#lines.get(origin)
+    if (lines?.delete(line) && lines.size === 0) this.#lines.delete(origin)
   }
 
   /** Something from the line was taken apart. */
@@ -34,16 +49,38 @@ export class ReadingTurn {
       this.#since = performance.now()
       setImmediate(this.#next)
     }
-    if (this.#lines.delete(line)) this.#lines.add(line)
-    if (this.#paused.length > 0 || performance.now() - this.#since < TURN_MS) return
-    this.#paused = [...this.#lines]
+    this.#isLast(line)
+    if (this.#paused.length > 0 || performance.now() - this.#since < turnMs(TURN_MS, CROWDED_TURNS)) return
+    this.#paused = [...this.#lines.values()].flatMap((lines) => [...lines])
     for (const one of this.#paused) one.pause()
   }
 
+  #isLast(line: Line): void {
+    const { origin = '' } = line
+    const lines = this.#lines.get(origin)
+    if (!lines?.delete(line)) return
+    lines.add(line)
+    this.#lines.delete(origin)
+    this.#lines.set(origin, lines)
+  }
+
   readonly #next = (): void => {
+    if (this.#paused.length > 0 && turnMs(TURN_MS, CROWDED_TURNS) === 0) return void setImmediate(this.#next)
     this.#since = null
-    const paused = this.#paused
+    const paused = new Set(this.#paused)
     this.#paused = []
-    for (const one of paused) one.resume()
+    const order = this.#inOrder().filter((line) => paused.delete(line))
+    for (const line of [...order, ...paused]) line.resume()
+  }
+
+  /** The first line of each origin, and then all others. */
+  #inOrder(): Line[] {
+    const rest: Line[] = []
+    const first: Line[] = []
+    for (const [one, ...others] of this.#lines.values()) {
+      first.push(one!)
+      for (const other of others) rest.push(other)
+    }
+    return [...first, ...rest]
   }
 }

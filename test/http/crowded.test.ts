@@ -1,7 +1,7 @@
-// Whoever connects is not kept waiting by work in slices, however many connect before.
+// Whoever connects is not kept waiting by work in slices, nor by what others send, however many connect before.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { createListener } from '../../src/http/listener.ts'
 import { createLog } from '../../src/log.ts'
@@ -60,5 +60,45 @@ test('while many connections are taken, less work is done in each turn', async (
   await inMostRounds(async () => {
     const { calm, crowded } = await stepsInTurns()
     assert.ok(crowded < calm / 3, `${crowded} steps in a turn, and ${calm} where nobody connects`)
+  })
+})
+
+const FLOODING = 60
+const REQUESTS = 1_400
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+/** Linux has all of 127.0.0.0/8 for itself. */
+const elsewhere = process.platform === 'linux' ? false : 'this machine has no second address of its own'
+
+/** How many requests of those who flood come before the one of somebody from another address, who connects behind all of them. */
+async function beforeAnother(): Promise<number> {
+  const server = createListener(createLog('silent')).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  let came = 0
+  const { promise, resolve } = Promise.withResolvers<number>()
+  server.on('request', ({ socket }, response) => {
+    if (socket.remoteAddress === '127.0.0.2') resolve(came)
+    came++
+    response.end()
+  })
+  const flood = GET.repeat(REQUESTS)
+  const sockets = Array.from({ length: FLOODING }, () =>
+    connect(port, '127.0.0.1', function (this: Socket) {
+      this.write(flood)
+    }),
+  )
+  const another = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' }, () => another.write(GET))
+  const before = await promise
+  for (const socket of [...sockets, another]) socket.on('error', () => {}).destroy()
+  server.close()
+  return before
+}
+
+test('of many who send thousands of requests at once, few are read from before somebody from elsewhere', {
+  skip: elsewhere,
+}, async () => {
+  await inMostRounds(async () => {
+    const packets = (await beforeAnother()) / REQUESTS
+    assert.ok(packets < FLOODING / 4, `${packets.toFixed(1)} packets came before`)
   })
 })

@@ -1,0 +1,88 @@
+// Which connections are read from next, where those that are here have used a turn.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Line, ReadingTurn } from '../../src/net/reading-turn.ts'
+import { connectionCame } from '../../src/time-slices.ts'
+
+/** Longer than reading gets of one turn. */
+function takeApart(): void {
+  const until = performance.now() + 10
+  while (performance.now() < until);
+}
+
+function noted() {
+  const turn = new ReadingTurn()
+  const resumed: string[] = []
+  const paused = new Set<string>()
+  const line = (name: string): Line => ({
+    origin: name[0]!,
+    pause: () => void paused.add(name),
+    resume() {
+      paused.delete(name)
+      resumed.push(name)
+    },
+  })
+  const add = (...names: string[]) =>
+    names.map((name) => {
+      const one = line(name)
+      turn.add(one)
+      return one
+    })
+  const use = (one: Line) => {
+    turn.took(one)
+    takeApart()
+    turn.took(one)
+  }
+  return { turn, resumed, paused, add, use }
+}
+
+describe('connections that wait to be read', () => {
+  test('come in the order in which they were read from, and before them the first of each origin', async () => {
+    const { resumed, add, use } = noted()
+    const [first] = add('a1', 'a2', 'a3')
+    add('b1', 'b2')
+    use(first!)
+    await nextTurn()
+    assert.deepEqual(resumed, ['b1', 'a2', 'b2', 'a3', 'a1'])
+  })
+
+  test('are joined by those that come meanwhile', async () => {
+    const { resumed, paused, add, use } = noted()
+    const [first] = add('a1', 'a2')
+    use(first!)
+    add('b1')
+    await new Promise(process.nextTick)
+    assert.deepEqual([...paused].sort(), ['a1', 'a2', 'b1'])
+    await nextTurn()
+    assert.deepEqual(resumed, ['a2', 'b1', 'a1'])
+    assert.equal(paused.size, 0)
+  })
+
+  test('wait while connections come in one behind the other, but for one turn of 32', async () => {
+    const { resumed, add, use } = noted()
+    const [first] = add('a1', 'a2')
+    connectionCame()
+    await nextTurn()
+    connectionCame()
+    use(first!)
+    for (let turns = 2; turns < 31; turns++) {
+      await nextTurn()
+      connectionCame()
+    }
+    assert.deepEqual(resumed, [])
+    await nextTurn()
+    connectionCame()
+    await nextTurn()
+    assert.deepEqual(resumed, ['a2', 'a1'])
+  })
+
+  test('that have gone are not read from', async () => {
+    const { turn, resumed, add, use } = noted()
+    const [first, second] = add('a1', 'a2')
+    use(first!)
+    turn.remove(second!)
+    await nextTurn()
+    assert.deepEqual(resumed.at(0), 'a1')
+  })
+})
