@@ -34,7 +34,7 @@ export class ReadingTurn {
     if (this.#paused.length === 0) return
     this.#paused.push(line)
     // Node begins to read from a new connection when what it does now has ended.
-    process.nextTick(() => line.pause())
+    queueMicrotask(() => line.pause())
   }
 
   remove(line: Line): void {

@@ -52,7 +52,7 @@ describe('connections that wait to be read', () => {
     const [first] = add('a1', 'a2')
     use(first!)
     add('b1')
-    await new Promise(process.nextTick)
+    await Promise.resolve()
     assert.deepEqual([...paused].sort(), ['a1', 'a2', 'b1'])
     await nextTurn()
     assert.deepEqual(resumed, ['a2', 'b1', 'a1'])
