@@ -63,7 +63,7 @@ class PortableForms {
   /** The schema itself where nothing of it is to be changed, its parts apart. */
   #changed(schema: JsonMap, name: string): JsonMap {
     const single = withSingleType(withoutBooleanConst(withoutConditions(this.#flattened(schema))))
-    const flat = this.#isTitled ? open(withoutTextConst(single)) : single
+    const flat = this.#isTitled ? withoutMembers(withoutTextConst(single)) : single
     const form = this.#formBodies.has(name) ? mergedUnion(flat, this.#resolve) : unionForm(flat, this.#resolve)
     return this.#withTypedNulls(form, name)
   }
@@ -207,11 +207,11 @@ function withoutTextConst(schema: JsonMap): JsonMap {
   return { ...rest, type: 'string', enum: [value!] }
 }
 
-/** Where an object has no members at all, they write a type with nothing in it, which Python does not take. */
-function open(schema: JsonMap): JsonMap {
+/** An object that may have no members at all: of one for which it is said that none is known they make a type with nothing in it, which Python does not take. */
+function withoutMembers(schema: JsonMap): JsonMap {
   if (schema.additionalProperties !== false || schema.properties !== undefined) return schema
   const { additionalProperties: _, ...rest } = schema
-  return rest
+  return { ...rest, maxProperties: 0 }
 }
 
 /** Several types become a union, and all of them none; of an enumeration with null, that stands apart. */

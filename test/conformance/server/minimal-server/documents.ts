@@ -104,6 +104,7 @@ function inside(schema: Doc, value: unknown, document: Doc, path: string): Probl
   if (typeof value !== 'object' || value === null) return []
   const known = schema.properties ?? {}
   const map = value as Record<string, unknown>
+  if (Object.keys(map).length > (schema.maxProperties ?? Infinity)) return [{ path, message: 'has too many members' }]
   const missing = (schema.required ?? []).filter((key: string) => !Object.hasOwn(map, key))
   return [
     ...missing.map((key: string) => ({ path: `${path}/${key}`, message: 'is missing' })),
