@@ -189,7 +189,8 @@ export class TimeSlices {
     this.#immediate = null
     const ms = turnMs(this.#slice_ms)
     this.#until = performance.now() + ms
-    if (ms > 0) this.#serve()
+    // Where a slice is one step, it is so in each turn.
+    if (ms > 0 || this.#slice_ms === 0) this.#serve()
     if (this.#tasks.size === 0) return
     this.#immediate ??= setImmediate(this.#turn)
     for (let left = Math.min(this.#promises, MOST); left > 0; left--) setImmediate(this.#goOn)
