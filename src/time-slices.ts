@@ -82,13 +82,14 @@ function lookForMore(): void {
   taken_before = taken
 }
 
-/**
- * Milliseconds that work may take of this turn of the event loop, where it takes so many of a `usual` one. While connections come in one behind the other it has
- * one turn of so many.
- */
-export function turnMs(usual: number, crowded_turns = CROWDED_TURNS): number {
-  if (taken < 2) return usual
-  return taken % crowded_turns === 0 ? CROWDED_MS : 0
+/** Whether work has this turn of the event loop: while connections come in one behind the other it has one of so many. */
+export function hasTurn(crowded_turns = CROWDED_TURNS): boolean {
+  return taken < 2 || taken % crowded_turns === 0
+}
+
+/** Milliseconds that work may take of a turn that it has, where it takes so many of a `usual` one. */
+export function turnMs(usual: number): number {
+  return taken < 2 ? usual : Math.min(usual, CROWDED_MS)
 }
 
 /** How many that wait with promises may go on in one turn, if there is time. */
@@ -187,10 +188,9 @@ export class TimeSlices {
 
   readonly #turn = (): void => {
     this.#immediate = null
-    const ms = turnMs(this.#slice_ms)
-    this.#until = performance.now() + ms
-    // Where a slice is one step, it is so in each turn.
-    if (ms > 0 || this.#slice_ms === 0) this.#serve()
+    const isOurs = hasTurn()
+    this.#until = performance.now() + (isOurs ? turnMs(this.#slice_ms) : 0)
+    if (isOurs) this.#serve()
     if (this.#tasks.size === 0) return
     this.#immediate ??= setImmediate(this.#turn)
     for (let left = Math.min(this.#promises, MOST); left > 0; left--) setImmediate(this.#goOn)

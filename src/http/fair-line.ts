@@ -1,6 +1,6 @@
 // Limits how much of one turn of the event loop requests take. A request that comes when that time is used waits for a later turn. Owners take turns.
 import { OwnerLines } from '../owner-lines.ts'
-import { turnMs } from '../time-slices.ts'
+import { hasTurn, turnMs } from '../time-slices.ts'
 
 /** Milliseconds of work on requests in one turn. Most requests take much less than one. */
 const TURN_MS = 6
@@ -21,7 +21,7 @@ export class FairLine {
       this.#since = performance.now()
       setImmediate(this.#nextTurn)
     }
-    return performance.now() - this.#since >= turnMs(TURN_MS)
+    return !hasTurn() || performance.now() - this.#since > turnMs(TURN_MS)
   }
 
   /** Calls `go` at once, or in a later turn, behind earlier requests of the same owner. */
@@ -31,8 +31,8 @@ export class FairLine {
   }
 
   /**
-   * One waiting request goes on in each turn that has any time for requests, and others while there is more. Each has an immediate of its own: Node runs what waits for promises
-   * before the next immediate, so that the cost of a request shows before the next one goes on.
+   * One waiting request goes on in each turn that requests have, and others while there is time. Each has an immediate of its own: Node runs what waits
+   * for promises before the next immediate, so that the cost of a request shows before the next one goes on.
    */
   readonly #nextTurn = (): void => {
     this.#since = null

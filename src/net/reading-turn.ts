@@ -1,7 +1,7 @@
 // How long bytes of peers are taken apart in one turn of the event loop. A packet may hold thousands of frames or chunks, which cost milliseconds, and
 // packets of very many connections may come at once.
 
-import { turnMs } from '../time-slices.ts'
+import { hasTurn, turnMs } from '../time-slices.ts'
 
 /** Milliseconds, in all connections together. The packet that is taken apart then is taken to its end. */
 const TURN_MS = 8
@@ -21,8 +21,8 @@ export interface Line {
 export class ReadingTurn {
   /** By origin. Those that were read from last come last, origins and lines of each. No set is empty. */
   readonly #lines = new Map<string, Set<Line>>()
-  /** Paused until the next turn that reading has. */
-  #paused: Line[] = []
+  /** Whether all are, until the next turn that reading has. */
+  #arePaused = false
   /** When a turn's first packet was taken apart; null before. */
   #since: number | null = null
 
@@ -31,10 +31,8 @@ export class ReadingTurn {
     const lines = this.#lines.get(origin)
     if (lines) lines.add(line)
     else this.#lines.set(origin, new Set([line]))
-    if (this.#paused.length === 0) return
-    this.#paused.push(line)
     // Node begins to read from a new connection when what it does now has ended.
-    queueMicrotask(() => line.pause())
+    if (this.#arePaused) queueMicrotask(() => line.pause())
   }
 
   remove(line: Line): void {
@@ -49,13 +47,13 @@ export class ReadingTurn {
       this.#since = performance.now()
       setImmediate(this.#next)
     }
-    this.#isLast(line)
-    if (this.#paused.length > 0 || performance.now() - this.#since < turnMs(TURN_MS, CROWDED_TURNS)) return
-    this.#paused = [...this.#lines.values()].flatMap((lines) => [...lines])
-    for (const one of this.#paused) one.pause()
+    this.#moveLast(line)
+    if (this.#arePaused || (hasTurn(CROWDED_TURNS) && performance.now() - this.#since < turnMs(TURN_MS))) return
+    this.#arePaused = true
+    for (const one of this.#inOrder()) one.pause()
   }
 
-  #isLast(line: Line): void {
+  #moveLast(line: Line): void {
     const { origin = '' } = line
     const lines = this.#lines.get(origin)
     if (!lines?.delete(line)) return
@@ -65,22 +63,17 @@ export class ReadingTurn {
   }
 
   readonly #next = (): void => {
-    if (this.#paused.length > 0 && turnMs(TURN_MS, CROWDED_TURNS) === 0) return void setImmediate(this.#next)
+    if (this.#arePaused && !hasTurn(CROWDED_TURNS)) return void setImmediate(this.#next)
     this.#since = null
-    const paused = new Set(this.#paused)
-    this.#paused = []
-    const order = this.#inOrder().filter((line) => paused.delete(line))
-    for (const line of [...order, ...paused]) line.resume()
+    if (!this.#arePaused) return
+    this.#arePaused = false
+    for (const line of this.#inOrder()) line.resume()
   }
 
   /** The first line of each origin, and then all others. */
-  #inOrder(): Line[] {
-    const rest: Line[] = []
-    const first: Line[] = []
-    for (const [one, ...others] of this.#lines.values()) {
-      first.push(one!)
-      for (const other of others) rest.push(other)
-    }
-    return [...first, ...rest]
+  #inOrder(): Iterable<Line> {
+    const origins = [...this.#lines.values()]
+    const first = origins.map(([line]) => line!)
+    return new Set([...first, ...origins.flatMap((lines) => [...lines])])
   }
 }
