@@ -484,7 +484,6 @@ export class JobMemory implements Disposable {
     }
     this.idle_recoveries = 0
     if (this.#counts && !this.#begun) this.#count(this.#counts, entry)
-    if (entry[0] === 'told') return
     LEARN[entry[0]](this, entry as never, (firing) => this.#of(firing))
   }
 }
@@ -513,10 +512,11 @@ type Learner<Kind extends Entry[0]> = (
   of: (firing: string) => Known,
 ) => void
 
-const LEARN: { [Kind in Exclude<Entry[0], 'recovery' | 'told'>]: Learner<Kind> } = {
+const LEARN: { [Kind in Exclude<Entry[0], 'recovery'>]: Learner<Kind> } = {
   rest: (memory, [, told]) => {
     memory.rest = told
   },
+  told: () => {},
   start: (_, [, firing], of) => {
     of(firing).started = true
   },

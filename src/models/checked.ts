@@ -152,8 +152,7 @@ export function guardVectorCount(given: number, inputs: number): void {
 
 /** One vector of numbers for each of `count` inputs, all of one length. @throws Malformed */
 export function checkedVectors(given: unknown, count: number): readonly (readonly number[])[] {
-  const vectors: unknown = isRecord(given) ? given.vectors : null
-  if (!Array.isArray(vectors)) throw new Malformed('another number of vectors')
+  const vectors: unknown[] = isRecord(given) && Array.isArray(given.vectors) ? given.vectors : []
   guardVectorCount(vectors.length, count)
   const length = Array.isArray(vectors[0]) ? vectors[0].length : 0
   const isVector = (one: unknown) => Array.isArray(one) && one.length === length && one.every(Number.isFinite)
