@@ -28,7 +28,8 @@ export function portable(document: JsonMap): JsonMap {
 class PortableForms {
   readonly #document: JsonMap
   readonly #schemas: JsonMap
-  readonly #isTitled: boolean
+  /** Whether it is an AsyncAPI document, whose generators need more. */
+  readonly #isOfSockets: boolean
   readonly #siblings: ReadonlyMap<string, readonly string[]>
   /** The names of all variants of unions that were met, and of all that have names of their own. */
   readonly #variants: Set<string>
@@ -39,17 +40,11 @@ class PortableForms {
 
   constructor(document: JsonMap) {
     this.#document = document
-    this.#isTitled = document.asyncapi !== undefined
+    this.#isOfSockets = document.asyncapi !== undefined
     this.#schemas = mapOf(mapOf(document.components).schemas)
     this.#siblings = siblingsOf(this.#schemas)
     this.#formBodies = formBodiesOf(document)
     this.#variants = new Set(this.#siblings.keys())
-  }
-
-  /** The same of one that stands in others: generators for AsyncAPI call what it makes by its title, and otherwise by a number. */
-  inline(schema: JsonMap, name: string): JsonMap {
-    const form = this.of(schema, name)
-    return this.#isTitled && makesType(form) ? { title: name, ...form } : form
   }
 
   /** The form of a schema that is called `name`, with the exact schema where the form says less. */
@@ -60,10 +55,16 @@ class PortableForms {
     return form === schema ? written : { ...written, [RULE]: schema }
   }
 
+  /** The same of one that stands in place: generators for AsyncAPI call what it makes by its title, and otherwise by a number. */
+  inline(schema: JsonMap, name: string): JsonMap {
+    const form = this.of(schema, name)
+    return this.#isOfSockets && makesType(form) ? { title: name, ...form } : form
+  }
+
   /** The schema itself where nothing of it is to be changed, its parts apart. */
   #changed(schema: JsonMap, name: string): JsonMap {
     const single = withSingleType(withoutBooleanConst(withoutConditions(this.#flattened(schema))))
-    const flat = this.#isTitled ? withoutMembers(withoutTextConst(single)) : single
+    const flat = this.#isOfSockets ? withoutMembers(withoutTextConst(single)) : single
     const form = this.#formBodies.has(name) ? mergedUnion(flat, this.#resolve) : unionForm(flat, this.#resolve)
     return this.#withTypedNulls(form, name)
   }
@@ -207,7 +208,7 @@ function withoutTextConst(schema: JsonMap): JsonMap {
   return { ...rest, type: 'string', enum: [value!] }
 }
 
-/** An object that may have no members at all: of one for which it is said that none is known they make a type with nothing in it, which Python does not take. */
+/** An object without members: where none is known they make a class with nothing in it, which is no Python, and a map where there may be none. */
 function withoutMembers(schema: JsonMap): JsonMap {
   if (schema.additionalProperties !== false || schema.properties !== undefined) return schema
   const { additionalProperties: _, ...rest } = schema

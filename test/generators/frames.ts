@@ -1,7 +1,15 @@
 // The golden frames of the published document of sockets, each with the name of its schema.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Json, type JsonMap, listOf, mapOf } from '../../src/contract/json.ts'
+import {
+  type Json,
+  type JsonMap,
+  listOf,
+  mapOf,
+  resolved,
+  schemaName,
+  schemaReference,
+} from '../../src/codegen/tree.ts'
 import { PUBLISHED } from './tools.ts'
 
 /** What is read as a type of that name. */
@@ -21,7 +29,7 @@ export function goldenFrames(types: ReadonlySet<string>): Frame[] {
   })
 }
 
-const schemas = mapOf(mapOf(read('asyncapi.json').components).schemas)
+const document = read('asyncapi.json')
 
 /**
  * Frames as a language without unions reads them: what may be one of several objects is taken out, and read by itself as the one that it is.
@@ -29,18 +37,18 @@ const schemas = mapOf(mapOf(read('asyncapi.json').components).schemas)
 export function withoutUnions(frames: readonly Frame[]): Frame[] {
   return frames.flatMap(([name, value]) => {
     const taken: Frame[] = []
-    const rest = withoutTaken({ $ref: `#/components/schemas/${name}` }, value, name, taken)
+    const rest = withoutTaken(schemaReference(name), value, name, taken)
     return rest === undefined ? taken : [[name, rest as JsonMap] as const, ...taken]
   })
 }
 
 /** A value without what is taken out of it; undefined where that is all of it. */
 function withoutTaken(schema: JsonMap, value: Json, name: string, taken: Frame[]): Json | undefined {
-  const [own, known] = resolved(schema, name)
+  const [own, known] = named(schema, name)
   if (Array.isArray(value))
     return value.flatMap((item) => withoutTaken(mapOf(own.items), item, `${known}Item`, taken) ?? [])
   if (typeof value !== 'object' || value === null) return value
-  const all = listOf(own.oneOf ?? own.anyOf).map((one) => resolved(mapOf(one), known))
+  const all = listOf(own.oneOf ?? own.anyOf).map((one) => named(one, known))
   const variants = all.filter(([{ type }]) => type !== 'null')
   if (variants.length === 1) return withoutTaken(variants[0]![0], value, variants[0]![1], taken)
   const objects = variants.filter(([{ properties }]) => properties !== undefined)
@@ -58,16 +66,16 @@ function withoutTaken(schema: JsonMap, value: Json, name: string, taken: Frame[]
 }
 
 /** A schema and what it is called. */
-function resolved(schema: JsonMap, name: string): [schema: JsonMap, name: string] {
-  const known = typeof schema.$ref === 'string' ? schema.$ref.split('/').at(-1)! : null
-  if (known !== null) return resolved(mapOf(schemas[known]), known)
-  return [schema, typeof schema.title === 'string' ? schema.title : name]
+function named(schema: Json, name: string): [schema: JsonMap, name: string] {
+  const own = resolved(document, schema)
+  const { title } = own
+  return [own, schemaName(schema) ?? (typeof title === 'string' ? title : name)]
 }
 
 /** Whether an object has what a variant requires, and its enumerated values. */
 function isOf({ properties, required }: JsonMap, value: JsonMap): boolean {
   const isEnumerated = ([key, property]: [string, Json]) => {
-    const values = listOf(resolved(mapOf(property), key)[0].enum)
+    const values = listOf(resolved(document, property).enum)
     return values.length === 0 || value[key] === undefined || values.includes(value[key]!)
   }
   return listOf(required).every((key) => String(key) in value) && Object.entries(mapOf(properties)).every(isEnumerated)
