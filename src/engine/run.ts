@@ -48,8 +48,6 @@ const SOME = 64
 /** In characters, about: an output value of that size may take time to be shown. So may one that holds bytes: each of them is written to a file. */
 const LARGE_OUTPUT = 100_000
 
-const NEVER = new AbortController().signal
-
 const NO_UPDATES: readonly NodeUpdate[] = []
 
 const NO_NODE: ObservedNode = { node_id: '', node_name: '', node_type: '' }
@@ -516,10 +514,15 @@ export class Run implements Stage, ContextHost, Halting, Parker {
   #haltCalls(): void {
     const calls = [...this.#calls]
     for (const call of calls) call.halt()
-    void this.slice.work(
-      forEachStep(calls, (call) => call.wake()),
-      NEVER,
-    )
+    void this.#wake(calls)
+  }
+
+  /** What each of them does about it takes its time between two of them, and counts. */
+  async #wake(calls: readonly HaltedLater[]): Promise<void> {
+    for (const call of calls) {
+      await this.slice.turn()
+      call.wake()
+    }
   }
 
   /** It had failed before an interruption: the rest of it was only to settle. */
