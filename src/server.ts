@@ -174,8 +174,8 @@ async function startIn(
   const store = await openServerStore(database, { durability: config.durability, log, committed })
   const unreadable = ({ name: provider, left_out }: Provider) =>
     log.warn({ provider, left_out }, 'a list of models has entries that cannot be read: they are passed over')
-  const listings = new Listings({ now: () => platform.now(), unreadable })
   const slices = new TimeSlices()
+  const listings = new Listings({ now: () => platform.now(), slices, unreadable })
   const models = new Models({ providers, listings, slices })
   const services = createServices(
     config,

@@ -3,6 +3,7 @@
 // A server may repeat the key that it was asked with in its list: no name of a model has it.
 import { createHash } from 'node:crypto'
 import { Redactor } from '../redaction/redactor.ts'
+import { type Steps, TimeSlices } from '../time-slices.ts'
 import { checkedModels } from './checked.ts'
 import { Silence, within } from './patience.ts'
 import type { Model, Provider } from './provider.ts'
@@ -61,6 +62,8 @@ export interface ListingsParts {
   readonly listing_ms?: number
   /** How many characters all lists may have together. */
   readonly most_characters?: number
+  /** In which the key is looked for in lists. */
+  readonly slices?: Pick<TimeSlices, 'run'>
   /** Told once of each provider in whose list some entries cannot be read. */
   unreadable?(provider: Provider): void
 }
@@ -69,6 +72,7 @@ export class Listings {
   readonly #now: () => number
   readonly #listing_ms: number
   readonly #most_characters: number
+  readonly #slices: Pick<TimeSlices, 'run'>
   readonly #unreadable: (provider: Provider) => void
   /** Names of providers of whom that was told. */
   readonly #told = new Set<string>()
@@ -82,10 +86,12 @@ export class Listings {
   #turns = 0
 
   constructor(parts: ListingsParts) {
-    const { now, listing_ms = LISTING_MS, most_characters = MOST_CHARACTERS, unreadable = () => {} } = parts
+    const { now, listing_ms = LISTING_MS, most_characters = MOST_CHARACTERS } = parts
+    const { slices = new TimeSlices(), unreadable = () => {} } = parts
     this.#now = now
     this.#listing_ms = listing_ms
     this.#most_characters = most_characters
+    this.#slices = slices
     this.#unreadable = unreadable
   }
 
@@ -145,7 +151,7 @@ export class Listings {
 
   /** Others may wait for the same list: nobody's signal ends the look. */
   #look(key: string, provider: Provider, credential: string | null): Look {
-    const look = { asked_at: this.#now(), models: listed(provider, credential, this.#listing_ms) }
+    const look = { asked_at: this.#now(), models: this.#listed(key, provider, credential) }
     const turn = ++this.#turns
     put(this.#looks, key, look)
     look.models
@@ -159,6 +165,17 @@ export class Listings {
         (error) => this.#fail(key, look, { at: this.#now(), error }),
       )
     return look
+  }
+
+  /** What a provider throws at once comes as what it throws later, and what it throws because its time is over as a Silence. */
+  async #listed(key: string, provider: Provider, credential: string | null): Promise<readonly Model[]> {
+    const signal = AbortSignal.timeout(this.#listing_ms)
+    try {
+      const models = checkedModels(provider.name, await provider.models({ credential, signal }))
+      return credential === null ? models : await this.#slices.run(key, withoutKey(models, provider, credential))
+    } catch (error) {
+      throw signal.aborted ? new Silence(this.#listing_ms) : error
+    }
   }
 
   #keep(key: string, provider: Provider, listing: Listing): void {
@@ -222,31 +239,23 @@ function put<T>(map: Map<string, T>, key: string, value: T): void {
   }
 }
 
-/** What a provider throws at once comes as what it throws later, and what it throws because its time is over as a Silence. */
-async function listed(provider: Provider, credential: string | null, ms: number): Promise<readonly Model[]> {
-  const signal = AbortSignal.timeout(ms)
-  try {
-    return withoutKey(checkedModels(provider.name, await provider.models({ credential, signal })), provider, credential)
-  } catch (error) {
-    throw signal.aborted ? new Silence(ms) : error
-  }
-}
-
-/** The same models, whose texts do not tell the key that their list was asked with. */
-function withoutKey(models: readonly Model[], provider: Provider, credential: string | null): readonly Model[] {
-  if (credential === null) return models
+/** The same models, whose texts do not tell the key that their list was asked with. A long key may begin at each of millions of characters. */
+function* withoutKey(models: readonly Model[], provider: Provider, credential: string): Steps<readonly Model[]> {
   const redactor = new Redactor([credential])
-  const safe = <Text extends string | readonly string[]>(text: Text) => redactor.value(text, { credentials: false })
-  return models.map((model) => {
+  const safe = <Text extends string | readonly string[]>(text: Text) =>
+    redactor.valueSteps(text, { credentials: false })
+  const told: Model[] = []
+  for (const model of models) {
     const { unavailable } = model
-    const name = safe(model.name)
-    return {
+    const name = yield* safe(model.name)
+    told.push({
       ...model,
       id: `${provider.name}/${name}`,
       name,
-      title: safe(model.title),
-      tasks: safe(model.tasks),
-      ...(unavailable === undefined ? {} : { unavailable: safe(unavailable) }),
-    }
-  })
+      title: model.title === model.name ? name : yield* safe(model.title),
+      tasks: yield* safe(model.tasks),
+      ...(unavailable === undefined ? {} : { unavailable: yield* safe(unavailable) }),
+    })
+  }
+  return told
 }

@@ -166,6 +166,38 @@ test('no list of models holds the event loop', async () => {
   }
 })
 
+/** Each key has a list of its own. */
+test('no list of models that says a long key again and again holds the event loop', async () => {
+  let list = ''
+  const upstream = createServer({ maxHeaderSize: 131_072 }, (_request, response) => {
+    response.setHeader('Content-Type', 'application/json')
+    response.end(list)
+  }).listen(0, '127.0.0.1')
+  await once(upstream, 'listening')
+  const { port } = upstream.address() as AddressInfo
+  const key = 'k'.repeat(63_900)
+  const names = {
+    'the whole key': Array.from({ length: sized(60) }, (_, at) => `${at}${key}`),
+    'its beginning': Array.from({ length: sized(9_900) }, (_, at) => `${at}${key.slice(0, 390)}`),
+  }
+  try {
+    await using server = await startFair({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` })
+    let keys = 0
+    const strike = async (attacker: User) => {
+      const value = `${key}${++keys}`
+      await attacker.expect(200, 'PUT', '/api/secrets/OPENAI_API_KEY', JSON.stringify({ value }))
+      await attacker.expect(200, 'GET', '/v1/models')
+    }
+    for (const [what, ids] of Object.entries(names)) {
+      list = JSON.stringify({ object: 'list', data: ids.map((id) => ({ id })) })
+      await holdsLittle(server, { name: `a list of ${ids.length} models that say ${what}`, strike }, LONGEST_HOLD)
+    }
+  } finally {
+    upstream.closeAllConnections()
+    upstream.close()
+  }
+})
+
 /** As text and as bytes, of a provider that does not speak OpenAI's protocol. */
 test('no number of vectors holds the event loop', async () => {
   const texts = Array.from({ length: sized(2_048) }, (_, at) => `text ${at}`)
