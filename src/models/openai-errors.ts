@@ -1,5 +1,6 @@
 // What servers that speak OpenAI's protocol refuse, and how they fail, as failures of providers: in our words, but for what is said of the
 // request itself, which is the business of whoever sent it.
+import { slices } from '../net/slices.ts'
 import { retryAfterMs } from '../net/upstream.ts'
 import { wholeBody } from '../net/upstream-body.ts'
 import type { UpstreamReply } from '../net/upstream-exchange.ts'
@@ -53,6 +54,8 @@ export async function refusalOf(asked: Asked, reply: UpstreamReply): Promise<Pro
   const enough = setTimeout(() => reply.body.destroy(), REASON_MS)
   const body = await wholeBody(reply.body, MOST_BYTES).then(String, () => '')
   clearTimeout(enough)
+  // Looking for a long key takes milliseconds, and dozens of requests may be refused at once.
+  await slices.turn(asked.provider)
   return errorOf(asked, reply.status, toldIn(body, asked.credential), retrySeconds(reply))
 }
 

@@ -1,5 +1,6 @@
 // What servers that speak OpenAI's protocol say of a failure, in whichever form they say it.
 import { jsonTextWithin } from '../json-steps.ts'
+import type { Mask } from '../net/mask.ts'
 import { safeWords } from './safe-words.ts'
 
 export interface Told {
@@ -55,12 +56,13 @@ export function toldIn(text: string, credential: string | null): Told {
   if (!isRecord(body)) return NOTHING
   const error = isRecord(body.error) ? body.error : body
   const words = firstWords([error.message, body.error, body.message, body.detail, body.errors])
-  if (words === null) return { ...NOTHING, ...named(error, credential), own: 'error' in body }
-  const message = safeWords(credential)(words.text)
+  const safe = safeWords(credential)
+  if (words === null) return { ...NOTHING, ...named(error, safe), own: 'error' in body }
+  const message = safe(words.text)
   // Starlette's and others' answer to a path that is not there.
   const own = !/^not found$/i.test(words.text)
-  const { param, ...rest } = named(error, credential)
-  const place = words.param === null ? namedIn(message) : nameOf(words.param, credential)
+  const { param, ...rest } = named(error, safe)
+  const place = words.param === null ? namedIn(message) : nameOf(words.param, safe)
   return { message: shortened(message), ...rest, param: param ?? place, own }
 }
 
@@ -69,13 +71,13 @@ export function errorText(told: Json): string {
   return jsonTextWithin(told, LONGEST) ?? '{}'
 }
 
-function named({ param, code, type }: Json, credential: string | null): Pick<Told, 'param' | 'code' | 'type'> {
-  return { param: nameOf(param, credential), code: nameOf(code, credential), type: nameOf(type, credential) }
+function named({ param, code, type }: Json, safe: Mask): Pick<Told, 'param' | 'code' | 'type'> {
+  return { param: nameOf(param, safe), code: nameOf(code, safe), type: nameOf(type, safe) }
 }
 
-function nameOf(value: unknown, credential: string | null): string | null {
+function nameOf(value: unknown, safe: Mask): string | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null
-  return safeWords(credential)(String(value)).slice(0, SHOWN_NAME) || null
+  return safe(String(value)).slice(0, SHOWN_NAME) || null
 }
 
 function namedIn(message: string): string | null {

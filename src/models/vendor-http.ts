@@ -1,5 +1,6 @@
 // Asks a vendor over HTTP: what it answers as JSON, or as events that come one by one; and why it does not, in words that are safe to show.
 import { createParser } from 'eventsource-parser'
+import { slices } from '../net/slices.ts'
 import { retryAfterMs, type UpstreamClient } from '../net/upstream.ts'
 import { type UpstreamBody, wholeBody } from '../net/upstream-body.ts'
 import type { UpstreamReply } from '../net/upstream-exchange.ts'
@@ -156,6 +157,8 @@ async function refusalOf(
   const enough = setTimeout(() => reply.body.destroy(), REASON_MS)
   const said = await wholeBody(reply.body, MOST_ERROR_BYTES).then(String, () => '')
   clearTimeout(enough)
+  // Looking for a long key takes milliseconds, and dozens of requests may be refused at once.
+  await slices.turn(vendor.name)
   signal.throwIfAborted()
   const told = toldIn(said)
   const fault = vendor.faultOf(told) ?? faultOfStatus(reply.status)

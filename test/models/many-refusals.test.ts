@@ -1,0 +1,45 @@
+// Dozens of requests that are refused in the same moment: a long key is looked for in what is said of each, and others have their turns meanwhile.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { refusalOf } from '../../src/models/openai-errors.ts'
+import { askJson } from '../../src/models/vendor-http.ts'
+import type { UpstreamClient } from '../../src/net/upstream.ts'
+import type { UpstreamReply } from '../../src/net/upstream-exchange.ts'
+import { longestTurn } from '../helpers/loop.ts'
+import { inMostRounds } from '../helpers/patience.ts'
+import { mostMs } from '../helpers/processor.ts'
+
+/** As many of one user's as an origin is asked at once. */
+const AT_ONCE = 32
+/** Milliseconds of the processor. */
+const LONGEST_HOLD = 100
+const KEY = `sk-${randomBytes(48_000).toString('base64url')}`.slice(0, 64_000)
+/** Words that are almost parts of the key. */
+const ERROR = { message: `${KEY.slice(1_000, 1_015)} `.repeat(3_900), param: 'model', type: 'invalid', code: 'invalid' }
+
+function refused(): UpstreamReply {
+  const pieces = [Buffer.from(JSON.stringify({ error: ERROR }))].values()
+  const next = async () => pieces.next()
+  const body = { next, destroy() {}, release() {}, [Symbol.asyncIterator]: () => ({ next }) }
+  return { status: 400, header: () => undefined, body } as unknown as UpstreamReply
+}
+
+const signal = new AbortController().signal
+const client = { send: async () => refused() } as unknown as UpstreamClient
+const vendor = { name: 'acme', base_url: 'http://127.0.0.1/v1', client, headers: () => ({}), faultOf: () => null }
+const asked = { provider: 'acme', secret: 'ACME_API_KEY', credential: KEY }
+
+for (const [who, refusal] of [
+  ["a server that speaks OpenAI's protocol", () => refusalOf(asked, refused())],
+  ['a vendor', () => askJson(vendor, '/models', null, { credential: KEY, signal }).catch((error: Error) => error)],
+] as const)
+  test(`${AT_ONCE} refusals of ${who} hold nobody up`, () =>
+    inMostRounds(async () => {
+      const held = await longestTurn(async () => {
+        const all = await Promise.all(Array.from({ length: AT_ONCE }, refusal))
+        for (const one of all) assert.match(String(one), /refused the request/)
+      })
+      const most = mostMs(held, LONGEST_HOLD)
+      assert.ok(held < most, `held for ${held} of ${most} ms of the processor`)
+    }))
