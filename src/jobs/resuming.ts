@@ -101,10 +101,12 @@ export class Resuming {
     if (this.#roster.obstacle(row) === 'damaged') this.#roster.adopt(row).job.endDamaged(false)
     this.#roster.planOf(row)
     const requests = await this.#roster.memories.requests(row)
+    const owner = userKey(row)
+    // What thousands of firings wait for is long to read, and many may answer at once.
+    await this.#roster.slices.turn(owner)
     const all = awaited(row, (firing) => requests.get(firing) ?? null)
     const { shown, request } = awaiting(all, answer, answer.at)
     const judged = { value: answer.value, at: `${answer.at}/value` }
-    const owner = userKey(row)
     const doing: Doing = (steps) => this.#roster.slices.run(owner, steps)
     const found = await schemaProblems(this.#schemas, request, judged, { owner, doing })
     if (found.length > 0) {

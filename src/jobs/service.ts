@@ -345,6 +345,7 @@ export class JobService {
     await this.preparePlan(row)
     const firing = await this.#resuming.judge(this.#suspended(row.key), answer)
     using _ = await this.#roster.prepare(row)
+    await this.#roster.slices.turn(userKey(row))
     // From here on nothing waits: of two who answer at the same time one finds the job gone on.
     const job = this.#resuming.resume(this.#suspended(row.key), firing, answer.value)
     await job.flushed()
