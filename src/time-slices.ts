@@ -82,9 +82,9 @@ function lookForMore(): void {
   taken_before = taken
 }
 
-/** Whether work has this turn of the event loop: while connections come in one behind the other it has one of so many. */
-export function hasTurn(crowded_turns = CROWDED_TURNS): boolean {
-  return taken < 2 || taken % crowded_turns === 0
+/** Whether work has this turn of the event loop: while connections come in one behind the other it has one of so many, or some in a row. */
+export function hasTurn(crowded_turns = CROWDED_TURNS, in_a_row = 1): boolean {
+  return taken < 2 || taken % crowded_turns < in_a_row
 }
 
 /** Milliseconds that work may take of a turn that it has, where it takes so many of a `usual` one. */

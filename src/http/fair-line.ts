@@ -32,13 +32,13 @@ export class FairLine {
 
   /**
    * One waiting request goes on in each turn that requests have, and others while there is time. Each has an immediate of its own: Node runs what waits
-   * for promises before the next immediate, so that the cost of a request shows before the next one goes on.
+   * for promises before the next immediate, so that the cost of a request shows before the next one goes on. These come a turn later: they are asked for in each
+   * turn, as those that requests have may not follow each other.
    */
   readonly #nextTurn = (): void => {
     this.#since = null
     if (this.#waiting.size === 0) return
-    if (this.isUsed()) return
-    this.#waiting.take()?.()
+    if (!this.isUsed()) this.#waiting.take()?.()
     for (let left = Math.min(this.#waiting.size, MOST); left > 0; left--) setImmediate(this.#goOn)
   }
 

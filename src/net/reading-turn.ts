@@ -5,8 +5,10 @@ import { hasTurn, turnMs } from '../time-slices.ts'
 
 /** Milliseconds, in all connections together. The packet that is taken apart then is taken to its end. */
 const TURN_MS = 8
-/** Of so many turns in which a connection came in, one behind the other, reading has one: a packet of thousands of requests takes much longer than such a turn. */
-const CROWDED_TURNS = 32
+/** Of so many turns in which a connection came in, one behind the other, reading has some: a packet of thousands of requests takes much longer than such a turn. */
+const CROWDED_TURNS = 64
+/** Connections that are resumed in one turn bring something in the next: in a turn alone, all of them together would have one packet read. */
+const IN_A_ROW = 2
 
 /** A connection. */
 export interface Line {
@@ -15,6 +17,10 @@ export interface Line {
   /** Reads nothing more until `resume`. */
   pause(): void
   resume(): void
+}
+
+function hasReadingTurn(): boolean {
+  return hasTurn(CROWDED_TURNS, IN_A_ROW)
 }
 
 /** Of connections of one kind: what came on those of another does not wait for them. */
@@ -48,7 +54,7 @@ export class ReadingTurn {
       setImmediate(this.#next)
     }
     this.#moveLast(line)
-    if (this.#arePaused || (hasTurn(CROWDED_TURNS) && performance.now() - this.#since < turnMs(TURN_MS))) return
+    if (this.#arePaused || (hasReadingTurn() && performance.now() - this.#since < turnMs(TURN_MS))) return
     this.#arePaused = true
     for (const one of this.#inOrder()) one.pause()
   }
@@ -63,7 +69,7 @@ export class ReadingTurn {
   }
 
   readonly #next = (): void => {
-    if (this.#arePaused && !hasTurn(CROWDED_TURNS)) return void setImmediate(this.#next)
+    if (this.#arePaused && !hasReadingTurn()) return void setImmediate(this.#next)
     this.#since = null
     if (!this.#arePaused) return
     this.#arePaused = false

@@ -47,6 +47,23 @@ test('while connections come in one behind the other, requests have one turn of 
   await until('those that wait', () => went.length === 20)
 })
 
+test('while connections come in, many that are short go on in one turn that requests have', async () => {
+  const line = new FairLine()
+  let went = 0
+  for (let turns = 0; turns < 4; turns++) {
+    connectionCame()
+    await nextTurn()
+  }
+  for (let at = 0; at < 60; at++) line.enter(`owner ${at}`, () => went++)
+  assert.equal(went, 0)
+  let turns = 0
+  for (; went < 60; turns++) {
+    connectionCame()
+    await nextTurn()
+  }
+  assert.ok(turns <= 24, `${turns} turns`)
+})
+
 test('one connection alone keeps no request waiting', async () => {
   const { went, enter } = noted()
   await nextTurn()

@@ -59,14 +59,14 @@ describe('connections that wait to be read', () => {
     assert.equal(paused.size, 0)
   })
 
-  test('wait while connections come in one behind the other, but for one turn of 32', async () => {
+  test('wait while connections come in one behind the other, but for two turns in a row of 64', async () => {
     const { resumed, add, use } = noted()
     const [first] = add('a1', 'a2')
     connectionCame()
     await nextTurn()
     connectionCame()
     use(first!)
-    for (let turns = 2; turns < 31; turns++) {
+    for (let turns = 2; turns < 63; turns++) {
       await nextTurn()
       connectionCame()
     }
@@ -75,6 +75,24 @@ describe('connections that wait to be read', () => {
     connectionCame()
     await nextTurn()
     assert.deepEqual(resumed, ['a2', 'a1'])
+  })
+
+  test('are read from in the turn behind the one in which they are resumed, also while connections come in', async () => {
+    const { turn, paused, add, use } = noted()
+    const lines = add('a1', 'b1', 'c1')
+    connectionCame()
+    await nextTurn()
+    connectionCame()
+    use(lines[0]!)
+    assert.equal(paused.size, 3)
+    while (paused.size > 0) {
+      await nextTurn()
+      connectionCame()
+    }
+    // Each is short.
+    for (const line of lines) turn.took(line)
+    assert.equal(paused.size, 0)
+    await nextTurn()
   })
 
   test('that have gone are not read from', async () => {
