@@ -1,10 +1,8 @@
 // Bodies in pieces of a few bytes each, be they chunks or packets. Node hands over every one by itself, and to read and to keep a piece of one byte costs about
 // the same as one of thousands: small ones are put together first.
 import type { IncomingMessage, Server } from 'node:http'
-import type { Socket } from 'node:net'
-import { type Line, ReadingTurn } from '../net/reading-turn.ts'
-import { originOf } from './connections.ts'
 import { isPlain } from './plain-body.ts'
+import { tookFrom } from './read-in-turns.ts'
 
 /** Bytes. Larger pieces are handed on as they come, and small ones when they have so many together. */
 const SMALL = 1_024
@@ -15,30 +13,10 @@ const MANY = 1_024
 /** After so many it is looked how long they took. */
 const LOOK = 64
 
-const reading = new ReadingTurn()
-const lines = new WeakMap<Socket, SocketLine>()
-
-/** Has small pieces of bodies put together, whoever reads them, and connections wait for their turn to be read. To be called before anybody reads requests. */
+/** Has small pieces of bodies put together, whoever reads them. To be called before anybody reads requests. */
 export function gatherChunks(server: Server): void {
-  server.on('connection', (socket) => {
-    const line = new SocketLine(socket)
-    lines.set(socket, line)
-    reading.add(line)
-    socket.once('close', () => reading.remove(line))
-  })
-  // Whoever speaks on it then minds what it reads.
-  server.prependListener('upgrade', ({ socket }) => {
-    const line = lines.get(socket)
-    if (!line) return
-    reading.remove(line)
-    line.resume()
-  })
   server.prependListener('request', (request: IncomingMessage) => {
-    const line = lines.get(request.socket)
-    if (!line) return
-    // A packet may hold thousands of requests.
-    reading.took(line)
-    if (mayHoldMany(request)) gather(request, line)
+    if (mayHoldMany(request)) gather(request)
   })
 }
 
@@ -49,7 +27,7 @@ function mayHoldMany(request: IncomingMessage): boolean {
   return Number(headers['content-length'] ?? 0) > SMALL && !isPlain(request)
 }
 
-function gather(request: IncomingMessage, line: Line): void {
+function gather(request: IncomingMessage): void {
   const push = request.push.bind(request)
   let chunks: Buffer[] = []
   let bytes = 0
@@ -73,37 +51,8 @@ function gather(request: IncomingMessage, line: Line): void {
     bytes += chunk.length
     // Not before the end of this turn: more of them may be here already.
     if (isEnough) setImmediate(handOn)
-    if (chunks.length % LOOK === 0) reading.took(line)
+    if (chunks.length % LOOK === 0) tookFrom(request.socket)
     // False has Node read nothing more from the connection until something is handed on.
     return chunks.length < MANY
-  }
-}
-
-/**
- * A connection that Node reads requests from. One that Node has paused stays so. One that waits for its turn does so whoever wants to read on: to Node each end of an
- * answer is a reason to, and in the same turn it would take apart what else is here, which is megabytes.
- */
-class SocketLine implements Line {
-  readonly origin: string
-  readonly #socket: Socket
-  #paused = false
-
-  constructor(socket: Socket) {
-    this.#socket = socket
-    this.origin = originOf(socket)
-    const resume = socket.resume.bind(socket)
-    socket.resume = () => (this.#paused ? socket : resume())
-  }
-
-  pause(): void {
-    if (this.#socket.isPaused()) return
-    this.#paused = true
-    this.#socket.pause()
-  }
-
-  resume(): void {
-    if (!this.#paused) return
-    this.#paused = false
-    this.#socket.resume()
   }
 }

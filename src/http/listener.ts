@@ -11,6 +11,7 @@ import { watchConnections } from './closing.ts'
 import { boundConnections, type ConnectionLimits } from './connections.ts'
 import { gatherChunks } from './gathered-chunks.ts'
 import { letAsk } from './going-on.ts'
+import { readInTurns } from './read-in-turns.ts'
 
 // An `import` of this module reads all that it exports, among it the WebSocket of the platform: tens of milliseconds.
 const nodeHttp: typeof import('node:http') = createRequire(import.meta.url)('node:http')
@@ -63,6 +64,7 @@ export function createListener(
   const exchanges: Exchanges = new Exchanges(server)
   excuse(server, pace, exchanges)
   letAsk(server)
+  readInTurns(server)
   gatherChunks(server)
   // Nobody has to mind an expectation that it does not know (RFC 9110, section 10.1.1). Node would refuse it before anybody was
   // counted, and go on reading.

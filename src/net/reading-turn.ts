@@ -3,7 +3,7 @@
 
 import { hasTurn, turnMs } from '../time-slices.ts'
 
-/** Milliseconds, in all connections together. The packet that is taken apart then is taken to its end. */
+/** Milliseconds, in all connections together. What is taken apart then is taken apart to its end. */
 const TURN_MS = 8
 /** Of so many turns in which a connection came in, one behind the other, reading has some: a packet of thousands of requests takes much longer than such a turn. */
 const CROWDED_TURNS = 64
@@ -25,26 +25,25 @@ function hasReadingTurn(): boolean {
 
 /** Of connections of one kind: what came on those of another does not wait for them. */
 export class ReadingTurn {
-  /** By origin. Those that were read from last come last, origins and lines of each. No set is empty. */
+  /** By origin, those that were read from and those that were not yet. What was read from last comes last, sets and lines of each. No set is empty. */
   readonly #lines = new Map<string, Set<Line>>()
+  /** Those that were read from. */
+  readonly #known = new WeakSet<Line>()
   /** Whether all are, until the next turn that reading has. */
   #arePaused = false
   /** When a turn's first packet was taken apart; null before. */
   #since: number | null = null
 
   add(line: Line): void {
-    const { origin = '' } = line
-    const lines = this.#lines.get(origin)
-    if (lines) lines.add(line)
-    else this.#lines.set(origin, new Set([line]))
+    this.#join(line)
     // Node begins to read from a new connection when what it does now has ended.
     if (this.#arePaused) queueMicrotask(() => line.pause())
   }
 
   remove(line: Line): void {
-    const { origin = '' } = line
-    const lines = this.#lines.get(origin)
-    if (lines?.delete(line) && lines.size === 0) this.#lines.delete(origin)
+    const key = this.#keyOf(line)
+    const lines = this.#lines.get(key)
+    if (lines?.delete(line) && lines.size === 0) this.#lines.delete(key)
   }
 
   /** Something from the line was taken apart. */
@@ -59,13 +58,25 @@ export class ReadingTurn {
     for (const one of this.#inOrder()) one.pause()
   }
 
+  #keyOf(line: Line): string {
+    return `${this.#known.has(line)} ${line.origin}`
+  }
+
+  #join(line: Line): void {
+    const key = this.#keyOf(line)
+    const lines = this.#lines.get(key)
+    if (lines) lines.add(line)
+    else this.#lines.set(key, new Set([line]))
+  }
+
   #moveLast(line: Line): void {
-    const { origin = '' } = line
-    const lines = this.#lines.get(origin)
+    const key = this.#keyOf(line)
+    const lines = this.#lines.get(key)
     if (!lines?.delete(line)) return
-    lines.add(line)
-    this.#lines.delete(origin)
-    this.#lines.set(origin, lines)
+    this.#lines.delete(key)
+    if (lines.size > 0) this.#lines.set(key, lines)
+    this.#known.add(line)
+    this.#join(line)
   }
 
   readonly #next = (): void => {
@@ -76,10 +87,10 @@ export class ReadingTurn {
     for (const line of this.#inOrder()) line.resume()
   }
 
-  /** The first line of each origin, and then all others. */
+  /** The first line of each set, and then all others. */
   #inOrder(): Iterable<Line> {
-    const origins = [...this.#lines.values()]
-    const first = origins.map(([line]) => line!)
-    return new Set([...first, ...origins.flatMap((lines) => [...lines])])
+    const sets = [...this.#lines.values()]
+    const first = sets.map(([line]) => line!)
+    return new Set([...first, ...sets.flatMap((lines) => [...lines])])
   }
 }

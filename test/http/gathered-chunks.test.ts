@@ -117,36 +117,3 @@ describe('a body of a letter in each packet', () => {
     await received(letters, first, send)
   })
 })
-
-/** Work on each request, in milliseconds: on a few packets of them it takes long. */
-const WORK_MS = 0.05
-/** What one read takes. */
-const PACKET = 65_536
-
-test('of requests with bodies that wait to be read, one turn takes a packet or two, whatever their answers have Node read on', async () => {
-  const request = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
-  const count = 12_000
-  let answered = 0
-  const server = createServer((_request, response) => {
-    for (const until = performance.now() + WORK_MS; performance.now() < until; );
-    answered++
-    response.end()
-  })
-  gatherChunks(server)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
-  const [socket] = (await once(server, 'connection')) as [Socket]
-  try {
-    client.resume().write(request.repeat(count))
-    let most = 0
-    for (let before = 0; answered < count; before = socket.bytesRead) {
-      await turn()
-      most = Math.max(most, socket.bytesRead - before)
-    }
-    assert.ok(most <= 2 * PACKET, `${most} bytes in one turn`)
-  } finally {
-    client.destroy()
-    server.close()
-  }
-})

@@ -38,13 +38,23 @@ function noted() {
 }
 
 describe('connections that wait to be read', () => {
-  test('come in the order in which they were read from, and before them the first of each origin', async () => {
+  test('come in the order in which they were read from, and before them the first of each origin that was, and that was not yet', async () => {
     const { resumed, add, use } = noted()
     const [first] = add('a1', 'a2', 'a3')
     add('b1', 'b2')
     use(first!)
     await nextTurn()
-    assert.deepEqual(resumed, ['b1', 'a2', 'b2', 'a3', 'a1'])
+    assert.deepEqual(resumed, ['b1', 'a2', 'a1', 'b2', 'a3'])
+  })
+
+  test('that were read from are in order among themselves', async () => {
+    const { resumed, add, use, turn } = noted()
+    const [first, second, third] = add('a1', 'a2', 'a3')
+    for (const one of [second!, first!, third!]) turn.took(one)
+    await nextTurn()
+    use(second!)
+    await nextTurn()
+    assert.deepEqual(resumed, ['a1', 'a3', 'a2'])
   })
 
   test('are joined by those that come meanwhile', async () => {
@@ -55,7 +65,7 @@ describe('connections that wait to be read', () => {
     await Promise.resolve()
     assert.deepEqual([...paused].sort(), ['a1', 'a2', 'b1'])
     await nextTurn()
-    assert.deepEqual(resumed, ['a2', 'b1', 'a1'])
+    assert.deepEqual(resumed, ['a2', 'a1', 'b1'])
     assert.equal(paused.size, 0)
   })
 

@@ -1,0 +1,152 @@
+// What clients send, taken apart a little at a time. Node takes apart at once what it reads at once, and a packet may hold more than a thousand requests. Packets
+// of very many connections may come in one turn of the event loop.
+import type { IncomingMessage, Server } from 'node:http'
+import type { Socket } from 'node:net'
+import { type Line, ReadingTurn } from '../net/reading-turn.ts'
+import { originOf } from './connections.ts'
+
+/** Bytes that are taken apart at once in a flood: room for most heads, and for some dozens of the shortest requests. A body of a length that is announced is not cut. */
+const PIECE = 2_048
+/** The same of a body in chunks, of which nobody knows how long it is. */
+const CHUNKS_PIECE = 32_768
+
+/** More requests than this in one packet are a flood. */
+const FEW_REQUESTS = 16
+/** How long a flood lasts behind the last such packet, in milliseconds. */
+const FLOOD_MS = 10_000
+
+/** When the flood ends, in milliseconds of the monotonic clock. */
+let flooded_until = 0
+
+function isFlooded(): boolean {
+  return performance.now() < flooded_until
+}
+
+const reading = new ReadingTurn()
+const lines = new WeakMap<Socket, RequestLine>()
+
+/** Has connections wait for their turn to be read. To be called before anybody reads requests. */
+export function readInTurns(server: Server): void {
+  server.on('connection', (socket) => {
+    const line = new RequestLine(socket)
+    if (isFlooded()) line.cut()
+    lines.set(socket, line)
+    reading.add(line)
+    socket.once('close', () => reading.remove(line))
+  })
+  server.prependListener('request', (request: IncomingMessage) => {
+    const line = lines.get(request.socket)
+    if (!line) return
+    line.begin(request)
+    reading.took(line)
+  })
+  // Whoever speaks on it then minds what it reads.
+  server.prependListener('upgrade', ({ socket }) => {
+    const line = lines.get(socket)
+    if (!line) return
+    reading.remove(line)
+    line.end()
+  })
+}
+
+/** Some of what came on the connection was taken apart, a request or pieces of a body. */
+export function tookFrom(socket: Socket): void {
+  const line = lines.get(socket)
+  if (line) reading.took(line)
+}
+
+/**
+ * A connection that Node reads requests from. One that Node has paused stays so. One that waits for its turn does so whoever wants to read on: to Node each end of an
+ * answer is a reason to, and in the same turn it would take apart what else is here, which is megabytes.
+ */
+class RequestLine implements Line {
+  readonly origin: string
+  readonly #socket: Socket & { _paused?: boolean }
+  /** How many requests came in the last packet, and how much was read when it had come. */
+  #requests = 0
+  #read_bytes = 0
+  /** The last request that came, and about how much of its body is to come. */
+  #request: IncomingMessage | null = null
+  #body_bytes = 0
+  #paused = false
+  #isCut = false
+  #hasEnded = false
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    this.origin = originOf(socket)
+    const resume = socket.resume.bind(socket)
+    // `_paused` is Node's own mark.
+    socket.resume = () => (this.#paused || this.#socket._paused ? socket : resume())
+    socket.on('resume', () => this.#onResume())
+  }
+
+  /** What comes next is its body. */
+  begin(request: IncomingMessage): void {
+    this.#request = request
+    this.#body_bytes = Number(request.headers['content-length'] ?? 0)
+    const { bytesRead } = this.#socket
+    this.#requests = bytesRead === this.#read_bytes ? this.#requests + 1 : 1
+    this.#read_bytes = bytesRead
+    if (this.#requests > FEW_REQUESTS) flooded_until = performance.now() + FLOOD_MS
+  }
+
+  /** Has it taken apart in pieces from now on. Whole packets are read as long as nobody floods, since that costs less. */
+  cut(): void {
+    if (this.#isCut || this.#hasEnded) return
+    this.#isCut = true
+    const push = this.#socket.push.bind(this.#socket)
+    this.#socket.push = (bytes: Buffer | null) => (bytes === null ? push(null) : this.#pushCut(bytes, push))
+    readByStream(this.#socket)
+  }
+
+  /** No requests come on it any more. */
+  end(): void {
+    this.#hasEnded = true
+    this.resume()
+  }
+
+  pause(): void {
+    if (this.#socket.isPaused()) return
+    this.#paused = true
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#socket.resume()
+  }
+
+  /** Comes a little later than what it tells of: one that was paused meanwhile has Node stop again. One that is cut while Node has stopped would not go on. */
+  #onResume(): void {
+    if (this.#isCut) return
+    if (this.#socket.isPaused()) this.#socket.emit('pause')
+    else if (isFlooded()) this.cut()
+  }
+
+  /** Each piece is a chunk of the stream: those behind the one at which the connection is paused wait in it. */
+  #pushCut(bytes: Buffer, push: Socket['push']): boolean {
+    let goOn = true
+    for (let at = 0; at < bytes.length; ) {
+      const piece = bytes.subarray(at, at + this.#most())
+      at += piece.length
+      this.#body_bytes -= piece.length
+      goOn = push(piece)
+    }
+    return goOn
+  }
+
+  /** How much may be taken apart at once. */
+  #most(): number {
+    if (this.#hasEnded) return Number.POSITIVE_INFINITY
+    const isInChunks = this.#request?.complete === false && this.#request.headers['transfer-encoding'] !== undefined
+    return isInChunks ? CHUNKS_PIECE : Math.max(PIECE, this.#body_bytes)
+  }
+}
+
+/** Has Node take apart what it gets from the stream of the connection: it reads around that, whole packets, until somebody else has listened to it. */
+function readByStream(socket: Socket): void {
+  const nobody = () => {}
+  socket.on('data', nobody).off('data', nobody)
+}

@@ -1,0 +1,179 @@
+// Packets of thousands of requests are taken apart a little in each turn, and whatever they hold arrives whole and in its order.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { WebSocketServer } from 'ws'
+import { readInTurns } from '../../src/http/read-in-turns.ts'
+import { inMostRounds } from '../helpers/patience.ts'
+
+interface Begun {
+  readonly server: Server
+  readonly client: Socket
+}
+
+/** A server whose connections are read in turns, while `use` does something with one. */
+async function serving(listener: RequestListener, use: (begun: Begun) => Promise<void>): Promise<void> {
+  const server = createServer(listener)
+  readInTurns(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  try {
+    await once(server, 'connection')
+    await use({ server, client })
+  } finally {
+    client.destroy()
+    server.close()
+  }
+}
+
+/** The same while somebody floods. */
+const servingInFlood: typeof serving = async (listener, use) => {
+  let came = 0
+  const count: RequestListener = (_request, response) => {
+    came++
+    response.end()
+  }
+  await serving(count, async ({ client }) => {
+    client.resume().write(REQUEST.repeat(IN_PACKET))
+    while (came < IN_PACKET) await turn()
+  })
+  await serving(listener, use)
+}
+
+/** Work on each request, in milliseconds: on a packet of them it takes long. */
+const WORK_MS = 0.05
+const REQUEST = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
+/** What one read takes. */
+const PACKET = 65_536
+const IN_PACKET = Math.ceil(PACKET / REQUEST.length)
+const COUNT = 12_000
+
+/** How much of its time reading has used, and one piece beyond, in requests of that work and with room for a slow machine. */
+const MOST_REQUESTS = 400
+
+function counting() {
+  const all = { answered: 0 }
+  const listener: RequestListener = (_request, response) => {
+    for (const until = performance.now() + WORK_MS; performance.now() < until; );
+    all.answered++
+    response.end()
+  }
+  return { all, listener }
+}
+
+/** The most requests of one turn until so many were answered. */
+async function mostInTurn(all: { readonly answered: number }, count: number): Promise<number> {
+  let most = 0
+  for (let before = all.answered; all.answered < count; before = all.answered) {
+    await turn()
+    most = Math.max(most, all.answered - before)
+  }
+  return most
+}
+
+test('of thousands of requests on a connection, one turn takes a few hundred behind the first packet, whatever their answers have Node read on', () =>
+  inMostRounds(async () => {
+    const { all, listener } = counting()
+    await serving(listener, async ({ client }) => {
+      client.resume().write(REQUEST.repeat(COUNT))
+      assert.ok((await mostInTurn(all, 1)) <= IN_PACKET)
+      const most = await mostInTurn(all, COUNT)
+      assert.ok(most <= MOST_REQUESTS, `${most} requests in one turn`)
+    })
+  }))
+
+test('in a flood one turn takes no more of the first packet of a connection either', () =>
+  inMostRounds(async () => {
+    const { all, listener } = counting()
+    await servingInFlood(listener, async ({ client }) => {
+      client.resume().write(REQUEST.repeat(IN_PACKET))
+      const most = await mostInTurn(all, IN_PACKET)
+      assert.ok(most <= MOST_REQUESTS, `${most} requests in one turn`)
+    })
+  }))
+
+/** Bodies of many lengths around those of the pieces, some of them in chunks. */
+function bodies(): string[] {
+  const lengths = [0, 1, 100, 2_047, 2_048, 2_049, 16_383, 16_384, 16_385, 65_536, 300_000]
+  return Array.from({ length: 60 }, (_, at) => `${at} `.padEnd(lengths[(at * 7) % lengths.length]!, `ä${at}`))
+}
+
+function request(body: string, at: number): string {
+  const bytes = Buffer.byteLength(body)
+  const head = `POST /${at} HTTP/1.1\r\nHost: a\r\n`
+  if (at % 3 > 0) return `${head}Content-Length: ${bytes}\r\n\r\n${body}`
+  const chunk = bytes === 0 ? '' : `${bytes.toString(16)}\r\n${body}\r\n`
+  return `${head}Transfer-Encoding: chunked\r\n\r\n${chunk}0\r\n\r\n`
+}
+
+const digest = (body: string) => createHash('sha256').update(body).digest('hex')
+
+describe('requests of all lengths in few packets', () => {
+  for (const { how, reader, served } of [
+    { how: 'read at once', reader: 'at once', served: serving },
+    { how: 'read late', reader: 'late', served: serving },
+    { how: 'read at once in a flood', reader: 'at once', served: servingInFlood },
+    { how: 'read late in a flood', reader: 'late', served: servingInFlood },
+  ])
+    test(`are whole and in their order, ${how}`, async () => {
+      const sent = bodies()
+      const found: string[] = []
+      const all = Promise.withResolvers<void>()
+      const listen = async (request: IncomingMessage) => {
+        if (reader === 'late') for (let turns = 0; turns < 20; turns++) await turn()
+        found[Number(request.url!.slice(1))] = digest(await text(request))
+        if (Object.keys(found).length === sent.length) all.resolve()
+      }
+      await served(
+        (request, response) => void listen(request).then(() => response.end(), all.reject),
+        async ({ client }) => {
+          client.resume().write(sent.map(request).join(''))
+          await all.promise
+        },
+      )
+      assert.deepEqual(found, sent.map(digest))
+    })
+})
+
+test('what comes behind an upgrade in the same packet belongs to whoever speaks on it then', async () => {
+  const sockets = new WebSocketServer({ noServer: true })
+  const received = Promise.withResolvers<number[]>()
+  await servingInFlood(
+    () => {},
+    async ({ server, client }) => {
+      server.on('upgrade', async (request, socket, head) => {
+        // As one who is asked who calls before it speaks.
+        for (let turns = 0; turns < 5; turns++) await turn()
+        sockets.handleUpgrade(request, socket, head, (ws) => {
+          const lengths: number[] = []
+          ws.on('message', (data: Buffer) => {
+            lengths.push(data.length)
+            if (lengths.length === MESSAGES.length) received.resolve(lengths)
+          })
+        })
+      })
+      const upgrade =
+        'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+      client.resume().write(Buffer.concat([Buffer.from(upgrade), ...MESSAGES.map(frame)]))
+      assert.deepEqual(await received.promise, MESSAGES)
+    },
+  )
+})
+
+const MESSAGES = [1, 3_000, 40, 30_000, 7]
+
+/** A masked text frame of so many letters, the mask being of zeros. */
+function frame(length: number): Buffer {
+  const small = length < 126
+  const head = Buffer.alloc(small ? 6 : 8)
+  head[0] = 0x81
+  head[1] = 0x80 | (small ? length : 126)
+  if (!small) head.writeUInt16BE(length, 2)
+  return Buffer.concat([head, Buffer.alloc(length, 'x')])
+}
