@@ -102,7 +102,7 @@ export const workflows: WorkflowsHandlers<RequestContext> = {
   },
 }
 
-function found(workflow: Revised<Workflow>) {
+function found<Found extends Workflow>(workflow: Revised<Found>) {
   return { status: 200, body: workflow.record, headers: etag(workflow) } as const
 }
 

@@ -4,7 +4,8 @@ import type { WorkflowTable, WorkflowVersionTable } from '../db/schema.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import type { Steps } from '../time-slices.ts'
-import { inputSchemaSteps, outputSchemaSteps } from './interface.ts'
+import { type Example, exampleListItem } from './examples.ts'
+import { inputSchema, inputSchemaSteps, outputSchema, outputSchemaSteps } from './interface.ts'
 import type { CompiledGraph } from './plans.ts'
 
 export function workflowListItem(row: WorkflowTable): WorkflowListItem {
@@ -29,6 +30,25 @@ export function* recordSteps(row: WorkflowTable, compiled: CompiledGraph): Steps
     input_schema: yield* inputSchemaSteps(compiled),
     output_schema: yield* outputSchemaSteps(compiled),
     settings: yield* settingsSteps(row),
+  }
+}
+
+/** Examples come with the service: nobody has written them at some time, and everybody may read them. */
+const NO_TIME = new Date(0).toISOString()
+
+/** A bundled example as the record of a workflow. */
+export function exampleWorkflow(example: Example, compiled: CompiledGraph): Workflow {
+  return {
+    ...exampleListItem(example),
+    access: 'public',
+    graph: compiled.graph as Workflow['graph'],
+    input_schema: inputSchema(compiled),
+    output_schema: outputSchema(compiled),
+    settings: {},
+    workspace_id: null,
+    created_at: NO_TIME,
+    updated_at: NO_TIME,
+    etag: compiled.etag,
   }
 }
 

@@ -3,6 +3,7 @@
 
 import type {
   CreateWorkflowRequest,
+  StoredWorkflow,
   UpdateWorkflowRequest,
   Workflow,
   WorkflowInterface,
@@ -26,7 +27,7 @@ import { Heads } from './heads.ts'
 import { interfaceSteps } from './interface.ts'
 import { type ListRequest, pageSteps, type WorkflowPage } from './pages.ts'
 import { type CompiledGraph, isLargeGraph, type Plans } from './plans.ts'
-import { recordSteps, workflowListItem } from './records.ts'
+import { exampleWorkflow, recordSteps, workflowListItem } from './records.ts'
 import { toolGraph } from './tool-graph.ts'
 import { type ListedVersion, versionSteps } from './versions.ts'
 
@@ -53,6 +54,9 @@ export interface VersionsRequest {
 const MOST_SETTINGS = 262_144
 /** How long the versions of a deleted workflow are removed at once, in milliseconds; what is left goes with the next sweeps. */
 const REMOVAL_MS = 3
+
+/** Of bundled examples, which have no row. */
+const EXAMPLE_REVISION = 0
 
 const notFound = () => new ServiceError('WORKFLOW_NOT_FOUND')
 
@@ -90,7 +94,7 @@ export class WorkflowService {
     return this.#store.read((tx) => rows.workflowPlaces(tx, scope, null, limit)).map(({ id }) => id)
   }
 
-  async create(scope: Scope, request: CreateWorkflowRequest): Promise<Revised<Workflow>> {
+  async create(scope: Scope, request: CreateWorkflowRequest): Promise<Revised<StoredWorkflow>> {
     const settings = settingsText(request)
     const compiled = await this.#compiled(scope, request.graph as Graph)
     const now = this.#platform.timestamp()
@@ -108,7 +112,7 @@ export class WorkflowService {
       rows.insertWorkflow(tx, row)
       insertVersion(tx, row)
     })
-    return this.#revised(userKey(scope), row, compiled)
+    return this.#stored(userKey(scope), row, compiled)
   }
 
   async #compiled(scope: Scope, graph: Graph): Promise<CompiledGraph> {
@@ -135,8 +139,9 @@ export class WorkflowService {
     return this.#plans.hold(compiled)
   }
 
-  /** The caller's own workflow. A large one is compiled in time slices. */
+  /** The caller's own workflow, or a bundled example. A large one is compiled in time slices. */
   async get(scope: Scope, id: string): Promise<Revised<Workflow>> {
+    if (examples().has(id)) return this.#bundled(id)
     return this.#record(userKey(scope), this.#owned(scope, id))
   }
 
@@ -169,7 +174,7 @@ export class WorkflowService {
     id: string,
     request: UpdateWorkflowRequest,
     expected: readonly number[] | null,
-  ): Promise<Revised<Workflow>> {
+  ): Promise<Revised<StoredWorkflow>> {
     const settings = settingsText(request)
     const compiled = await this.#compiled(scope, request.graph as Graph)
     const now = this.#platform.timestamp()
@@ -189,7 +194,7 @@ export class WorkflowService {
       this.#heads.forget(scope, id)
       return after
     })
-    return this.#revised(userKey(scope), row, compiled)
+    return this.#stored(userKey(scope), row, compiled)
   }
 
   /** Removes a workflow with its versions and share link. Its jobs keep the graph that they were accepted with. */
@@ -304,6 +309,16 @@ export class WorkflowService {
     const preparing = this.#plans.prepareStored(owner, row.graph_sha256)
     if (preparing) await preparing
     return this.#revised(owner, row, this.#plans.stored(row.graph_sha256))
+  }
+
+  #bundled(id: string): Revised<Workflow> {
+    const { example, compiled } = this.example(id)
+    return { record: exampleWorkflow(example, compiled), revision: EXAMPLE_REVISION }
+  }
+
+  async #stored(owner: string, row: WorkflowTable, compiled: CompiledGraph): Promise<Revised<StoredWorkflow>> {
+    const { record, revision } = await this.#revised(owner, row, compiled)
+    return { record: { ...record, issues: compiled.issues }, revision }
   }
 
   async #revised(owner: string, row: WorkflowTable, compiled: CompiledGraph): Promise<Revised<Workflow>> {

@@ -1,5 +1,5 @@
 // Graphs and shorthands that the HTTP tests share.
-import type { CreateWorkflowRequest, GraphEdge, GraphNode, Workflow } from '../../generated/types.ts'
+import type { CreateWorkflowRequest, GraphEdge, GraphNode, StoredWorkflow, Workflow } from '../../generated/types.ts'
 import type { NodeRegistry } from '../../src/engine/node-type.ts'
 import { option, output } from '../../src/nodes/define.ts'
 import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
@@ -74,7 +74,8 @@ export const GATED: CreateWorkflowRequest = {
 
 /** Stores a workflow and gives it back. */
 export async function created(server: { url: string }, workflow: CreateWorkflowRequest): Promise<Workflow> {
-  const { body, status, text } = await call<Workflow>(server, 'POST', '/api/workflows', { body: workflow })
+  const { body, status, text } = await call<StoredWorkflow>(server, 'POST', '/api/workflows', { body: workflow })
   if (status !== 201) throw new Error(text)
-  return body
+  const { issues: _, ...record } = body
+  return record
 }

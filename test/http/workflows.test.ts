@@ -1,7 +1,10 @@
 // Workflows over HTTP: create, read, replace, delete, versions, interface and links.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import type {
+  ExampleWorkflow,
+  StoredWorkflow,
   Workflow,
   WorkflowInterface,
   WorkflowListItem,
@@ -25,17 +28,57 @@ describe('createWorkflow', () => {
       settings: { colour: 'red' },
       run_mode: 'chat',
     })
-    const { status, headers, body } = await call<Workflow>(server, 'POST', '/api/workflows', { body: request })
+    const { status, headers, body } = await call<StoredWorkflow>(server, 'POST', '/api/workflows', { body: request })
     assert.equal(status, 201)
     assert.equal(headers.location, path(body))
     assert.equal(headers.etag, '"1"')
-    const { id, created_at, updated_at, etag, input_schema, output_schema, ...rest } = body
+    const { issues, ...record } = body
+    assert.deepEqual(issues, [])
+    const { id, created_at, updated_at, etag, input_schema, output_schema, ...rest } = record
     assert.deepEqual(rest, { ...request, workspace_id: null })
     assert.deepEqual(input_schema, { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] })
     assert.deepEqual(Object.keys(output_schema.properties), ['greeting'])
     assert.equal(created_at, updated_at)
     assert.ok(id && etag)
-    assert.deepEqual((await call(server, 'GET', headers.location!)).body, body)
+    assert.deepEqual((await call(server, 'GET', headers.location!)).body, record)
+  })
+
+  test('createWorkflow and updateWorkflow: what is wrong with the graph is told, and it is stored all the same', async () => {
+    await using server = await startServer()
+    const graph = {
+      nodes: [
+        node('name', 'input.String', { name: 'name' }),
+        node('template', 'text.Templat', { template: 'Hello, {{name}}!' }),
+        node('first', 'text.Concat'),
+        node('second', 'text.Concat'),
+        node('greeting', 'output.Output', { name: 'greeting', vlaue: 1 }),
+      ],
+      edges: [
+        edge('name.outptu', 'greeting.value'),
+        edge('first.output', 'second.a'),
+        edge('second.output', 'first.a'),
+      ],
+    }
+    const stored = await call<StoredWorkflow>(server, 'POST', '/api/workflows', { body: greeting({ graph }) })
+    assert.equal(stored.status, 201)
+    const found = stored.body.issues.map(({ severity, code, node_id, pin_name }) => [severity, code, node_id, pin_name])
+    for (const expected of [
+      ['error', 'unknown_node', 'template', null],
+      ['error', 'unknown_handle', 'name', 'outptu'],
+      ['error', 'illegal_cycle', 'second', null],
+    ])
+      assert.ok(
+        found.some((one) => isDeepStrictEqual(one, expected)),
+        `${expected} is not among ${JSON.stringify(found)}`,
+      )
+    const [unknown] = stored.body.issues
+    assert.match(unknown!.message, /Did you mean "text\.Template"\?/)
+    const { body } = await call<WorkflowInterface>(server, 'GET', path(stored.body, '/interface'))
+    assert.deepEqual(body.diagnostics, stored.body.issues)
+    const again = await call<StoredWorkflow>(server, 'PUT', path(stored.body), { body: greeting({ graph }) })
+    assert.deepEqual(again.body.issues, stored.body.issues)
+    const mended = await call<StoredWorkflow>(server, 'PUT', path(stored.body), { body: greeting() })
+    assert.deepEqual(mended.body.issues, [])
   })
 
   test('createWorkflow: also with a trailing slash', async () => {
@@ -173,6 +216,30 @@ describe('createWorkflow', () => {
 })
 
 describe('getWorkflow', () => {
+  test('getWorkflow: finds the bundled examples, which can be stored anew and not changed', async () => {
+    await using server = await startServer()
+    const listed = (await call<{ id: string }[]>(server, 'GET', '/api/workflows/examples')).body
+    assert.ok(listed.length > 0)
+    for (const { id } of listed) {
+      const { status, headers, body } = await call<Workflow>(server, 'GET', path({ id }))
+      assert.equal(status, 200)
+      assert.equal(headers.etag, '"0"')
+      const example = (await call<ExampleWorkflow>(server, 'GET', `/api/workflows/examples/${id}`)).body
+      const { params: _, ...shown } = example
+      assert.deepEqual({ ...body, ...shown }, body)
+      const { etag } = (await call<WorkflowInterface>(server, 'GET', path({ id }, '/interface'))).body
+      assert.equal(body.etag, etag)
+      await refused(server, 'PUT', path({ id }), { body: greeting() }, [404, 'workflow_not_found'])
+      const { name, graph } = body
+      const copy = await call<StoredWorkflow>(server, 'POST', '/api/workflows', { body: { name, graph } })
+      assert.equal(copy.body.etag, etag)
+      assert.deepEqual(
+        copy.body.issues.filter(({ severity }) => severity === 'error'),
+        [],
+      )
+    }
+  })
+
   test('WORKFLOW_NOT_FOUND: getWorkflow: an unknown one', async () => {
     await using server = await startServer()
     await refused(server, 'GET', '/api/workflows/wf_unknown', {}, [404, 'workflow_not_found'])
@@ -224,7 +291,7 @@ describe('updateWorkflow', () => {
   test('updateWorkflow: replaces everything that can be edited', async () => {
     await using server = await startServer()
     const before = await created(server, greeting({ description: 'old', tags: ['x'], access: 'public' }))
-    const answer = await call<Workflow>(server, 'PUT', path(before), { body: greeting({ name: 'New' }) })
+    const answer = await call<StoredWorkflow>(server, 'PUT', path(before), { body: greeting({ name: 'New' }) })
     assert.equal(answer.status, 200)
     assert.equal(answer.headers.etag, '"2"')
     const { name, description, tags, access, created_at, id } = answer.body
@@ -232,7 +299,8 @@ describe('updateWorkflow', () => {
       [name, description, tags, access, created_at, id],
       ['New', '', [], 'private', before.created_at, before.id],
     )
-    assert.deepEqual((await call(server, 'GET', path(before))).body, answer.body)
+    const { issues: _, ...record } = answer.body
+    assert.deepEqual((await call(server, 'GET', path(before))).body, record)
     await refused(server, 'PUT', path({ id: 'wf_unknown' }), { body: greeting() }, [404, 'workflow_not_found'])
     await refused(server, 'PUT', path(before), { body: { name: 1 } }, [400, 'invalid_request'])
   })

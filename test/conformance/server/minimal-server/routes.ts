@@ -29,6 +29,11 @@ function revised(status: number, { record, revision }: StoredWorkflow, headers: 
   return { status, body: record, headers: { ...headers, ETag: `"${revision}"` } }
 }
 
+/** A graph of which nothing is wrong, as far as this server looks. */
+function storedAnew(status: number, stored: StoredWorkflow, headers?: Record<string, string>): Answer {
+  return revised(status, { ...stored, record: { ...stored.record, issues: [] } }, headers)
+}
+
 export const ROUTES: Readonly<Record<string, Route>> = {
   getReady: (_request, service) => ({ status: service.has('teapot') ? 418 : 200, body: { status: 'ok' } }),
   listModels: () => ok({ object: 'list', data: [] }),
@@ -56,11 +61,11 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   createWorkflow: ({ body }, service) => {
     const stored = service.createWorkflow(body)
     const headers = service.has('location-missing') ? undefined : { Location: `/api/workflows/${stored.id}` }
-    return revised(201, stored, headers)
+    return storedAnew(201, stored, headers)
   },
   getWorkflow: ({ values }, service) => revised(200, service.workflow(values.id!)),
   updateWorkflow: ({ values, body, headers }, service) => {
-    return revised(200, service.updateWorkflow(values.id!, body, headers['if-match']))
+    return storedAnew(200, service.updateWorkflow(values.id!, body, headers['if-match']))
   },
   deleteWorkflow: ({ values }, service) => {
     service.workflow(values.id!)
