@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { execDriver } from '../conformance/client/exec-driver.ts'
 import type { Outcome, Surroundings } from '../conformance/client/perform.ts'
-import { clientReport, exitCode, outcomeText, summaryText } from '../conformance/client/report.ts'
+import { clientReport, exitCode, ReportText } from '../conformance/client/report.ts'
 import { ruleOf } from '../conformance/client/scenario.ts'
 import { chosen, judgeClient } from '../conformance/client/suite.ts'
 import { FORMATS, type Format } from '../conformance/report.ts'
@@ -31,6 +31,7 @@ export async function conformanceClient(args: readonly string[], terminal: Termi
   const driver = exec === undefined ? null : execDriver(exec, environment)
   /** Where the report is a text for people, it is written as it comes about. */
   const live = format === 'text' && output === undefined
+  const report = new ReportText()
   const outcomes = await judgeClient({
     ...played,
     driver,
@@ -39,12 +40,12 @@ export async function conformanceClient(args: readonly string[], terminal: Termi
       if (!driver) void print(stderr, invitation(surroundings))
     },
     tell: (outcome: Outcome) => {
-      if (live) void print(stdout, outcomeText(outcome))
+      if (live) void print(stdout, report.outcome(outcome))
       else void print(stderr, `${outcome.verdict} ${outcome.scenario}\n`)
     },
   }).catch(cannotListen)
   if (output !== undefined) await write(output, clientReport(outcomes, format))
-  else await print(stdout, live ? summaryText(outcomes) : clientReport(outcomes, format))
+  else await print(stdout, live ? report.end() : clientReport(outcomes, format))
   return stop.aborted ? stopCode(stop) : exitCode(outcomes)
 }
 

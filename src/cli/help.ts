@@ -223,7 +223,7 @@ by what the client does on the wire. spec/conformance.md tells how a client take
   --output FILE         writes the report there
   --timeout SECONDS     how long a scenario may take (60)
 
-Exit codes: 0 all passed; 1 some failed; 2 some are inconclusive, or wrong usage; 130 stopped by Ctrl-C (143 by SIGTERM).`,
+Exit codes: 0 all passed; 1 some failed; 2 some are open, or wrong usage; 130 stopped by Ctrl-C (143 by SIGTERM).`,
 }
 
 const NAMES = Object.keys(USAGES) as CommandName[]

@@ -106,6 +106,20 @@ const validate = ajv.getSchema('${base}JobEvent.json')
 console.log(validate({ sequence: 1, type: 'job_status' }) ? 'valid' : 'not valid')
 \`\`\`
 
+In Python, with jsonschema, in this folder:
+
+\`\`\`python
+import json
+from pathlib import Path
+from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+
+schemas = [json.loads(path.read_text()) for path in Path('.').glob('[A-Z]*.json') if path.name.count('.') == 1]
+registry = Registry().with_resources([(schema['$id'], Resource.from_contents(schema)) for schema in schemas])
+validator = Draft202012Validator({'$ref': '${base}JobEvent.json'}, registry=registry)
+print('valid' if validator.is_valid({'sequence': 1, 'type': 'job_status'}) else 'not valid')
+\`\`\`
+
 ## Run a workflow
 
 A server listens on \`http://127.0.0.1:7777\` unless it was told otherwise. Where it asks for a token, send \`Authorization: Bearer TOKEN\`.
@@ -115,7 +129,8 @@ curl -s http://127.0.0.1:7777/api/workflows/greeting/run -H 'Content-Type: appli
 \`\`\`
 
 \`greeting\` comes with the service; \`GET /api/workflows/examples\` lists the others. \`GET /api/sdk/v1/capabilities\` tells what the server has: where the profile \`jobs\` is \`available\`, runs are submitted with \`submit_job\` and followed with
-\`subscribe_job\`. What \`operations.json\` calls \`planned\` is declared and not served; with \`preview\` it is served where the operator says so.
+\`subscribe_job\`. What \`operations.json\` calls \`planned\` is declared and not served; with \`preview\` it is served where the operator says so. All operations and commands of jobs are \`planned\` with \`preview\`:
+a client that is generated from the implemented documents alone lacks them, and cannot be certified. Generate it from \`openapi.json\`, and start a server with \`SVC_ENABLE_SDK_LIFECYCLE_PREVIEW=1\`.
 
 ## Certify
 

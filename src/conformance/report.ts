@@ -30,17 +30,25 @@ export function counts({ requirements }: ConformanceReport) {
   return { pass: count('pass'), fail: count('fail'), skipped: count('skipped') }
 }
 
-const SIGNS = { pass: 'pass', fail: 'FAIL', skipped: 'skip' } as const
-
 function text(report: ConformanceReport): string {
-  const lines = report.requirements.flatMap(({ id, verdict, rule, reason, evidence }) => {
-    const line = `${SIGNS[verdict]}  ${id}`
-    if (verdict === 'pass') return [line]
-    if (verdict === 'skipped') return [`${line}: ${reason}`]
-    return [line, `      ${rule}`, ...evidence.flatMap(evidenceLines)]
+  const judged = report.requirements.filter(({ verdict }) => verdict !== 'skipped')
+  const lines = judged.flatMap(({ id, verdict, rule, evidence }) => {
+    const line = `${verdict}  ${id}`
+    return verdict === 'pass' ? [line] : [line, `      ${rule}`, ...evidence.flatMap(evidenceLines)]
   })
   const { pass, fail, skipped } = counts(report)
-  return `${[...lines, `${report.url}: ${pass} passed, ${fail} failed, ${skipped} skipped`].join('\n')}\n`
+  return `${[...lines, ...skippedLines(report), `${report.url}: ${pass} pass, ${fail} fail, ${skipped} skip`].join('\n')}\n`
+}
+
+const CLAIM = 'A server claims what its /openapi.json and /asyncapi.json have as implemented (x-svc-implementation).'
+
+/** What nothing is said of, by the reasons, and what to do about it. */
+function skippedLines({ requirements }: ConformanceReport): string[] {
+  const ids = new Map<string, string[]>()
+  for (const { id, verdict, reason } of requirements)
+    if (verdict === 'skipped') ids.set(reason ?? '', [...(ids.get(reason ?? '') ?? []), id])
+  const lines = [...ids].flatMap(([reason, of]) => [`skip  ${reason}`, ...of.map((id) => `      ${id}`)])
+  return lines.some((line) => line.includes('does not claim')) ? [...lines, `      ${CLAIM}`] : lines
 }
 
 /** The most characters of a request or an answer in one line. */

@@ -41,13 +41,13 @@ describe('svc conformance server', () => {
     const { code, text } = await judged([], ['--only', 'server.capabilities', '--profile', 'lifecycle'])
     assert.equal(code, 0)
     assert.match(text, /^pass {2}server\.capabilities\.record$/m)
-    assert.match(text, /: 6 passed, 0 failed, 0 skipped\n$/)
+    assert.match(text, /: 6 pass, 0 fail, 0 skip\n$/)
   })
 
   test('gives 1, the rule and the evidence where something is broken', async () => {
     const { code, text } = await judged(['numeric-protocol'], ONE)
     assert.equal(code, 1)
-    assert.match(text, /^FAIL {2}server\.capabilities\.record\n {6}The capabilities are the contract's record/m)
+    assert.match(text, /^fail {2}server\.capabilities\.record\n {6}The capabilities are the contract's record/m)
     assert.match(text, /^ {8}answer: .*"protocol_version":1,/m)
     assert.doesNotMatch(text, /a token/)
   })
@@ -78,7 +78,8 @@ describe('svc conformance server', () => {
   test('says why something could not be judged', async () => {
     const { code, text } = await judged([], ['--only', 'server.submission.duplicate'])
     assert.equal(code, 0)
-    assert.match(text, /^skip {2}server\.submission\.duplicate: the server does not claim submitJob$/m)
+    assert.match(text, /^skip {2}the server does not claim submitJob\n {6}server\.submission\.duplicate$/m)
+    assert.match(text, /A server claims what/)
   })
 
   test('judges what it is given: another token, and jobs past their retention', async () => {
@@ -87,13 +88,13 @@ describe('svc conformance server', () => {
     const only = ['server.access.others-jobs', 'server.states.expired', 'server.events.replay-expired']
     const args = ['--url', server.url, '--token', 'a token', ...only.flatMap((id) => ['--only', id])]
     const given = ['--other-token', 'another', '--expired-job', EXPIRED_JOB, '--swept-job', SWEPT_JOB]
-    assert.match((await run([...args, ...given])).text, /: 3 passed, 0 failed, 0 skipped\n$/)
-    assert.match((await run(args)).text, /: 0 passed, 0 failed, 3 skipped\n$/)
+    assert.match((await run([...args, ...given])).text, /: 3 pass, 0 fail, 0 skip\n$/)
+    assert.match((await run(args)).text, /: 0 pass, 0 fail, 3 skip\n$/)
   })
 
   test('waits for what comes seldom where it may', async () => {
     const { text } = await judged([], ['--only', 'server.socket.keep-alive', '--patience', '20'])
-    assert.match(text, /^skip {2}server\.socket\.keep-alive: .* would take \d+ more$/m)
+    assert.match(text, /^skip {2}.* would take \d+ more: give a longer --patience\n {6}server\.socket\.keep-alive$/m)
     await assert.rejects(run(['--url', 'http://127.0.0.1:9', '--patience', 'x']), /--patience takes seconds/)
   })
 
@@ -146,7 +147,7 @@ describe('svc conformance server', () => {
     await using server = await startMinimal({})
     const { code, text } = await run(['--url', server.url], AbortSignal.abort('SIGINT'))
     assert.equal(code, 130)
-    assert.match(text, /: 0 passed, 0 failed, 0 skipped\n$/)
+    assert.match(text, /: 0 pass, 0 fail, 0 skip\n$/)
   })
 
   const WRONG: Readonly<Record<string, [string[], RegExp]>> = {
@@ -171,7 +172,7 @@ describe('svc conformance server', () => {
     await using server = await startMinimal({})
     const secret = (url: string) => url.replace('://', '://user:geheim@')
     const { text } = await run(['--url', secret(server.url)], AbortSignal.abort('SIGINT'))
-    assert.ok(text.includes(`${server.url}/: 0 passed`), text)
+    assert.ok(text.includes(`${server.url}/: 0 pass,`), text)
     assert.ok(!text.includes('geheim'))
     for (const url of [secret((await gone()).url), 'ftp://user:geheim@x'])
       await assert.rejects(

@@ -135,9 +135,9 @@ describe('the package', () => {
         const { code, stdout } = await svc([...args, '--pace', '0.1'], {}, { cwd: consumer })
         return [code, stdout.trim().split('\n').at(-1)]
       }
-      assert.deepEqual(await certified(driver), [0, '1 scenarios: 1 passed, 0 failed, 0 inconclusive'])
+      assert.deepEqual(await certified(driver), [0, '1 scenarios: 1 pass, 0 fail, 0 open'])
       const hasty = driver.replace('seconds * 1000', '1')
-      assert.deepEqual(await certified(hasty), [1, '1 scenarios: 0 passed, 1 failed, 0 inconclusive'])
+      assert.deepEqual(await certified(hasty), [1, '1 scenarios: 0 pass, 1 fail, 0 open'])
     },
   )
 

@@ -18,7 +18,7 @@ export const DOCUMENTS = ['openapi.implemented.json', 'openapi.json'] as const
 const CACHE = join(ROOT, '.cache/generators')
 const NPM = ['@hey-api/openapi-ts@0.99.0', 'orval@8.20.0', 'typescript@5.9.3']
 const MODELINA = ['@asyncapi/modelina@5.10.1']
-const PYTHON = ['openapi-python-client==0.29.1']
+const PYTHON = ['openapi-python-client==0.29.1', 'jsonschema==4.26.0']
 /** Of one program, in milliseconds: a compiler may have to fetch and compile hundreds of libraries first. */
 const LONGEST_MS = 600_000
 

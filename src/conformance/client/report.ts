@@ -1,6 +1,7 @@
 // What the scenarios found, as text, JSON or JUnit.
 import { type Format, xml } from '../report.ts'
 import type { Outcome } from './perform.ts'
+import { type Entry, isBeat } from './transcript.ts'
 
 export function clientReport(outcomes: readonly Outcome[], format: Format): string {
   return { text, json, junit }[format](outcomes)
@@ -8,32 +9,47 @@ export function clientReport(outcomes: readonly Outcome[], format: Format): stri
 
 function summary(outcomes: readonly Outcome[]) {
   const count = (verdict: Outcome['verdict']) => outcomes.filter((one) => one.verdict === verdict).length
-  return { pass: count('pass'), fail: count('fail'), inconclusive: count('inconclusive') }
+  return { pass: count('pass'), fail: count('fail'), open: count('open') }
 }
 
-/** 0: all passed; 1: some failed; 2: some are inconclusive. */
+/** 0: all passed; 1: some failed; 2: some are open. */
 export function exitCode(outcomes: readonly Outcome[]): number {
-  const { fail, inconclusive } = summary(outcomes)
-  return fail > 0 ? 1 : inconclusive > 0 ? 2 : 0
+  const { fail, open } = summary(outcomes)
+  return fail > 0 ? 1 : open > 0 ? 2 : 0
 }
 
-const SIGNS = { pass: 'pass', fail: 'FAIL', inconclusive: 'open' } as const
+/** The text of a report, scenario by scenario. One defect may fail dozens of them: its transcript is shown once. */
+export class ReportText {
+  /** The scenarios of each reason, in their order. */
+  readonly #causes = new Map<string, string[]>()
+  readonly #outcomes: Outcome[] = []
 
-/** One line for a scenario that passed; the rule and the transcript for another one. */
-export function outcomeText(outcome: Outcome): string {
-  const { verdict, scenario, rule, reason } = outcome
-  if (verdict === 'pass') return `pass  ${scenario}\n`
-  return `${SIGNS[verdict]}  ${scenario}: ${reason}\n      ${rule}\n${transcriptText(outcome)}`
-}
+  /** One line for a scenario that passed; the rule, and the transcript or where it stands, for another one. */
+  outcome(outcome: Outcome): string {
+    this.#outcomes.push(outcome)
+    const { verdict, scenario, rule, reason } = outcome
+    if (reason === null) return `${verdict}  ${scenario}\n`
+    const same = this.#causes.get(reason) ?? []
+    this.#causes.set(reason, [...same, scenario])
+    const shown =
+      same.length > 0 ? `      the same as in ${same[0]}, whose transcript is above\n` : transcriptText(outcome)
+    return `${verdict}  ${scenario}: ${reason}\n      ${rule}\n${shown}`
+  }
 
-/** The last line of a report. */
-export function summaryText(outcomes: readonly Outcome[]): string {
-  const { pass, fail, inconclusive } = summary(outcomes)
-  return `${outcomes.length} scenarios: ${pass} passed, ${fail} failed, ${inconclusive} inconclusive\n`
+  /** The causes that several scenarios have, the most frequent first, and the counts. */
+  end(): string {
+    const several = [...this.#causes].filter(([, { length }]) => length > 1)
+    const causes = several
+      .sort(([, one], [, other]) => other.length - one.length)
+      .map(([reason, names]) => `${names.length} scenarios: ${reason}\n      ${names.join(', ')}\n`)
+    const { pass, fail, open } = summary(this.#outcomes)
+    return `${causes.join('')}${this.#outcomes.length} scenarios: ${pass} pass, ${fail} fail, ${open} open\n`
+  }
 }
 
 function text(outcomes: readonly Outcome[]): string {
-  return `${outcomes.map(outcomeText).join('')}${summaryText(outcomes)}`
+  const report = new ReportText()
+  return `${outcomes.map((outcome) => report.outcome(outcome)).join('')}${report.end()}`
 }
 
 const ARROWS = { from_client: '>', to_client: '<', note: ' ' } as const
@@ -41,30 +57,44 @@ const ARROWS = { from_client: '>', to_client: '<', note: ' ' } as const
 const LONGEST = 600
 
 function transcriptText({ transcript, entry }: Outcome): string {
-  return transcript
-    .map(({ ms, direction, where, what, content }, index) => {
-      const record = content === undefined ? '' : ` ${(JSON.stringify(content) ?? '').slice(0, LONGEST)}`
-      return `    ${index === entry ? '!' : ' '} ${String(ms).padStart(6)} ms ${ARROWS[direction]} ${where}: ${what}${record}\n`
-    })
-    .join('')
+  const lines: string[] = []
+  let beats = 0
+  const fold = () => {
+    if (beats > 0) lines.push(`             ${beats} pings and pongs\n`)
+    beats = 0
+  }
+  for (const [index, one] of transcript.entries()) {
+    if (isBeat(one) && index !== entry) beats++
+    else {
+      fold()
+      lines.push(entryText(one, index === entry))
+    }
+  }
+  fold()
+  return lines.join('')
+}
+
+function entryText({ ms, direction, where, what, content }: Entry, isMarked: boolean): string {
+  const record = content === undefined ? '' : ` ${(JSON.stringify(content) ?? '').slice(0, LONGEST)}`
+  return `    ${isMarked ? '!' : ' '} ${String(ms).padStart(6)} ms ${ARROWS[direction]} ${where}: ${what}${record}\n`
 }
 
 function json(outcomes: readonly Outcome[]): string {
-  const report = { version: 1, suite: 'client', summary: summary(outcomes), scenarios: outcomes }
+  const report = { version: 2, suite: 'client', summary: summary(outcomes), scenarios: outcomes }
   return `${JSON.stringify(report, null, 2)}\n`
 }
 
 function junit(outcomes: readonly Outcome[]): string {
-  const { fail, inconclusive } = summary(outcomes)
+  const { fail, open } = summary(outcomes)
   const time = outcomes.reduce((sum, { duration_ms }) => sum + duration_ms, 0) / 1000
   const cases = outcomes.map((outcome) => {
     const { scenario, verdict, reason, rule, duration_ms } = outcome
-    const open = `  <testcase classname="client" name="${xml(scenario)}" time="${duration_ms / 1000}"`
-    if (verdict === 'pass') return `${open}/>`
+    const begin = `  <testcase classname="client" name="${xml(scenario)}" time="${duration_ms / 1000}"`
+    if (verdict === 'pass') return `${begin}/>`
     const kind = verdict === 'fail' ? 'failure' : 'error'
     const told = xml(`${rule}\n${transcriptText(outcome)}`)
-    return `${open}><${kind} message="${xml(reason ?? '')}">${told}</${kind}></testcase>`
+    return `${begin}><${kind} message="${xml(reason ?? '')}">${told}</${kind}></testcase>`
   })
-  const head = `<testsuite name="conformance of clients" tests="${outcomes.length}" failures="${fail}" errors="${inconclusive}" skipped="0" time="${time}">`
+  const head = `<testsuite name="conformance of clients" tests="${outcomes.length}" failures="${fail}" errors="${open}" skipped="0" time="${time}">`
   return `<?xml version="1.0" encoding="UTF-8"?>\n${[head, ...cases, '</testsuite>'].join('\n')}\n`
 }

@@ -11,6 +11,13 @@ export interface Entry {
   readonly content?: unknown
 }
 
+/** Pings and pongs, of the protocol and as frames: they keep a socket, and say nothing of a job. */
+export function isBeat({ what, content }: Entry): boolean {
+  if (what === 'ping of the protocol') return true
+  const { type, command } = (content ?? {}) as { type?: unknown; command?: unknown }
+  return [type, command].some((name) => name === 'ping' || name === 'pong')
+}
+
 export class Transcript {
   readonly entries: Entry[] = []
   readonly #start = performance.now()

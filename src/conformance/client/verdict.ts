@@ -1,10 +1,12 @@
-// What a scenario comes to: pass, fail or inconclusive, with the reason and the place in the transcript.
+// What a scenario comes to: pass, fail or open, with the reason and the place in the transcript.
+import { REPORT_WORKFLOW } from './records.ts'
 import type { Expected, Scenario } from './scenario.ts'
 import type { Stage } from './stage.ts'
+import { isBeat } from './transcript.ts'
 import { sameJson } from './wire.ts'
 
 export interface Judgement {
-  readonly verdict: 'pass' | 'fail' | 'inconclusive'
+  readonly verdict: 'pass' | 'fail' | 'open'
   /** Why it did not pass; null where it did. */
   readonly reason: string | null
   /** The index of the entry of the transcript that shows it. */
@@ -24,17 +26,18 @@ export function judge(stage: Stage, scenario: Scenario): Judgement {
 }
 
 function unclear(reason: string): Judgement {
-  return { verdict: 'inconclusive', reason, entry: null }
+  return { verdict: 'open', reason, entry: null }
 }
 
+/** The last that it sent, but for what only keeps a socket. */
 function lastFromClient({ transcript }: Stage): number | null {
-  const index = transcript.entries.findLastIndex(({ direction }) => direction === 'from_client')
+  const index = transcript.entries.findLastIndex((entry) => entry.direction === 'from_client' && !isBeat(entry))
   return index < 0 ? null : index
 }
 
 function reportProblem(stage: Stage, expected: Expected): string | null {
   const { report } = stage
-  if (!report) return 'the client did not come to an end: it never reported'
+  if (!report) return neverReported(stage)
   if (!expected.status.includes(String(report.status))) {
     return `the client reported the status ${JSON.stringify(report.status)}, and not ${expected.status.join(' or ')}`
   }
@@ -42,6 +45,13 @@ function reportProblem(stage: Stage, expected: Expected): string | null {
     return `the client reported the value ${shown(report.value)}, and not ${shown(expected.value)}`
   }
   return expected.events === undefined ? null : eventsProblem(stage, expected.events, report.events)
+}
+
+/** What a client still owes that came to the step of its scenario. */
+export function neverReported({ jobsProfile }: Stage): string {
+  const step =
+    jobsProfile === 'available' ? `submit_job of ${REPORT_WORKFLOW}` : `POST /api/workflows/${REPORT_WORKFLOW}/run`
+  return `the client never reported: ${step} was awaited when its time was over or its driver had ended`
 }
 
 function shown(value: unknown): string {

@@ -95,7 +95,7 @@ describe('the reference server', () => {
     const idle = await play('run-without-key-once', asking('GET', '/api/sdk/v1/capabilities'), 10_000)
     assert.deepEqual(
       [idle.verdict, idle.reason],
-      ['inconclusive', 'the client did not come to this step: POST /api/workflows/wf_greeting/run'],
+      ['open', 'the client did not come to this step: POST /api/workflows/wf_greeting/run'],
     )
     const wrong = await play('run-without-key-once', asking('POST', '/api/sdk/v1/jobs', SUBMISSION), 10_000)
     assert.equal(wrong.verdict, 'fail')

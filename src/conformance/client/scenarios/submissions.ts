@@ -4,6 +4,7 @@ import { greetingLife } from '../life.ts'
 import { preflightSummary, submission } from '../records.ts'
 import type { Scenario, ScenarioId, Turn } from '../scenario.ts'
 import { attach, run } from '../tasks.ts'
+import { neverReported } from '../verdict.ts'
 import { GREETED, SUBMITS } from './common.ts'
 
 /** A run whose first submission meets this. */
@@ -176,9 +177,9 @@ const runOnce: Scenario = {
   },
   // It may give up with any error of its own. Who never runs anything shows nothing.
   expected: null,
-  judge: ({ report }) => {
-    if (!report) return 'the client did not come to an end: it never reported'
-    return report.status === 'completed' ? 'the client reported completed without an answer' : null
+  judge: (stage) => {
+    if (!stage.report) return neverReported(stage)
+    return stage.report.status === 'completed' ? 'the client reported completed without an answer' : null
   },
 }
 

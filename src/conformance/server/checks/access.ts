@@ -57,7 +57,7 @@ export const accessChecks: ChecksOf<'access'> = {
   },
   'server.access.query-token': async (t) => {
     const { token } = t.target
-    if (token === null) throw new Skip('no token is given')
+    if (token === null) throw new Skip('no token is given: give --token')
     if (!(await wantsCredential(t))) throw new Skip('the server wants no credential of this caller')
     const opened = await openSocket(t.target, { headers: {}, query: `api_key=${encodeURIComponent(token)}` })
     if ('socket' in opened) opened.socket[Symbol.dispose]()

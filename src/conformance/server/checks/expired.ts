@@ -7,7 +7,7 @@ import { Findings, Skip } from '../verdicts.ts'
 /** A job whose retention is over is JOB_EXPIRED through every door. */
 export async function expired(t: Trial): Promise<void> {
   const job_id = t.given.expired_job
-  if (job_id === null) throw new Skip('no job is named that is past its retention')
+  if (job_id === null) throw new Skip('no job is named that is past its retention: give --expired-job')
   const findings = new Findings()
   for (const [operation, values] of [
     ['getJobSnapshot', { job_id }],
@@ -33,7 +33,7 @@ export async function expired(t: Trial): Promise<void> {
 /** Events that are not kept any more are REPLAY_EXPIRED over HTTP; a subscription answers the snapshot and replays nothing. */
 export async function replayExpired(t: Trial): Promise<void> {
   const job_id = t.given.swept_job
-  if (job_id === null) throw new Skip('no job is named whose events are past their retention')
+  if (job_id === null) throw new Skip('no job is named whose events are past their retention: give --swept-job')
   const findings = new Findings()
   if (t.serves('followJobEvents')) {
     const answer = await t.call('followJobEvents', { values: { id: job_id }, query: 'after_sequence=0' })

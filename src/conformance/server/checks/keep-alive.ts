@@ -25,7 +25,7 @@ export async function keepAlive(t: Trial): Promise<void> {
   const left = since + due - performance.now()
   if (left > t.patience_ms)
     throw new Skip(
-      `a silent socket is judged after ${due / 1_000} seconds, which would take ${Math.ceil(left / 1_000)} more`,
+      `a silent socket is judged after ${due / 1_000} seconds, which would take ${Math.ceil(left / 1_000)} more: give a longer --patience`,
     )
   if (left > 0) await wait(left, undefined, { signal: t.target.stop })
   const frames = socket.frames.filter(({ body }) => body.type === 'ping').length

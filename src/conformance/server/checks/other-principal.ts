@@ -23,7 +23,7 @@ const COMMANDS = ['get_job_snapshot', 'subscribe_job', 'request_job_cancellation
 /** Through every door, another principal's job is answered as one that does not exist, and nothing happens to it. */
 export async function othersJobs(t: Trial): Promise<void> {
   const token = t.given.other_token
-  if (token === null) throw new Skip('no token of another principal is given')
+  if (token === null) throw new Skip('no token of another principal is given: give --other-token')
   const headers = { Authorization: `Bearer ${token}` }
   const { status } = await t.target.send('GET', '/api/jobs', { headers })
   if (status === 401) throw new Skip('the token of another principal is refused')
