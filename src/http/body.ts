@@ -3,8 +3,9 @@ import { isUtf8 } from 'node:buffer'
 import express, { type Request, type RequestHandler } from 'express'
 import { type Problem, ServiceError } from '../errors.ts'
 import { deeperThan, MAX_DEPTH } from '../json.ts'
+import { jsonMistake } from '../json-mistake.ts'
 import { MOST_KEYS } from '../most-keys.ts'
-import { type BodyVerdict, parsedText } from '../payloads/judge.ts'
+import { type BodyVerdict, parsedText, textOf } from '../payloads/judge.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import { illFormedTexts } from '../problems.ts'
 import { whenBroken } from './broken.ts'
@@ -61,7 +62,7 @@ function parsePlain(request: Request, response: unknown, verify: Verify, done: (
       verify(request, response, bytes, 'utf-8')
       request.body = parsedText(bytes)
     } catch (error) {
-      return done(error instanceof SyntaxError ? notJson() : error)
+      return done(error instanceof SyntaxError ? notJson(textOf(bytes)) : error)
     }
     done()
   }
@@ -177,17 +178,19 @@ interface ParserError {
   type?: unknown
   status?: unknown
   limit?: unknown
+  /** The text that was not parsed. */
+  body?: unknown
 }
 
 /** Turns the errors of the body parser and of the router into ours; everything else passes unchanged. */
 export function fromBodyParser(thrown: unknown): unknown {
   if (thrown instanceof ServiceError || !(thrown instanceof Error)) return thrown
-  const { type, status, limit } = thrown as ParserError
+  const { type, status, limit, body } = thrown as ParserError
   if (type === 'entity.too.large') return tooLarge(limit)
   if (type === 'encoding.unsupported' || type === OTHER_CHARSET) return new ServiceError('UNSUPPORTED_MEDIA_TYPE')
   if (type === 'entity.empty') return invalid('/body', 'is required')
   if (type === NOT_UTF8) return notUtf8()
-  if (type === 'entity.parse.failed') return notJson()
+  if (type === 'entity.parse.failed') return notJson(typeof body === 'string' ? body : undefined)
   if (status === 400)
     return thrown instanceof URIError ? invalid('', 'The path is not valid percent-encoding.') : unreadable()
   return thrown
@@ -209,8 +212,22 @@ function illFormed(problems: readonly Problem[]): ServiceError {
   return new ServiceError('INVALID_REQUEST', { message: 'A text of the body is not well-formed.', problems })
 }
 
-function notJson(): ServiceError {
-  return invalid('/body', 'The body is not valid JSON.')
+/** Characters of a text in which the mistake is looked for: it is read some twenty times for that. People write no longer ones. */
+const LONGEST_EXPLAINED = 16_384
+
+function notJson(text?: string): ServiceError {
+  const told = text !== undefined && text.length <= LONGEST_EXPLAINED ? mistakeIn(text) : ''
+  return invalid('/body', `The body is not valid JSON.${told}`)
+}
+
+function mistakeIn(text: string): string {
+  try {
+    JSON.parse(text)
+    return ''
+  } catch (error) {
+    const { reason, line, column } = jsonMistake(text, error)
+    return ` ${reason} (line ${line}, column ${column}).`
+  }
 }
 
 function unreadable(): ServiceError {

@@ -101,7 +101,7 @@ async function withLargeBody(
     else request.res!.once('close', release)
     request.body = await slices.run(owner, measuredSteps(parseJsonInParts(bytes)))
   }
-  if (found.length > 0) throw invalidRequest(found)
+  if (found.length > 0) throw invalidRequest(found, operation)
   return checkNumerals(sent, { ...value, body: request.body })
 }
 
@@ -114,7 +114,7 @@ function precompiled(operation: OperationInfo, request: Request): ValidRequest {
   const sent = asSent(operation, request)
   const value = { ...parametersOf(sent), body: sent.body }
   const validate = requestValidators[operation.operationId as keyof typeof requestValidators]
-  if (!validate(value)) throw invalidRequest(problemsOf(validate.errors ?? []))
+  if (!validate(value)) throw invalidRequest(problemsOf(validate.errors ?? []), operation)
   return checkNumerals(sent, value)
 }
 
@@ -130,7 +130,7 @@ async function throughOpenapi(
   try {
     await judge(operation, request, tools)
   } catch (error) {
-    throw fromOpenapi(error, found)
+    throw fromOpenapi(error, found, operation)
   }
   if (found.length > 0) throw invalidRequest(found)
   // The validator makes `query` the request's own property and coerces it in place.
@@ -278,13 +278,13 @@ interface OpenapiError {
   errors?: readonly OpenapiProblem[]
 }
 
-function fromOpenapi(thrown: unknown, found: readonly Problem[]): unknown {
+function fromOpenapi(thrown: unknown, found: readonly Problem[], operation: OperationInfo): unknown {
   const { status, errors } = thrown as OpenapiError
   if (status !== 400 || !errors) return thrown
   const others = tellingOf(errors)
     .map(problemOf)
     .filter(({ path }) => path !== NO_BODY.path || !found.includes(NO_BODY))
-  return invalidRequest([...found, ...withoutRepeats(others)])
+  return invalidRequest([...found, ...withoutRepeats(others)], operation)
 }
 
 /** As of the generated validators: a variant's own errors say what is wrong, and not that none fitted, or that it was not meant to be null. */
@@ -303,19 +303,34 @@ function isOfType({ errorCode = '' }: OpenapiProblem): boolean {
 function problemOf({ path = '', message = 'is not valid', errorCode }: OpenapiProblem): Problem {
   const code = errorCode?.split('.')[0]
   // It names path parameters `/params/…`; the contract has them under `path`.
-  return { path: path.replace(/^\/params\//, '/path/'), message: withNull(message), ...(code ? { code } : {}) }
+  return { path: path.replace(/^\/params\//, '/path/'), message: inOurWords(message), ...(code ? { code } : {}) }
 }
 
 const ALLOWED = 'must be equal to one of the allowed values: '
 
-/** It joins the values that are allowed, and null becomes nothing at all. */
-function withNull(message: string): string {
+/** As the generated validators say it. It joins the values that are allowed, and null becomes nothing at all. */
+function inOurWords(message: string): string {
+  if (message === 'must NOT have additional properties') return 'is not a known property'
   if (!message.startsWith(ALLOWED)) return message
   const values = message.slice(ALLOWED.length).split(', ')
   return `must be one of ${values.map((value) => value || 'null').join(', ')}`
 }
 
-function invalidRequest(problems: readonly Problem[]): ServiceError {
+/** Where what a workflow takes belongs, of operations that run one: beginners put it beside that. */
+const TAKEN_IN: Readonly<Record<string, string>> = {
+  runWorkflow: 'params',
+  preflightWorkflow: 'inputs',
+  submitJob: 'inputs',
+}
+
+function withPlace(problem: Problem, place: string): Problem {
+  if (problem.code !== 'additionalProperties' || !/^\/body\/[^/]*$/.test(problem.path)) return problem
+  return { ...problem, message: `${problem.message}: what the workflow takes belongs in "${place}"` }
+}
+
+function invalidRequest(all: readonly Problem[], operation?: OperationInfo): ServiceError {
+  const place = operation && TAKEN_IN[operation.operationId]
+  const problems = place === undefined ? all : all.map((problem) => withPlace(problem, place))
   const [first] = problems
   const message = first ? `${first.path || 'The request'}: ${first.message}${andMore(problems)}` : undefined
   return new ServiceError('INVALID_REQUEST', { problems, message })

@@ -57,10 +57,15 @@ export function judgeBody({ operation, bytes }: Request & { kind: 'body' }): Bod
 
 const MARK = '\ufeff'
 
-/** The value of JSON text in UTF-8, with or without the mark of a byte order. @throws SyntaxError */
-export function parsedText(bytes: Buffer): unknown {
+/** Text in UTF-8, without the mark of a byte order that it may have. */
+export function textOf(bytes: Buffer): string {
   const text = bytes.toString()
-  return JSON.parse(text.startsWith(MARK) ? text.slice(MARK.length) : text)
+  return text.startsWith(MARK) ? text.slice(MARK.length) : text
+}
+
+/** The value of JSON text in UTF-8. @throws SyntaxError */
+export function parsedText(bytes: Buffer): unknown {
+  return JSON.parse(textOf(bytes))
 }
 
 function someIllFormed(value: unknown, at: string): Problem[] {

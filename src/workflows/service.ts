@@ -18,6 +18,7 @@ import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/workflows.ts'
 import type { Graph } from '../engine/graph.ts'
+import { nearest } from '../engine/suggest.ts'
 import { ServiceError } from '../errors.ts'
 import { jsonTextWithin } from '../json-steps.ts'
 import type { Platform } from '../platform.ts'
@@ -58,7 +59,17 @@ const REMOVAL_MS = 3
 /** Of bundled examples, which have no row. */
 const EXAMPLE_REVISION = 0
 
-const notFound = () => new ServiceError('WORKFLOW_NOT_FOUND')
+/** Of the caller's own ids none is proposed: nobody types those. */
+function notFound(id: string): ServiceError {
+  if (examples().has(id))
+    return none(`"${id}" is a bundled example: it has no versions, and only a copy of it can be changed.`)
+  const near = nearest(id, examples().keys())
+  return none(near === null ? undefined : `There is no workflow "${id}". Did you mean the example "${near}"?`)
+}
+
+function none(message?: string): ServiceError {
+  return new ServiceError('WORKFLOW_NOT_FOUND', { message })
+}
 
 export class WorkflowService {
   readonly #store: Store
@@ -180,7 +191,7 @@ export class WorkflowService {
     const now = this.#platform.timestamp()
     const row = await this.#store.write((tx) => {
       const before = rows.ownedWorkflow(tx, scope, id)
-      if (!before) throw notFound()
+      if (!before) throw notFound(id)
       if (expected && !expected.includes(before.revision)) throw new ServiceError('PRECONDITION_FAILED')
       const after = {
         ...before,
@@ -201,7 +212,7 @@ export class WorkflowService {
   async delete(scope: Scope, id: string, expected: readonly number[] | null): Promise<void> {
     await this.#store.write((tx) => {
       const row = rows.ownedWorkflow(tx, scope, id)
-      if (!row) throw notFound()
+      if (!row) throw notFound(id)
       if (expected && !expected.includes(row.revision)) throw new ServiceError('PRECONDITION_FAILED')
       rows.deleteWorkflow(tx, row, within(REMOVAL_MS))
       this.#heads.forget(scope, id)
@@ -251,7 +262,7 @@ export class WorkflowService {
     const token = this.#platform.secret(24)
     const created_at = this.#platform.timestamp()
     const row = await this.#store.write((tx) => {
-      if (!rows.ownedWorkflow(tx, scope, id)) throw notFound()
+      if (!rows.ownedWorkflow(tx, scope, id)) throw notFound(id)
       rows.insertWorkflowShare(tx, { token, workflow_id: id, created_at })
       return rows.workflowShare(tx, id)!
     })
@@ -261,7 +272,7 @@ export class WorkflowService {
 
   async unshare(scope: Scope, id: string): Promise<void> {
     await this.#store.write((tx) => {
-      if (!rows.ownedWorkflow(tx, scope, id)) throw notFound()
+      if (!rows.ownedWorkflow(tx, scope, id)) throw notFound(id)
       rows.deleteWorkflowShare(tx, id)
     })
   }
@@ -292,7 +303,7 @@ export class WorkflowService {
 
   example(id: string): { example: Example; compiled: CompiledGraph } {
     const example = examples().get(id)
-    if (!example) throw notFound()
+    if (!example) throw notFound(id)
     const compiled = this.#examples.get(id) ?? this.#plans.compile(example.graph)
     this.#examples.set(id, compiled)
     return { example, compiled }
@@ -300,12 +311,12 @@ export class WorkflowService {
 
   #owned(scope: Scope, id: string): WorkflowTable {
     const row = this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
-    if (!row) throw notFound()
+    if (!row) throw notFound(id)
     return row
   }
 
   async #record(owner: string, row: WorkflowTable | undefined): Promise<Revised<Workflow>> {
-    if (!row) throw notFound()
+    if (!row) throw none()
     const preparing = this.#plans.prepareStored(owner, row.graph_sha256)
     if (preparing) await preparing
     return this.#revised(owner, row, this.#plans.stored(row.graph_sha256))

@@ -106,8 +106,9 @@ function planOf(
     return runnablePlan(workflows.runnable(owner, workflow_id).compiled)
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
-    const meant = error.code === 'WORKFLOW_NOT_FOUND' ? meantTool(registry, workflow_id) : ''
-    throw new NodeError(`The workflow "${workflow_id}" cannot be a tool: ${error.message}${meant}`, 'unknown_tool')
+    const isUnknown = error.code === 'WORKFLOW_NOT_FOUND'
+    const why = isUnknown ? `The workflow does not exist.${meantTool(registry, workflow_id)}` : error.message
+    throw new NodeError(`The workflow "${workflow_id}" cannot be a tool: ${why}`, 'unknown_tool')
   }
 }
 

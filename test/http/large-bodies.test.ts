@@ -25,13 +25,17 @@ const WRONG: Readonly<Record<string, (filler: string) => string | Uint8Array>> =
   'nothing but a text': (filler) => JSON.stringify(filler),
 }
 
+/** The place of a mistake is looked for in short bodies alone. */
+const withoutPlace = (body: unknown) =>
+  JSON.parse(JSON.stringify(body).replaceAll(/(is not valid JSON\.) [^"]*\(line \d+, column \d+\)\./g, '$1'))
+
 describe('a large body', () => {
   test('is refused in the words of a small one', async () => {
     await using server = await startServer()
     for (const [name, body] of Object.entries(WRONG)) {
       const [small, large] = [await ask(server, body('')), await ask(server, body(FILLER))]
       assert.equal(small.status, 400, name)
-      assert.deepEqual([large.status, large.body], [small.status, small.body], name)
+      assert.deepEqual([large.status, large.body], [small.status, withoutPlace(small.body)], name)
     }
   })
 

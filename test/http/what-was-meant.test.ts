@@ -1,0 +1,91 @@
+// Mistakes that beginners make: the answer says what was meant.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { call, type ErrorBody } from '../helpers/http.ts'
+import { startServer } from '../helpers/server.ts'
+
+const RUN = '/api/workflows/greeting/run'
+
+async function told(server: { url: string }, path: string, body: string): Promise<{ status: number; message: string }> {
+  const headers = { 'Content-Type': 'application/json' }
+  const response = await fetch(`${server.url}${path}`, { method: 'POST', headers, body })
+  return { status: response.status, message: ((await response.json()) as ErrorBody).error.message }
+}
+
+describe('what a workflow takes', () => {
+  for (const [operation, path, place, body] of [
+    ['runWorkflow', RUN, 'params', { name: 'Ada' }],
+    ['preflightWorkflow', '/api/sdk/v1/preflight', 'inputs', { workflow_id: 'greeting', level: 'static', name: 'Ada' }],
+  ] as const)
+    test(`${operation}: is sent back to ${place} where it stands beside that`, async () => {
+      await using server = await startServer()
+      const { status, message } = await told(server, path, JSON.stringify(body))
+      assert.equal(status, 400)
+      assert.ok(message.includes(`is not a known property: what the workflow takes belongs in "${place}"`), message)
+    })
+
+  test('runWorkflow: also in a large body', async () => {
+    await using server = await startServer()
+    const { status, message } = await told(server, RUN, JSON.stringify({ name: 'x'.repeat(3_000_000) }))
+    assert.equal(status, 400)
+    assert.match(message, /^\/body\/name: .*belongs in "params"$/)
+  })
+
+  test('runWorkflow: but not what stands deeper', async () => {
+    await using server = await startServer()
+    const { message } = await told(server, RUN, JSON.stringify({ params: { nmae: 'x' } }))
+    assert.doesNotMatch(message, /belongs in/)
+  })
+})
+
+describe('a body that is not JSON', () => {
+  for (const [what, body, place] of [
+    ['a comma too many', '{"params": {"name": "x",}}', 'Expected double-quoted property name (line 1, column 25).'],
+    ['a word without quotes', '{\n  "params": {\n    "name": Ada\n  }\n}', "Unexpected token 'A' (line 3, column 13)."],
+    ['no end', '{"params": {', "Expected property name or '}' (line 1, column 13)."],
+    ['the mark of a byte order', '\ufeff{"params": }', "Unexpected token '}' (line 1, column 12)."],
+  ] as const)
+    test(`is refused with the place of the mistake: ${what}`, async () => {
+      await using server = await startServer()
+      const { status, message } = await told(server, RUN, body)
+      assert.equal(status, 400)
+      assert.equal(message, `The body is not valid JSON. ${place}`)
+    })
+
+  test('is refused without the place where it is long: that is looked for by reading it again and again', async () => {
+    await using server = await startServer()
+    const { message } = await told(server, RUN, `{"params": "${'x'.repeat(20_000)}",}`)
+    assert.equal(message, 'The body is not valid JSON.')
+  })
+})
+
+describe('WORKFLOW_NOT_FOUND:', () => {
+  test('proposes the bundled example that was meant', async () => {
+    await using server = await startServer()
+    const asked = [
+      ['GET', '/api/workflows/greetin'],
+      ['GET', '/api/workflows/greetin/interface'],
+      ['GET', '/api/workflows/examples/greetin'],
+      ['POST', '/api/workflows/greetin/run'],
+    ] as const
+    for (const [method, path] of asked) {
+      const options = method === 'POST' ? { body: {} } : {}
+      const { status, body } = await call<ErrorBody>(server, method, path, options)
+      assert.equal(status, 404)
+      assert.equal(body.error.message, 'There is no workflow "greetin". Did you mean the example "greeting"?', path)
+    }
+  })
+
+  test('proposes nothing where nothing is near', async () => {
+    await using server = await startServer()
+    const { body } = await call<ErrorBody>(server, 'GET', '/api/workflows/wf_unknown')
+    assert.equal(body.error.message, 'The workflow does not exist.')
+  })
+
+  test('says of a bundled example that it cannot be changed', async () => {
+    await using server = await startServer()
+    const { status, body } = await call<ErrorBody>(server, 'DELETE', '/api/workflows/greeting')
+    assert.equal(status, 404)
+    assert.match(body.error.message, /^"greeting" is a bundled example: .*only a copy of it can be changed\.$/)
+  })
+})
