@@ -188,10 +188,9 @@ describe('examples', () => {
     }
   })
 
-  test('WORKFLOW_NOT_FOUND: an example is no stored workflow', async () => {
+  test('WORKFLOW_NOT_FOUND: an example is no stored workflow: it is read, and neither deleted nor public', async () => {
     await using server = await startServer()
     await refused(server, 'GET', '/api/workflows/examples/unknown', {}, [404, 'workflow_not_found'])
-    await refused(server, 'GET', '/api/workflows/greeting', {}, [404, 'workflow_not_found'])
     await refused(server, 'DELETE', '/api/workflows/greeting', {}, [404, 'workflow_not_found'])
     await refused(server, 'GET', '/api/workflows/public/greeting', {}, [404, 'workflow_not_found'])
   })
