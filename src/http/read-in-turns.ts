@@ -100,10 +100,14 @@ class RequestLine implements Line {
     readByStream(this.#socket)
   }
 
-  /** No requests come on it any more. */
+  /**
+   * No requests come on it any more. What comes waits in the stream until whoever speaks on it then reads: to resume it here would lose that. Where reading was
+   * stopped while Node took the packet apart, nobody but this begins it again.
+   */
   end(): void {
     this.#hasEnded = true
-    this.resume()
+    this.#paused = false
+    this.#socket._read(0)
   }
 
   pause(): void {

@@ -141,29 +141,50 @@ describe('requests of all lengths in few packets', () => {
     })
 })
 
-test('what comes behind an upgrade in the same packet belongs to whoever speaks on it then', async () => {
+/** What WebSockets receive, until so many messages have come. Whoever speaks on them is asked who calls before, for some turns. */
+function receiving(server: Server, count: number): Promise<number[]> {
   const sockets = new WebSocketServer({ noServer: true })
-  const received = Promise.withResolvers<number[]>()
-  await servingInFlood(
+  const { promise, resolve } = Promise.withResolvers<number[]>()
+  server.on('upgrade', async (request, socket, head) => {
+    for (let turns = 0; turns < 5; turns++) await turn()
+    sockets.handleUpgrade(request, socket, head, (ws) => {
+      const lengths: number[] = []
+      ws.on('message', (data: Buffer) => {
+        lengths.push(data.length)
+        if (lengths.length === count) resolve(lengths)
+      })
+    })
+  })
+  return promise
+}
+
+const UPGRADE =
+  'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
+
+test('what comes behind an upgrade in the same packet belongs to whoever speaks on it then', () =>
+  servingInFlood(
     () => {},
     async ({ server, client }) => {
-      server.on('upgrade', async (request, socket, head) => {
-        // As one who is asked who calls before it speaks.
-        for (let turns = 0; turns < 5; turns++) await turn()
-        sockets.handleUpgrade(request, socket, head, (ws) => {
-          const lengths: number[] = []
-          ws.on('message', (data: Buffer) => {
-            lengths.push(data.length)
-            if (lengths.length === MESSAGES.length) received.resolve(lengths)
-          })
-        })
-      })
-      const upgrade =
-        'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
-      client.resume().write(Buffer.concat([Buffer.from(upgrade), ...MESSAGES.map(frame)]))
-      assert.deepEqual(await received.promise, MESSAGES)
+      const received = receiving(server, MESSAGES.length)
+      client.resume().write(Buffer.concat([Buffer.from(UPGRADE), ...MESSAGES.map(frame)]))
+      assert.deepEqual(await received, MESSAGES)
     },
-  )
+  ))
+
+test('a connection that is upgraded by the packet at which it was paused is read on', () => {
+  const work: RequestListener = (_request, response) => {
+    // Longer than reading gets of one turn.
+    for (const until = performance.now() + 12; performance.now() < until; );
+    response.end()
+  }
+  return serving(work, async ({ server, client }) => {
+    const received = receiving(server, 2 * MESSAGES.length)
+    const upgraded = once(server, 'upgrade')
+    client.resume().write(Buffer.concat([Buffer.from(REQUEST.repeat(2) + UPGRADE), ...MESSAGES.map(frame)]))
+    await upgraded
+    client.write(Buffer.concat(MESSAGES.map(frame)))
+    assert.deepEqual(await received, [...MESSAGES, ...MESSAGES])
+  })
 })
 
 const MESSAGES = [1, 3_000, 40, 30_000, 7]
