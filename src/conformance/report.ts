@@ -44,10 +44,9 @@ const CLAIM = 'A server claims what its /openapi.json and /asyncapi.json have as
 
 /** What nothing is said of, by the reasons, and what to do about it. */
 function skippedLines({ requirements }: ConformanceReport): string[] {
-  const ids = new Map<string, string[]>()
-  for (const { id, verdict, reason } of requirements)
-    if (verdict === 'skipped') ids.set(reason ?? '', [...(ids.get(reason ?? '') ?? []), id])
-  const lines = [...ids].flatMap(([reason, of]) => [`skip  ${reason}`, ...of.map((id) => `      ${id}`)])
+  const skipped = requirements.filter(({ verdict }) => verdict === 'skipped')
+  const reasons = Map.groupBy(skipped, ({ reason }) => reason)
+  const lines = [...reasons].flatMap(([reason, all]) => [`skip  ${reason}`, ...all.map(({ id }) => `      ${id}`)])
   return lines.some((line) => line.includes('does not claim')) ? [...lines, `      ${CLAIM}`] : lines
 }
 

@@ -62,7 +62,7 @@ function parsePlain(request: Request, response: unknown, verify: Verify, done: (
       verify(request, response, bytes, 'utf-8')
       request.body = parsedText(bytes)
     } catch (error) {
-      return done(error instanceof SyntaxError ? notJson(textOf(bytes)) : error)
+      return done(error instanceof SyntaxError ? notJson(textOf(bytes), error) : error)
     }
     done()
   }
@@ -190,7 +190,7 @@ export function fromBodyParser(thrown: unknown): unknown {
   if (type === 'encoding.unsupported' || type === OTHER_CHARSET) return new ServiceError('UNSUPPORTED_MEDIA_TYPE')
   if (type === 'entity.empty') return invalid('/body', 'is required')
   if (type === NOT_UTF8) return notUtf8()
-  if (type === 'entity.parse.failed') return notJson(typeof body === 'string' ? body : undefined)
+  if (type === 'entity.parse.failed') return notJson(typeof body === 'string' ? body : undefined, thrown)
   if (status === 400)
     return thrown instanceof URIError ? invalid('', 'The path is not valid percent-encoding.') : unreadable()
   return thrown
@@ -215,19 +215,15 @@ function illFormed(problems: readonly Problem[]): ServiceError {
 /** Characters of a text in which the mistake is looked for: it is read some twenty times for that. People write no longer ones. */
 const LONGEST_EXPLAINED = 16_384
 
-function notJson(text?: string): ServiceError {
-  const told = text !== undefined && text.length <= LONGEST_EXPLAINED ? mistakeIn(text) : ''
+/** Of a text with the error of its parser, if it is at hand. */
+function notJson(text?: string, error?: unknown): ServiceError {
+  const told = text !== undefined && text.length <= LONGEST_EXPLAINED ? mistakeIn(text, error) : ''
   return invalid('/body', `The body is not valid JSON.${told}`)
 }
 
-function mistakeIn(text: string): string {
-  try {
-    JSON.parse(text)
-    return ''
-  } catch (error) {
-    const { reason, line, column } = jsonMistake(text, error)
-    return ` ${reason} (line ${line}, column ${column}).`
-  }
+function mistakeIn(text: string, error: unknown): string {
+  const { reason, line, column } = jsonMistake(text, error)
+  return ` ${reason} (line ${line}, column ${column}).`
 }
 
 function unreadable(): ServiceError {

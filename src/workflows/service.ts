@@ -18,7 +18,6 @@ import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/workflows.ts'
 import type { Graph } from '../engine/graph.ts'
-import { nearest } from '../engine/suggest.ts'
 import { ServiceError } from '../errors.ts'
 import { jsonTextWithin } from '../json-steps.ts'
 import type { Platform } from '../platform.ts'
@@ -26,6 +25,7 @@ import { finish } from '../time-slices.ts'
 import { type Example, examples } from './examples.ts'
 import { Heads } from './heads.ts'
 import { interfaceSteps } from './interface.ts'
+import { meantExample } from './meant-tool.ts'
 import { type ListRequest, pageSteps, type WorkflowPage } from './pages.ts'
 import { type CompiledGraph, isLargeGraph, type Plans } from './plans.ts'
 import { exampleWorkflow, recordSteps, workflowListItem } from './records.ts'
@@ -63,8 +63,8 @@ const EXAMPLE_REVISION = 0
 function notFound(id: string): ServiceError {
   if (examples().has(id))
     return none(`"${id}" is a bundled example: it has no versions, and only a copy of it can be changed.`)
-  const near = nearest(id, examples().keys())
-  return none(near === null ? undefined : `There is no workflow "${id}". Did you mean the example "${near}"?`)
+  const meant = meantExample(id)
+  return none(meant === '' ? undefined : `There is no workflow "${id}".${meant}`)
 }
 
 function none(message?: string): ServiceError {

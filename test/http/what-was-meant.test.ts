@@ -52,6 +52,20 @@ describe('a body that is not JSON', () => {
       assert.equal(message, `The body is not valid JSON. ${place}`)
     })
 
+  test('is refused with the place also where it comes in chunks', async () => {
+    await using server = await startServer()
+    const body = new Blob(['{"params": {\n"name": ]}']).stream()
+    const headers = { 'Content-Type': 'application/json' }
+    const response = await fetch(`${server.url}${RUN}`, {
+      method: 'POST',
+      headers,
+      body,
+      duplex: 'half',
+    } as RequestInit)
+    const { error } = (await response.json()) as ErrorBody
+    assert.equal(error.message, "The body is not valid JSON. Unexpected token ']' (line 2, column 9).")
+  })
+
   test('is refused without the place where it is long: that is looked for by reading it again and again', async () => {
     await using server = await startServer()
     const { message } = await told(server, RUN, `{"params": "${'x'.repeat(20_000)}",}`)

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { urlOf } from './routes.ts'
 import type { Production } from './scenario.ts'
+import { scenarioOf } from './stage.ts'
 
 /** How often a token that is refused may come. */
 const MOST_REFUSALS = 8
@@ -17,8 +18,8 @@ export function isAdmitted(request: IncomingMessage, { stage, scenario }: Produc
   const token = tokenOf(request)
   if (token !== null && stage.tokens.has(token)) return true
   if (token === null || !stage.task.tokens.includes(token)) {
-    const other = token === null ? undefined : /^conformance-(.+)-\d$/.exec(token)?.[1]
-    if (other !== undefined) stage.transcript.note(`the line above is of the client of ${other}, which still runs`)
+    const other = token === null ? null : scenarioOf(token)
+    if (other !== null) stage.transcript.note(`the line above is of the client of ${other}, which still runs`)
     return false
   }
   stage.connected = true

@@ -1,6 +1,6 @@
 // One socket of the client, as the reference server sees it: it sends, and it can break in several ways.
 import type { WebSocket } from 'ws'
-import type { Transcript } from './transcript.ts'
+import { PROTOCOL_PING, type Transcript } from './transcript.ts'
 import { decodeFrame, encodeFrame, type Fields, type Mode } from './wire.ts'
 
 /** What was written gets so long to arrive before a connection breaks. */
@@ -60,7 +60,7 @@ export class Connection {
 
   ping(): void {
     if (!this.open) return
-    this.#transcript.add('to_client', this.where, 'ping of the protocol')
+    this.#transcript.add('to_client', this.where, PROTOCOL_PING)
     this.#ws.ping()
   }
 

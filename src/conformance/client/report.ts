@@ -20,28 +20,29 @@ export function exitCode(outcomes: readonly Outcome[]): number {
 
 /** The text of a report, scenario by scenario. One defect may fail dozens of them: its transcript is shown once. */
 export class ReportText {
-  /** The scenarios of each reason, in their order. */
-  readonly #causes = new Map<string, string[]>()
   readonly #outcomes: Outcome[] = []
 
   /** One line for a scenario that passed; the rule, and the transcript or where it stands, for another one. */
   outcome(outcome: Outcome): string {
-    this.#outcomes.push(outcome)
     const { verdict, scenario, rule, reason } = outcome
+    const first = this.#outcomes.find((one) => one.reason === reason)
+    this.#outcomes.push(outcome)
     if (reason === null) return `${verdict}  ${scenario}\n`
-    const same = this.#causes.get(reason) ?? []
-    this.#causes.set(reason, [...same, scenario])
-    const shown =
-      same.length > 0 ? `      the same as in ${same[0]}, whose transcript is above\n` : transcriptText(outcome)
+    const shown = first
+      ? `      the same as in ${first.scenario}, whose transcript is above\n`
+      : transcriptText(outcome)
     return `${verdict}  ${scenario}: ${reason}\n      ${rule}\n${shown}`
   }
 
   /** The causes that several scenarios have, the most frequent first, and the counts. */
   end(): string {
-    const several = [...this.#causes].filter(([, { length }]) => length > 1)
-    const causes = several
+    const causes = [...Map.groupBy(this.#outcomes, ({ reason }) => reason)]
+      .filter(([reason, { length }]) => reason !== null && length > 1)
       .sort(([, one], [, other]) => other.length - one.length)
-      .map(([reason, names]) => `${names.length} scenarios: ${reason}\n      ${names.join(', ')}\n`)
+      .map(
+        ([reason, all]) =>
+          `${all.length} scenarios: ${reason}\n      ${all.map(({ scenario }) => scenario).join(', ')}\n`,
+      )
     const { pass, fail, open } = summary(this.#outcomes)
     return `${causes.join('')}${this.#outcomes.length} scenarios: ${pass} pass, ${fail} fail, ${open} open\n`
   }

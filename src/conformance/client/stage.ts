@@ -49,6 +49,13 @@ const MOST_BYTES = 64 * 1024 * 1024
 
 const REPORT_LIFE: Life = [status('accepted'), status('running'), completed(null)]
 
+const TOKEN = 'conformance-'
+
+/** The scenario whose client has this token, or null where it is of none. */
+export function scenarioOf(token: string): string | null {
+  return token.startsWith(TOKEN) ? token.slice(TOKEN.length).replace(/-\d$/, '') : null
+}
+
 export class Stage {
   readonly facts: StageFacts
   readonly transcript = new Transcript()
@@ -86,7 +93,7 @@ export class Stage {
   constructor(facts: StageFacts, options: StageOptions) {
     this.facts = facts
     this.#options = options
-    const token = (n: number) => `conformance-${facts.id}-${n}`
+    const token = (n: number) => `${TOKEN}${facts.id}-${n}`
     this.tokens = new Set([token(1)])
     this.task = taskOf(facts.work, [token(1), token(2)], options.pace)
     for (const id of [GREETING_WORKFLOW, REPORT_WORKFLOW]) this.etags.set(id, `etag-1-of-${id}`)

@@ -11,9 +11,12 @@ export interface Entry {
   readonly content?: unknown
 }
 
+/** A ping that is no frame. */
+export const PROTOCOL_PING = 'ping of the protocol'
+
 /** Pings and pongs, of the protocol and as frames: they keep a socket, and say nothing of a job. */
 export function isBeat({ what, content }: Entry): boolean {
-  if (what === 'ping of the protocol') return true
+  if (what === PROTOCOL_PING) return true
   const { type, command } = (content ?? {}) as { type?: unknown; command?: unknown }
   return [type, command].some((name) => name === 'ping' || name === 'pong')
 }
