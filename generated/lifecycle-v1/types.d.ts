@@ -1,8 +1,12 @@
-// The lifecycle profile, version 1: types of its schemas. The contract is version 0.4.0.
+// The lifecycle profile, version 1: types of its schemas. The contract is version 0.5.0.
 export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description The error body of `/api/*`, `/admin/*` and every other route without a form of its own. */
+        ApiError: {
+            error: components["schemas"]["ApiErrorDetail"];
+        };
         /** @description What went wrong, for people and programs. */
         ApiErrorDetail: {
             message: string;
@@ -673,7 +677,7 @@ export interface components {
         PreflightIssue: {
             /** @enum {string} */
             severity: "warning" | "error";
-            /** @description `workflow_etag_mismatch`, `unknown_input`, `missing_input`, `input_type_mismatch`, `input_below_minimum`, `input_above_maximum`; `graph_` and the code of a workflow diagnostic: `graph_unknown_node`, `graph_duplicate_id`, `graph_missing_property`, `graph_dangling_edge`, `graph_unknown_handle`, `graph_type_mismatch`, `graph_fan_in`, `graph_illegal_cycle`, `graph_incomparable_scopes`, `graph_too_many_inputs`, `graph_too_many_outputs`, `graph_out_of_range`, as warnings `graph_unknown_property`, `graph_unknown_type`, `graph_ignored_handle`, `graph_unknown_name`, `graph_empty_graph`, `graph_unreachable_output`; of workflows that the run calls `called_workflow_not_found`, `called_workflow_invalid`, `called_workflow_unknown_input`, `called_workflow_missing_input`, `called_workflow_input_type_mismatch`, `called_workflow_input_below_minimum`, `called_workflow_input_above_maximum`, `called_workflow_too_deep`, as warnings `called_workflow_recursive`, `called_workflow_unknown`, `called_workflows_unchecked`; `tool_invalid` of agents; `execution_queue_full`, as warnings `execution_likely_queued`, `execution_capacity_unknown`; `over_budget`, an error where nothing is left to spend on models, else a warning; `more_issues` and `more_requirements` where there are too many to list, the latter an error where one of those is not met; where the preflight is kept with a job both as warnings, and also `more_unknown_cost_nodes`. Others may be added. */
+            /** @description `workflow_etag_mismatch`, `unknown_input`, `missing_input`, `input_type_mismatch`, `input_below_minimum`, `input_above_maximum`; `graph_` and the code of a workflow diagnostic: `graph_unknown_node`, `graph_duplicate_id`, `graph_missing_property`, `graph_dangling_edge`, `graph_unknown_handle`, `graph_type_mismatch`, `graph_fan_in`, `graph_illegal_cycle`, `graph_incomparable_scopes`, `graph_too_many_inputs`, `graph_too_many_outputs`, `graph_out_of_range`, `graph_invalid_expression`, as warnings `graph_unknown_property`, `graph_unknown_type`, `graph_ignored_handle`, `graph_unknown_name`, `graph_empty_graph`, `graph_unreachable_output`; of workflows that the run calls `called_workflow_not_found`, `called_workflow_invalid`, `called_workflow_unknown_input`, `called_workflow_missing_input`, `called_workflow_input_type_mismatch`, `called_workflow_input_below_minimum`, `called_workflow_input_above_maximum`, `called_workflow_too_deep`, as warnings `called_workflow_recursive`, `called_workflow_unknown`, `called_workflows_unchecked`; `tool_invalid` of agents; `execution_queue_full`, as warnings `execution_likely_queued`, `execution_capacity_unknown`; `over_budget`, an error where nothing is left to spend on models, else a warning; `more_issues` and `more_requirements` where there are too many to list, the latter an error where one of those is not met; where the preflight is kept with a job both as warnings, and also `more_unknown_cost_nodes`. Others may be added. */
             code: string;
             message: string;
             /** @description The node concerned, or null. */
@@ -1049,7 +1053,7 @@ export interface components {
         WorkflowDiagnostic: {
             /** @enum {string} */
             severity: "warning" | "error";
-            /** @description A stable word: `unknown_node`, `duplicate_id`, `missing_property`, `dangling_edge`, `unknown_handle`, `type_mismatch`, `fan_in`, `illegal_cycle`, `incomparable_scopes`, `too_many_inputs` (a node has more than 20,000 dynamic inputs), `too_many_outputs` (a node has more than 20,000 outputs), `out_of_range` (an own value outside of a property's limits or choices); as warnings `unknown_property` (a key of `data` that is nearly a property), `unknown_type` (a dynamic input or output of a type that does not exist), `ignored_handle` (a dynamic input or output that the node type cannot have), `unknown_name` (a name in a text such as a template that no input has), `empty_graph` and `unreachable_output` (what a node gives reaches no output node); or one that is added later. */
+            /** @description A stable word: `unknown_node`, `duplicate_id`, `missing_property`, `dangling_edge`, `unknown_handle`, `type_mismatch`, `fan_in`, `illegal_cycle`, `incomparable_scopes`, `too_many_inputs` (a node has more than 20,000 dynamic inputs), `too_many_outputs` (a node has more than 20,000 outputs), `out_of_range` (an own value outside of a property's limits or choices), `invalid_expression` (a formula, code, pattern, path, template or schema that cannot be read); as warnings `unknown_property` (a key of `data` that is nearly a property), `unknown_type` (a dynamic input or output of a type that does not exist), `ignored_handle` (a dynamic input or output that the node type cannot have), `unknown_name` (a name in a text such as a template that no input has), `empty_graph` and `unreachable_output` (what a node gives reaches no output node); or one that is added later. */
             code: string;
             message: string;
             /** @description The node concerned, or null. Optional. */
@@ -1159,6 +1163,7 @@ export interface components {
     headers: never;
     pathItems: never;
 }
+export type ApiError = components['schemas']['ApiError'];
 export type ApiErrorDetail = components['schemas']['ApiErrorDetail'];
 export type AssetPersistence = components['schemas']['AssetPersistence'];
 export type AssetReference = components['schemas']['AssetReference'];
