@@ -1,7 +1,7 @@
 // The history of one living job, as a queue in memory: durable events, which are seen once they are committed, and provisional
 // frames between them, which are never stored. It owns order and visibility; the event log owns storage and followers of jobs that have ended.
 import { payloadOf } from './stored.ts'
-import type { EventBody, JobFrame } from './types.ts'
+import type { EventBody, EventFrame, JobFrame } from './types.ts'
 
 /** One entry of a job's history. `event` and `sequence` are null for a provisional frame, `frame` where no socket shows the event. */
 export interface FeedItem {
@@ -92,13 +92,14 @@ export class Feed {
   }
 
   /**
-   * Stages a durable event; it is seen after `commit`. One that cannot be written as text is refused here, where it can still be
-   * told from the rest of the history.
+   * Stages a durable event; it is seen after `commit`, and its frame has its sequence. One that cannot be written as text is refused here,
+   * where it can still be told from the rest of the history.
    * @throws what the writer throws; nothing is staged then
    */
-  append(event: EventBody, frame: JobFrame | null, timestamp: string): void {
+  append(event: EventBody, frame: EventFrame | null, timestamp: string): void {
     const payload = payloadOf(event)
     this.#sequence++
+    if (frame) frame.sequence = this.#sequence
     this.#staged_length += payload.length
     this.#items.push({ sequence: this.#sequence, event, frame, timestamp, payload })
   }

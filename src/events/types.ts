@@ -18,12 +18,13 @@ type Body<Event> = Event extends unknown ? Omit<Event, Common> : never
 /** A persisted fact about one job, without what all its events share. */
 export type EventBody = Body<JobEvent>
 
+/** What a socket shows of a persisted event. */
+export type EventFrame = JobUpdateFrame | NodeUpdateFrame | OutputUpdateFrame
+
 /** What a socket shows of a job, live. */
 export type JobFrame =
-  | JobUpdateFrame
-  | NodeUpdateFrame
+  | EventFrame
   | NodeProgressFrame
-  | OutputUpdateFrame
   | ChunkFrame
   | EdgeUpdateFrame
   | LogUpdateFrame

@@ -14,7 +14,7 @@ import { changeable } from '../engine/updates.ts'
 import { isDamage, ServiceError, toServiceError } from '../errors.ts'
 import type { Feed } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
-import type { EventBody, JobFrame } from '../events/types.ts'
+import type { EventBody, EventFrame, JobFrame } from '../events/types.ts'
 import { type Log, logFailure } from '../log.ts'
 import { NoRoom } from '../payloads/memory-account.ts'
 import type { Platform } from '../platform.ts'
@@ -701,7 +701,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   // — what it tells —
 
   /** Stages a durable event, to be committed in this turn of the event loop together with the row. */
-  append(event: EventBody, frame: JobFrame | null): void {
+  append(event: EventBody, frame: EventFrame | null): void {
     this.#writer.append(event, frame)
     // The next process says no earlier time. Of a job that has ended the row is told already.
     if (!this.terminal) this.row.updated_at = this.#last
@@ -813,7 +813,7 @@ export class ActiveJob implements Contender, JournalHost, InletHost {
   #status(
     status: Extract<EventBody, { type: 'job_status' }>['status'],
     queue_position: number | null,
-    frame: JobFrame | null,
+    frame: EventFrame | null,
     message: string | null = null,
   ): void {
     this.append({ type: 'job_status', status, queue_position, message }, frame)

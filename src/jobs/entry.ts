@@ -3,7 +3,7 @@ import type { FailedAttempts, FiringEnd, NodeUpdate, RememberedStep, WaitRequest
 import type { Outputs } from '../engine/node-type.ts'
 import type { RunError } from '../engine/observer.ts'
 import type { ModelUse } from '../engine/services.ts'
-import type { EventBody, JobFrame } from '../events/types.ts'
+import type { EventBody, EventFrame } from '../events/types.ts'
 
 /** One thing to remember. A firing is named as `firing-names.ts` says. */
 export type Entry =
@@ -37,4 +37,4 @@ export type Entry =
   | readonly ['told']
 
 /** An event and its frame, as they may be shown. */
-export type ToldOutput = readonly [event: EventBody, frame: JobFrame]
+export type ToldOutput = readonly [event: EventBody, frame: EventFrame]

@@ -5,7 +5,7 @@ import type { NodeStatus, NodeUpdateDetail, ObservedNode, RunObserver } from '..
 import { type TypeMetadata, typeText } from '../engine/types.ts'
 import { ServiceError } from '../errors.ts'
 import { keepValueText } from '../events/stored.ts'
-import type { EventBody, JobFrame } from '../events/types.ts'
+import type { EventBody, EventFrame, JobFrame } from '../events/types.ts'
 import { type Log, logNodeFailure } from '../log.ts'
 import type { ToldOutput } from './entry.ts'
 import type { Published } from './publication.ts'
@@ -13,7 +13,7 @@ import { TextChunks, type TextStream } from './text-chunks.ts'
 
 interface Sink {
   readonly row: { readonly id: string; readonly workflow_id: string }
-  append(event: EventBody, frame: JobFrame | null): void
+  append(event: EventBody, frame: EventFrame | null): void
   provisional(frame: () => JobFrame): void
   /** Whether the history has said this of a node before an interruption. */
   toldNode(node_id: string, status: string): boolean
@@ -107,7 +107,7 @@ export function recorder(job: Sink, log: Log): Recorder {
       output_type: typeText(type),
       value: shown,
       disposition: 'append',
-    } as JobFrame
+    } as EventFrame
     const event: EventBody = { type: 'output_update', output_name, ...what }
     if (text !== null) keepValueText(event, text)
     return [event, frame]
@@ -152,7 +152,7 @@ export function recorder(job: Sink, log: Log): Recorder {
         status,
         ...error,
         result,
-      } as JobFrame)
+      } as EventFrame)
     },
     prepareResult({ node_id }, detail) {
       if (sizeOf(detail.result) <= LARGE_RESULT || job.toldNode(node_id, EVENT_STATUS.completed)) return null

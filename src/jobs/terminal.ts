@@ -3,7 +3,7 @@ import type { ResultManifest } from '../../generated/types.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Plan } from '../engine/plan.ts'
 import { JobEnd } from '../events/lazy-event.ts'
-import type { EventBody, JobFrame } from '../events/types.ts'
+import type { EventBody, EventFrame } from '../events/types.ts'
 import { jsonText } from '../json.ts'
 import type { Ending } from './endings.ts'
 import { jobFrame } from './job-frame.ts'
@@ -33,7 +33,7 @@ export interface EndingJob {
 export function terminate(
   job: EndingJob,
   { trigger, error, completed }: Ending,
-): { event: EventBody; frame: JobFrame } {
+): { event: EventBody; frame: EventFrame } {
   const { row, publication, publisher, ready, now } = job
   // An id names its node to the reader of the workflow; whoever makes it a secret has shown it there.
   const message = error && publisher.redactMessage(error.message)

@@ -9,7 +9,7 @@ import type { Tx } from '../db/store.ts'
 import { isDamage, ServiceError } from '../errors.ts'
 import type { Feed, FeedMark } from '../events/feed.ts'
 import type { EventLog } from '../events/log.ts'
-import type { EventBody, JobFrame } from '../events/types.ts'
+import type { EventBody, EventFrame, JobFrame } from '../events/types.ts'
 import type { CompiledGraph } from '../workflows/plans.ts'
 import { type Command, Commands } from './commands.ts'
 import type { Entry } from './entry.ts'
@@ -108,7 +108,7 @@ export class JobWriter {
   }
 
   /** Stages a durable event. @throws what writing its text throws; nothing is staged then */
-  append(event: EventBody, frame: JobFrame | null): void {
+  append(event: EventBody, frame: EventFrame | null): void {
     if (this.#closed) return
     this.feed.append(event, frame, this.#host.timestamp())
     // Nobody will ask for what it remembers.

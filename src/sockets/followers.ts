@@ -9,6 +9,7 @@ import type { JobFrame } from '../events/types.ts'
 import type { JobOptions } from '../jobs/service.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import { forEachStep } from '../time-slices.ts'
+import { failedUpdate } from './answers.ts'
 import { frameOf } from './frames.ts'
 import { historyGoesOn } from './history-goes-on.ts'
 import { type FrameSender, heldEvent, OneAtATime } from './large-frames.ts'
@@ -136,7 +137,7 @@ export class Followers {
     const { app } = this.#connection
     const error = toServiceError(thrown)
     app.log.error({ err: error.cause ?? error, job_id }, 'a follower failed')
-    this.#connection.send({ type: 'job_update', status: 'failed', job_id, workflow_id, error: error.publicMessage })
+    this.#connection.send(failedUpdate(job_id, workflow_id, error))
   }
 
   stop(job_key: number): void {
@@ -205,7 +206,7 @@ export class Followers {
         // A frame that is made of a stored event takes names and types from the graph.
         const preparing = item.frame ? null : connection.app.jobs.preparePlan(row)
         if (preparing) await preparing
-        const frame = item.frame ?? (item.event && frameOf(row, item.event, connection.app))
+        const frame = item.frame ?? (item.event && frameOf(row, item.event, item.sequence!, connection.app))
         if (frame && passes(frame, detail) && !(connection.congested && isProvisional(item))) {
           // Whoever replaced this loop has told of the item already.
           if (connection.isLarge(frame)) {

@@ -4,20 +4,20 @@ import type { AppContext } from '../context.ts'
 import type { JobTable } from '../db/schema.ts'
 import { scopedKey } from '../db/scope.ts'
 import { typeText } from '../engine/types.ts'
-import type { EventBody, JobFrame } from '../events/types.ts'
+import type { EventBody, EventFrame } from '../events/types.ts'
 import type { Reader } from '../held-answers.ts'
 import { outputLists } from '../jobs/manifest.ts'
 import { resultOf } from '../jobs/snapshot.ts'
 import { isTerminal, socketStatus } from '../jobs/states.ts'
 import { duration } from '../jobs/terminal.ts'
 
-/** The present state of a job as a `job_update`. */
+/** The present state of a job as a `job_update`; of one that has ended it tells the last event. */
 export function jobUpdate(
   row: JobTable,
   result: ResultManifest | null,
   app: AppContext,
   queue_position?: number,
-): JobFrame {
+): EventFrame {
   const { id: job_id, workflow_id } = row
   const error = row.error === null ? null : (JSON.parse(row.error) as JobError).message
   return {
@@ -28,8 +28,8 @@ export function jobUpdate(
     ...(queue_position ? { queue_position } : {}),
     ...(error === null ? {} : { error }),
     ...(result === null ? {} : { result: { outputs: outputLists(app.jobs.planOf(row), result.outputs) } }),
-    ...(isTerminal(row.status) ? { duration: duration(row) } : {}),
-  } as JobFrame
+    ...(isTerminal(row.status) ? { sequence: row.last_sequence, duration: duration(row) } : {}),
+  } as EventFrame
 }
 
 /** The same for a job that may have a large result, or a large graph. */
@@ -37,14 +37,19 @@ export async function presentState(
   row: JobTable,
   app: AppContext,
   { queue_position, reader }: { readonly queue_position?: number; readonly reader?: Reader } = {},
-): Promise<JobFrame> {
+): Promise<EventFrame> {
   const result = await resultOf(app, row, reader)
   if (result !== null) await app.jobs.preparePlan(row)
   return jobUpdate(row, result, app, queue_position)
 }
 
 /** A stored event as a frame, or null where sockets show nothing of it. */
-export function frameOf(row: JobTable, event: EventBody, app: AppContext): JobFrame | null {
+export function frameOf(row: JobTable, event: EventBody, sequence: number, app: AppContext): EventFrame | null {
+  const frame = shownOf(row, event, app)
+  return frame && { ...frame, sequence }
+}
+
+function shownOf(row: JobTable, event: EventBody, app: AppContext): EventFrame | null {
   const { id: job_id, workflow_id } = row
   const of = { job_id, workflow_id }
   switch (event.type) {
@@ -55,7 +60,7 @@ export function frameOf(row: JobTable, event: EventBody, app: AppContext): JobFr
         status: event.status,
         ...of,
         ...(event.queue_position === null ? {} : { queue_position: event.queue_position }),
-      } as JobFrame
+      } as EventFrame
     case 'node_status':
       if (event.status === 'pending') return null
       return {
@@ -67,7 +72,7 @@ export function frameOf(row: JobTable, event: EventBody, app: AppContext): JobFr
         status: event.status === 'failed' ? 'error' : event.status,
         ...(event.error === undefined ? {} : { error: event.error }),
         result: null,
-      } as JobFrame
+      } as EventFrame
     case 'output_update':
       return outputFrame(row, event.output_name, 'value' in event ? event.value : event.asset, 'append', app)
     case 'job_terminal': {
@@ -92,7 +97,7 @@ export function outputFrame(
   value: unknown,
   disposition: 'append' | 'replace',
   app: AppContext,
-): JobFrame {
+): EventFrame {
   const output = app.jobs.planOf(row).outputByName.get(output_name)
   const node_id = output?.node_id ?? output_name
   return {
@@ -105,5 +110,5 @@ export function outputFrame(
     output_type: output ? typeText(output.type) : 'any',
     value,
     disposition,
-  } as JobFrame
+  } as EventFrame
 }

@@ -20,6 +20,8 @@ interface OutputPayload {
 export interface ChangedOutput {
   readonly output_name: string
   readonly value: unknown
+  /** Of the last event in the value. */
+  readonly sequence: number
 }
 
 /**
@@ -52,13 +54,13 @@ function* changedSteps(
   told: number,
   streams: ReadonlySet<string>,
 ): Steps<ChangedOutput[]> {
-  const changed = new Set<string>()
+  const changed = new Map<string, number>()
   const values = new Map<string, unknown[]>()
   let seen = 0
   for (let events = outputEvents(app, row, seen); events.length > 0; events = outputEvents(app, row, seen)) {
     for (const { sequence, payload } of events) {
       const { output_name, value, asset } = (yield* parseSteps(payload)) as OutputPayload
-      if (sequence > told) changed.add(output_name)
+      if (sequence > told) changed.set(output_name, sequence)
       // Beside an asset the value says more of it; events that were stored earlier have the asset alone.
       const item = value === undefined ? asset : value
       const items = values.get(output_name)
@@ -71,10 +73,10 @@ function* changedSteps(
   // Asked for last: the history may have been trimmed meanwhile.
   for (const { output_name } of app.store.read((tx) => trimmedOutputs(tx, row.key))) changed.delete(output_name)
   const found: ChangedOutput[] = []
-  for (const output_name of changed) {
+  for (const [output_name, sequence] of changed) {
     const items = values.get(output_name)!
     const value = streams.has(output_name) ? yield* joinedSteps(items, app.redactor.of(scopedKey(row))) : items.at(-1)
-    found.push({ output_name, value })
+    found.push({ output_name, value, sequence })
   }
   return found
 }

@@ -262,11 +262,11 @@ async function sendOutputs(connection: Peer, row: JobTable, outputs: readonly Ch
   const memory = await weigh(outputs, app.slices, reader.owner, reader)
   const release = memory > LARGE_ANSWER ? reader.hold(memory) : null
   try {
-    for (const { output_name, value } of outputs) {
+    for (const { output_name, value, sequence } of outputs) {
       if (closed.aborted) return
       // The one before may have taken longer than a large graph is kept compiled.
       await app.jobs.preparePlan(row)
-      await sendInSlices(connection, outputFrame(row, output_name, value, 'replace', app))
+      await sendInSlices(connection, { ...outputFrame(row, output_name, value, 'replace', app), sequence })
     }
   } finally {
     release?.()

@@ -168,18 +168,20 @@ describe('media', () => {
     }
     const { row } = await context.jobs.get(OWNER, job.row.id)
     const events = await history(server, row)
-    const later = events.filter(({ type }) => type === 'output_update').map((event) => frameOf(row, event, context))
+    const later = events.flatMap((event, at) =>
+      event.type === 'output_update' ? [frameOf(row, event, at + 1, context)] : [],
+    )
     assert.deepEqual(later, live)
-    const [{ value, output_name }] = (await changedOutputs(context, row, 0)) as [
-      { value: unknown; output_name: string },
-    ]
-    assert.deepEqual([output_name, value], ['out', (live[0] as { value: unknown }).value])
+    const [changed] = await changedOutputs(context, row, 0)
+    const { value, output_name, sequence } = changed!
+    const told = live[0] as { value: unknown; sequence: number }
+    assert.deepEqual([output_name, value, sequence], ['out', told.value, told.sequence])
     const { asset, ...about } = events.find((event) => 'asset' in event) as unknown as { asset: ManifestAsset['asset'] }
     assert.deepEqual(about, { type: 'output_update', output_name: 'out', value })
     const { width, height, uri } = value as Record<string, unknown>
     assert.deepEqual([width, height, uri], [3, 4, asset.uri])
     // An event of an earlier time, which has the asset alone.
-    const earlier = frameOf(row, { type: 'output_update', output_name: 'out', asset }, context) as { value: unknown }
+    const earlier = frameOf(row, { type: 'output_update', output_name: 'out', asset }, 1, context) as { value: unknown }
     assert.deepEqual(earlier.value, asset)
   })
 

@@ -263,8 +263,8 @@ describe('reconnect_job', () => {
     const { context } = bench.server
     const { row } = await context.jobs.get({ user_id: '1', workspace_id: null }, job_id)
     const told: unknown[] = []
-    for await (const { event } of context.events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
-      if (event?.type === 'node_status') told.push(frameOf(row, event, context))
+    for await (const { event, sequence } of context.events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
+      if (event?.type === 'node_status') told.push(frameOf(row, event, sequence!, context))
     }
     assert.deepEqual(told, live)
     assert.equal(live.at(-1)?.error, 'no such luck')

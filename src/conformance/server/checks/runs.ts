@@ -8,6 +8,10 @@ import type { Trial } from '../trial.ts'
 import { expect, Findings } from '../verdicts.ts'
 import type { ChecksOf } from './check.ts'
 
+/** Frames that tell a persisted event, in a run that nobody reconnects to and that waits for no place. */
+const PERSISTED: ReadonlySet<string> = new Set(['job_update', 'node_update', 'output_update'])
+const PROVISIONAL: ReadonlySet<string> = new Set(['edge_update', 'node_progress', 'chunk', 'log_update'])
+
 export const runChecks: ChecksOf<'runs'> = {
   'server.runs.acknowledged': async (t) => {
     const { frames, job_id } = await socketRun(t)
@@ -26,6 +30,24 @@ export const runChecks: ChecksOf<'runs'> = {
     const right = running.length === 1 && terminal.length === 1 && statuses.at(-1) === 'completed'
     expect(right, 'there is not one running and one terminal job_update, in this order', { job_id }, statuses)
   },
+  'server.runs.sequences': async (t) => {
+    const { frames, job_id } = await socketRun(t)
+    const own = frames.filter((frame) => frame.job_id === job_id)
+    const told = own.filter(({ type }) => PERSISTED.has(String(type)))
+    const sequences = told.map(({ sequence }) => Number(sequence ?? 0))
+    const rise = sequences.every((sequence, at) => sequence > (sequences[at - 1] ?? 0))
+    expect(rise, 'the sequences of the frames do not rise, or one of these has none', { job_id }, told)
+    const others = own.filter(({ type, sequence }) => PROVISIONAL.has(String(type)) && (sequence ?? null) !== null)
+    expect(others.length === 0, 'a provisional frame has a sequence', { job_id }, others)
+    if (!t.serves('getJob') && !t.serves('getJobSnapshot')) return
+    const { last_sequence } = mapOf((await readJob(t, job_id)).body)
+    expect(
+      last_sequence === sequences.at(-1),
+      'the end has not the sequence of the last event',
+      { last_sequence },
+      told,
+    )
+  },
   'server.runs.outputs-are-lists': async (t) => {
     const { frames, job_id } = await socketRun(t)
     const last = updates(frames, job_id).find(({ status }) => status === 'completed')
@@ -42,8 +64,21 @@ export const runChecks: ChecksOf<'runs'> = {
     const socket = await t.socket()
     const job_id = 'conformance-unknown'
     socket.send({ command: 'cancel_job', data: { job_id } })
-    await socket.next('unknown_job', (frame) => frame.error === 'unknown_job' && frame.job_id === job_id)
-    await socket.next('a job_update failed', (frame) => isUpdate(frame, job_id) && frame.status === 'failed')
+    const refusal = await socket.next(
+      'unknown_job',
+      (frame) => frame.error === 'unknown_job' && frame.job_id === job_id,
+    )
+    const update = await socket.next(
+      'a job_update failed',
+      (frame) => isUpdate(frame, job_id) && frame.status === 'failed',
+    )
+    for (const said of [refusal, update])
+      expect(
+        said.code === 'JOB_NOT_FOUND' && typeof said.message === 'string',
+        'the refusal says no code or no message',
+        { code: 'JOB_NOT_FOUND' },
+        said,
+      )
   },
   'server.runs.reconnect': reconnect,
   'server.runs.http-result': async (t) => {

@@ -31,6 +31,7 @@ export const DEFECTS = {
   'null-id-refused': 'socket.null-request-id',
   'run-not-acknowledged': 'runs.acknowledged',
   'terminal-twice': 'runs.one-running-one-terminal',
+  'frames-without-sequence': 'runs.sequences',
   'plain-outputs': 'runs.outputs-are-lists',
   'unknown-cancel-silent': 'runs.cancel-unknown',
   'reconnect-restarts': 'runs.reconnect',

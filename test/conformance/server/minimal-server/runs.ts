@@ -36,7 +36,8 @@ export const JOB_COMMANDS: Readonly<Record<string, (data: Doc, service: Service,
 function tell(job: Job, service: Service, send: Send): void {
   const { has } = service
   const on = (event: Doc) => {
-    if (event.type === 'job_status' && event.status === 'running') send(update(job, { status: 'running' }))
+    if (event.type === 'job_status' && event.status === 'running')
+      send(update(job, { status: 'running', ...sequenceOf(event, service) }))
     if (event.type === 'job_terminal') {
       send(terminal(job, service))
       if (has('terminal-twice')) send(terminal(job, service))
@@ -51,23 +52,29 @@ function update({ job_id, workflow }: Job, more: Doc): Doc {
 
 function terminal(job: Job, service: Service): Doc {
   const { status, result, error } = job.snapshot
-  if (status === 'failed') return update(job, { status, error: error.message })
-  if (status === 'cancelled') return update(job, { status })
+  const of = { status, ...sequenceOf(job.events.at(-1)!, service) }
+  if (status === 'failed') return update(job, { ...of, error: error.message })
+  if (status === 'cancelled') return update(job, of)
   const named = Object.entries(result.outputs)
   const outputs = service.has('plain-outputs')
     ? result.outputs
     : Object.fromEntries(named.map(([name, value]) => [name, [value]]))
-  return update(job, { status, result: { outputs } })
+  return update(job, { ...of, result: { outputs } })
 }
 
-export function failed(job_id: string, error: string): Doc {
-  return { type: 'job_update', job_id, workflow_id: null, status: 'failed', error }
+function sequenceOf({ sequence }: Doc, service: Service): Doc {
+  return service.has('frames-without-sequence') ? {} : { sequence }
+}
+
+export function failed(job_id: string, error: string, code = 'JOB_NOT_FOUND'): Doc {
+  return { type: 'job_update', job_id, workflow_id: null, status: 'failed', error, code, message: error }
 }
 
 /** What is answered to data that is not what the schema of a job command says. */
 export function invalid(command: string, data: Doc, details: readonly object[], service: Service): Doc {
   const job_id = typeof data?.job_id === 'string' ? data.job_id : undefined
-  if (service.has('invalid-command-as-update') && job_id !== undefined) return failed(job_id, 'The data is wrong.')
+  if (service.has('invalid-command-as-update') && job_id !== undefined)
+    return failed(job_id, 'The data is wrong.', 'INVALID_REQUEST')
   const said = { code: 'INVALID_REQUEST', message: 'The command is not what its schema says.' }
   return {
     error: 'invalid_command',
@@ -79,6 +86,7 @@ export function invalid(command: string, data: Doc, details: readonly object[], 
   }
 }
 
-export function refusedRun(error: unknown, { job_id }: Doc): Doc {
-  return failed(job_id ?? 'unknown', error instanceof Refusal ? error.message : 'Something went wrong.')
+export function refusedRun(error: unknown, { job_id = 'unknown' }: Doc): Doc {
+  if (error instanceof Refusal) return failed(job_id, error.message, error.code)
+  return failed(job_id, 'Something went wrong.', 'INTERNAL_ERROR')
 }
