@@ -22,7 +22,7 @@ export function authenticate({ principalOf, audit, tokens }: AppContext, counted
         const cause = unavailable ? undefined : refusal.cause
         audit.refused({ facts, method: request.method, reason, cause, request_id })
         if (unavailable) return next(new ServiceError('SERVICE_UNAVAILABLE'))
-        sendRefusal(response, reason, challengeTo(facts, tokens.mcp.resource))
+        sendRefusal(response, reason, challengeTo(facts, reason, tokens.mcp.resource))
         return counted(request, response.statusCode)
       }
       localsOf(response).principal = principal

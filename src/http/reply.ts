@@ -240,7 +240,7 @@ export function sendError(response: Response, error: ServiceError, door: Door, l
   sendJson(response, JSON.stringify(errorBodies[door](error)))
 }
 
-/** The refusal of a request that needs a principal and has none; `challenge` where the path has one. */
+/** The refusal of a request that needs a principal and has none. */
 export function sendRefusal(response: Response, reason: string, challenge: string | null): void {
   response.statusCode = 401
   if (challenge !== null) response.setHeader('WWW-Authenticate', challenge)
