@@ -187,7 +187,12 @@ async function startIn(
   owned.use(providers)
   await using opening = new AsyncDisposableStack()
   const upload_pace = new UploadPace(overrides.upload_window_ms)
-  const http = createListener(log, { trusted_proxies: config.trusted_proxies, ...overrides.listener }, upload_pace)
+  const http = createListener(
+    log,
+    { trusted_proxies: config.trusted_proxies, ...overrides.listener },
+    upload_pace,
+    () => platform.id('req'),
+  )
   try {
     const state = { url: '' }
     const { vault, key, warning } = await openVault(config.data_dir, config.secrets_master_key, new KeyFacts(store))

@@ -2,6 +2,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ServiceError } from '../errors.ts'
+import { answerUnheard, type Unheard } from './unheard.ts'
 import { whenClosed } from './when-closed.ts'
 
 type Tell = (error: ServiceError) => void
@@ -45,6 +46,8 @@ interface Exchange {
 export class Exchanges {
   readonly #last = new WeakMap<Socket, Exchange>()
   readonly #ending = new WeakSet<Socket>()
+  /** Those that were answered here, and are about to close. */
+  readonly #told = new WeakSet<Socket>()
 
   constructor(server: Server) {
     server.on('request', (request, response) => {
@@ -67,6 +70,15 @@ export class Exchanges {
     const { request, response } = last
     if (!closeBehind(response, socket)) socket.destroy()
     else if (!request.complete) breakBody(request, faultOf(code))
+    return true
+  }
+
+  /** Answers in the place of Node; false where an answer is on its way already, and for faults that are Node's to settle. */
+  answer(error: NodeJS.ErrnoException, socket: Socket, unheard: Unheard): boolean {
+    if (this.#told.has(socket)) return true
+    const last = this.#last.get(socket)
+    if (last?.response.headersSent || !answerUnheard(error, socket, last !== undefined, unheard)) return false
+    this.#told.add(socket)
     return true
   }
 

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Log } from '../log.ts'
 import { UploadPace } from '../net/upload-pace.ts'
+import { systemPlatform } from '../platform.ts'
 import { connectionCame } from '../time-slices.ts'
 import { Exchanges } from './broken.ts'
 import { watchConnections } from './closing.ts'
@@ -12,6 +13,7 @@ import { boundConnections, type ConnectionLimits } from './connections.ts'
 import { gatherChunks } from './gathered-chunks.ts'
 import { letAsk } from './going-on.ts'
 import { readInTurns } from './read-in-turns.ts'
+import type { Unheard } from './unheard.ts'
 
 // An `import` of this module reads all that it exports, among it the WebSocket of the platform: tens of milliseconds.
 const nodeHttp: typeof import('node:http') = createRequire(import.meta.url)('node:http')
@@ -34,11 +36,15 @@ const LARGEST_HEAD = 16_384
 /** After so much silence the peer's machine is asked whether it is still there. */
 const PROBE_AFTER_MS = 60_000
 
-/** Requests that `pace` watches are held to that, and to no limit of time as a whole. */
+/**
+ * Requests that `pace` watches are held to that, and to no limit of time as a whole. `newId` makes the ids of what is answered before it is a
+ * request.
+ */
 export function createListener(
   log: Log,
   limits: Partial<ListenerLimits> = {},
   pace: UploadPace = new UploadPace(),
+  newId: () => string = () => systemPlatform().id('req'),
 ): Server {
   const { head_ms, request_ms, idle_ms, check_ms } = { ...TIMES, ...limits }
   const server: Server = nodeHttp.createServer({
@@ -62,7 +68,7 @@ export function createListener(
   boundConnections(server, log, limits)
   watchConnections(server)
   const exchanges: Exchanges = new Exchanges(server)
-  excuse(server, pace, exchanges)
+  excuse(server, pace, exchanges, { log, newId })
   letAsk(server)
   readInTurns(server)
   gatherChunks(server)
@@ -77,12 +83,13 @@ function asksForSocket({ headers }: IncomingMessage): boolean {
 }
 
 /** Of what is wrong with a connection Node tells once, and ends it unless somebody says that this is taken care of. */
-function excuse(server: Server, pace: UploadPace, exchanges: Exchanges): void {
+function excuse(server: Server, pace: UploadPace, exchanges: Exchanges, unheard: Unheard): void {
   const emit = server.emit.bind(server) as (name: string | symbol, ...about: unknown[]) => boolean
   server.emit = (name: string | symbol, ...about: unknown[]) => {
     if (name !== 'clientError') return emit(name, ...about)
     const [error, socket] = about as [NodeJS.ErrnoException, Socket]
     const late = error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-    return (late && pace.covers(socket)) || exchanges.settle(error, socket) || emit(name, ...about)
+    if ((late && pace.covers(socket)) || exchanges.settle(error, socket)) return true
+    return exchanges.answer(error, socket, unheard) || emit(name, ...about)
   }
 }

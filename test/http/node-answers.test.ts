@@ -1,6 +1,8 @@
-// What Node answers by itself, before a request is one: a status and nothing else, and not a word of it in the log or on the terminal.
+// What is answered before a request is one: an error with an id of its own, and not a word of what was sent in the log or on the terminal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type ErrorCode, errorCatalogue } from '../../generated/errors.ts'
+import { schemaValidators } from '../../generated/validators-out.js'
 import { inFolder } from '../helpers/folder.ts'
 import { serve } from '../helpers/process.ts'
 import { until } from '../helpers/server.ts'
@@ -10,13 +12,25 @@ const SECRET = 'not-to-be-written'
 const POST =
   'POST /api/workflows HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-const CASES: readonly [status: string, sent: string][] = [
-  ['400 Bad Request', `${SECRET}\r\n\r\n`],
-  ['400 Bad Request', `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${SECRET}`],
-  ['400 Bad Request', `GET /${SECRET} HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n`],
-  ['400 Bad Request', `POST /${SECRET} HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n`],
-  ['431 Request Header Fields Too Large', `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${SECRET.repeat(2_000)}\r\n\r\n`],
-  ['431 Request Header Fields Too Large', `GET /${SECRET.repeat(2_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+const CASES: readonly [status: string, code: ErrorCode, sent: string][] = [
+  ['400 Bad Request', 'INVALID_REQUEST', `${SECRET}\r\n\r\n`],
+  ['400 Bad Request', 'INVALID_REQUEST', `\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03${SECRET}`],
+  ['400 Bad Request', 'INVALID_REQUEST', `GET /${SECRET} HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n`],
+  [
+    '400 Bad Request',
+    'INVALID_REQUEST',
+    `POST /${SECRET} HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  ],
+  [
+    '431 Request Header Fields Too Large',
+    'REQUEST_HEAD_TOO_LARGE',
+    `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${SECRET.repeat(2_000)}\r\n\r\n`,
+  ],
+  [
+    '431 Request Header Fields Too Large',
+    'REQUEST_HEAD_TOO_LARGE',
+    `GET /${SECRET.repeat(2_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
+  ],
 ]
 
 /** Of these the head was read: they are answered as all that is wrong with a body. */
@@ -25,13 +39,25 @@ const BODIES: readonly [type: string, sent: string][] = [
   ['request_too_large', `${POST}1;${SECRET.repeat(2_000)}\r\n`],
 ]
 
-async function assertBare(folder: string): Promise<void> {
+async function assertAnswered(folder: string): Promise<void> {
   await using server = await serve(folder, { SVC_LOG_LEVEL: 'trace' })
-  for (const [status, sent] of CASES) {
+  const ids = new Set<string>()
+  for (const [status, code, sent] of CASES) {
     using one = await peer(server, sent)
     await until('its end', one.closed)
-    assert.equal(one.text(), `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`, sent.slice(0, 80))
+    const [head, body] = one.text().split('\r\n\r\n')
+    const [, length, id] =
+      /^Connection: close\r\nContent-Type: application\/json; charset=utf-8\r\nContent-Length: (\d+)\r\nX-Request-Id: (req_\w+)$/.exec(
+        head!.slice(head!.indexOf('\r\n') + 2),
+      ) ?? []
+    assert.equal(head!.split('\r\n', 1)[0], `HTTP/1.1 ${status}`, sent.slice(0, 80))
+    assert.equal(Buffer.byteLength(body!), Number(length))
+    const { error } = JSON.parse(body!) as { error: { type: string; code: number; message: string } }
+    assert.deepEqual([error.type, error.code], [errorCatalogue[code].type, Number(status.slice(0, 3))])
+    assert.ok(schemaValidators.ApiError!({ error }), body)
+    ids.add(id!)
   }
+  assert.equal(ids.size, CASES.length)
   for (const sent of [
     `GET /${SECRET} HTTP/1.1\r\n\r\n`,
     `POST /${SECRET} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -52,6 +78,7 @@ async function assertBare(folder: string): Promise<void> {
   const { code, stdout, stderr } = await server.ended()
   assert.equal(code, 0)
   assert.doesNotMatch(stdout + stderr, new RegExp(SECRET))
+  for (const id of ids) assert.match(stdout + stderr, new RegExp(`"request_id":"${id}"`))
 }
 
-test('what is no request is answered with a bare status, and written nowhere', inFolder(assertBare))
+test('what is no request is answered with an error, and written nowhere', inFolder(assertAnswered))
