@@ -18,14 +18,19 @@ export interface Example {
   outputs: Record<string, unknown>
 }
 
-/** An example as lists show it. */
-export function exampleListItem({ id, name, description, tags, run_mode }: Example) {
+/** What an example has in common with every other workflow, but for its graph. */
+export function exampleHead({ id, name, description, tags, run_mode }: Example) {
   return { id, name, description, tags, run_mode }
+}
+
+/** An example as lists show it. */
+export function exampleListItem(example: Example) {
+  return { ...exampleHead(example), params: example.params }
 }
 
 /** An example in full, but for the schemas that follow from its graph. */
 export function exampleRecord(example: Example) {
-  return { ...exampleListItem(example), graph: example.graph as ExampleWorkflow['graph'], params: example.params }
+  return { ...exampleListItem(example), graph: example.graph as ExampleWorkflow['graph'] }
 }
 
 const FOLDER = new URL('./examples/', import.meta.url)

@@ -4,7 +4,7 @@ import type { WorkflowTable, WorkflowVersionTable } from '../db/schema.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
 import type { Steps } from '../time-slices.ts'
-import { type Example, exampleListItem } from './examples.ts'
+import { type Example, exampleHead } from './examples.ts'
 import { inputSchema, inputSchemaSteps, outputSchema, outputSchemaSteps } from './interface.ts'
 import type { CompiledGraph } from './plans.ts'
 
@@ -39,7 +39,7 @@ const NO_TIME = new Date(0).toISOString()
 /** A bundled example as the record of a workflow. */
 export function exampleWorkflow(example: Example, compiled: CompiledGraph): Workflow {
   return {
-    ...exampleListItem(example),
+    ...exampleHead(example),
     access: 'public',
     graph: compiled.graph as Workflow['graph'],
     input_schema: inputSchema(compiled),

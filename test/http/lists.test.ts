@@ -181,8 +181,8 @@ describe('examples', () => {
     )
     for (const item of body) {
       const example = (await call<ExampleWorkflow>(server, 'GET', `/api/workflows/examples/${item.id}`)).body
-      const { id, graph, params: _, input_schema, output_schema, ...rest } = example
-      assert.deepEqual({ id, ...rest }, item)
+      const { id, graph, params, input_schema, output_schema, ...rest } = example
+      assert.deepEqual({ id, ...rest, params }, item)
       const workflow = await created(server, { ...rest, graph })
       assert.deepEqual([workflow.input_schema, workflow.output_schema], [input_schema, output_schema])
     }
