@@ -1,5 +1,6 @@
 // Errors of the generated validators as problems: a JSON pointer and a sentence each.
 
+import { patternSentences } from '../generated/patterns.ts'
 import { MOST_PROBLEMS, type Problem } from './errors.ts'
 import { cut } from './short.ts'
 
@@ -57,6 +58,7 @@ const SENTENCES: Readonly<Record<string, (params: Record<string, unknown>) => st
   required: () => 'is required',
   additionalProperties: () => 'is not a known property',
   enum: ({ allowedValues }) => `must be one of ${list(allowedValues)}`,
+  pattern: ({ pattern }) => patternSentences[String(pattern)] ?? `must match the pattern ${pattern}`,
   const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
   type: ({ type }) => `must be ${Array.isArray(type) ? type.join(' or ') : String(type).replaceAll(',', ' or ')}`,
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { CodegenConfig } from '../../codegen.config.ts'
 import { bundleDocument } from './bundle.ts'
 import { checkCatalogue } from './catalogue.ts'
+import { checkPatterns } from './emit-patterns.ts'
 import { attachExamples, checkExamplesPresent, checkExamplesValid, type Documents } from './examples.ts'
 import { portable } from './portable.ts'
 import { checkPortable } from './portable-rules.ts'
@@ -16,6 +17,8 @@ export interface Contract extends Documents {
   /** SHA-256 of the sources. */
   hash: string
   errors: JsonMap
+  /** What is said of a text that does not fit a pattern, by pattern. */
+  patterns: JsonMap
   /** What conformance asks, by side. */
   requirements: JsonMap
   /** The texts that are published as they are, by the names that they get. */
@@ -35,6 +38,7 @@ export function readContract(root: string, config: CodegenConfig): { contract: C
   const sockets = bundleDocument(source, asyncapi.root, problems)
   const schemas = sorted({ ...schemasOf(http.document), ...schemasOf(sockets.document) })
   const errors = source.files.get('errors.yaml') ?? {}
+  const patterns = source.files.get('patterns.yaml') ?? {}
   const requirements = source.files.get('requirements.yaml') ?? {}
   const contract = {
     hash: source.hash,
@@ -42,6 +46,7 @@ export function readContract(root: string, config: CodegenConfig): { contract: C
     asyncapi: sockets.document,
     schemas,
     errors,
+    patterns,
     requirements,
     pages: readPages(root, config, problems),
     examples: source.examples,
@@ -79,6 +84,7 @@ function check(
   checkOperations(contract.openapi, openapi.output, config, problems)
   checkChannels(contract.asyncapi, asyncapi.output, config, problems)
   checkCatalogue(contract.errors, 'errors.yaml', problems)
+  checkPatterns(contract.patterns, Object.values(documents), 'patterns.yaml', problems)
   checkRequirements(contract.requirements, 'requirements.yaml', problems)
   checkExamplesPresent(contract, source, config, problems)
   // What ajv cannot compile would hide the reasons found so far, and so would a schema of which no form can be made.

@@ -4,6 +4,7 @@ import type { Contract } from './contract.ts'
 import { emitErrors } from './emit-errors.ts'
 import { emitMessages } from './emit-messages.ts'
 import { emitOperations } from './emit-operations.ts'
+import { emitPatterns } from './emit-patterns.ts'
 import { emitRequirements } from './emit-requirements.ts'
 import { emitTypes } from './emit-types.ts'
 import { emitValidators } from './emit-validators.ts'
@@ -29,6 +30,7 @@ export async function generate(contract: Contract, config: CodegenConfig): Promi
     ['operations.ts', header + emitOperations(contract, config)],
     ['messages.ts', header + emitMessages(contract)],
     ['errors.ts', header + emitErrors(contract)],
+    ['patterns.ts', header + emitPatterns(contract)],
     ['requirements.ts', header + emitRequirements(contract)],
     ['validators.js', header + validators.js],
     ['validators.d.ts', header + validators.dts],
