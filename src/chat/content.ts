@@ -1,27 +1,17 @@
-// Which parts a message of each role may have, so that no thread holds one that no model could be sent.
+// Parts that no model could be sent, of which no thread holds one. Which ones a message of each role may have is in the contract.
 import type { ContentPart, MessageContent } from '../../generated/types.ts'
 import { placeOf } from '../completions/media-parts.ts'
 import { NodeError } from '../engine/node-error.ts'
 import { type Problem, ServiceError } from '../errors.ts'
 
-type Role = 'system' | 'user' | 'assistant'
-
-const ALLOWED: Readonly<Record<Role, ReadonlySet<ContentPart['type']>>> = {
-  system: new Set(['text']),
-  user: new Set(['text', 'image_url', 'input_audio', 'file']),
-  assistant: new Set(['text', 'refusal']),
-}
-
-/** `at` is the pointer of the content in the request. @throws INVALID_REQUEST with every part that does not fit, or that nobody can be sent */
-export function refuseParts(role: Role, content: MessageContent, at: string): void {
+/** `at` is the pointer of the content in the request. @throws INVALID_REQUEST with every part that nobody can be sent */
+export function refuseParts(content: MessageContent, at: string): void {
   if (content === null || typeof content === 'string') return
-  const problems = content.flatMap((part, index) => problemsOf(role, part, `${at}/${index}`))
+  const problems = content.flatMap((part, index) => problemsOf(part, `${at}/${index}`))
   if (problems.length > 0) throw new ServiceError('INVALID_REQUEST', { problems })
 }
 
-function problemsOf(role: Role, part: ContentPart, at: string): Problem[] {
-  if (!ALLOWED[role].has(part.type))
-    return [{ path: `${at}/type`, message: `a message of the role ${role} has no part "${part.type}"` }]
+function problemsOf(part: ContentPart, at: string): Problem[] {
   if (part.type === 'image_url') return unsendable('image_url', part.image_url.url, `${at}/image_url/url`)
   if (part.type === 'input_audio') return unsendable('input_audio', part.input_audio.data, `${at}/input_audio/data`)
   if (part.type !== 'file') return []

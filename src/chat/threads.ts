@@ -156,7 +156,7 @@ export class Threads {
   async add(owner: Scope, id: string, { role, content }: CreateMessageRequest): Promise<Message> {
     const { lanes, turns, store, slices, platform, limits, listeners } = this.#parts
     this.row(owner, id)
-    refuseParts(role ?? 'user', content, '/body/content')
+    refuseParts(content, '/body/content')
     return lanes.run(id, async () => {
       const said = { role: role ?? 'user', content: await redacted(this.#parts, owner, content) } as const
       const text = await contentText(slices, owner, said.content)

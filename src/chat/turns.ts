@@ -95,7 +95,7 @@ export class Turns {
   async #say(owner: Scope, thread_id: string, said: SaidByUser, begins: (turn: Turn) => void): Promise<Running> {
     const { redacting, platform, tool_box, store, slices, limits } = this.#parts
     const known = this.#owned(owner, thread_id)
-    refuseParts('user', said.content, `${said.at}/content`)
+    refuseParts(said.content, `${said.at}/content`)
     refuseTwo(said, said.at)
     const redactor = redacting.of(owner)
     const steps = toolSteps({ box: tool_box, owner, redactor }, said.tools ?? [], `${said.at}/tools`)

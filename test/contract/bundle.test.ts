@@ -184,6 +184,14 @@ const FAULTS: Readonly<Record<string, readonly [Change, string]>> = {
     ['errors.yaml', 'status: 404', 'status: 204'],
     'errors.yaml#/NOT_FOUND: has no error status',
   ],
+  'words for a pattern that stands nowhere': [
+    ['patterns.yaml', '[a-z]', '[0-9]'],
+    'patterns.yaml#/^[0-9]$: stands in no schema',
+  ],
+  'words for a pattern that say nothing of the text': [
+    ['patterns.yaml', 'must be a small letter', 'A small letter.'],
+    'patterns.yaml#/^[a-z]$: does not say what the text must be',
+  ],
 }
 
 describe('a fault is reported with its file and place', () => {

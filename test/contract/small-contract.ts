@@ -100,6 +100,7 @@ ThingId:
   description: A name.
   type: string
   minLength: 1
+  pattern: '^[a-z]$'
 ApiError:
   description: An error.
   type: object
@@ -123,6 +124,9 @@ ThingMoved:
 `,
   'errors.yaml': `
 NOT_FOUND: { status: 404, type: not_found, retryable: false, message: There is nothing here. }
+`,
+  'patterns.yaml': `
+'^[a-z]$': must be a small letter
 `,
   'examples/Thing/one.json': '{ "id": "a", "parent": { "id": "b", "parent": null } }',
   'examples/ApiError/one.json': '{ "error": "There is nothing here." }',
