@@ -83,6 +83,23 @@ describe('the contract', () => {
     assert.deepEqual(invalid, [])
   })
 
+  test('shows server-sent events as text, whose data is what the operation says', () => {
+    const ajv = draft07()
+    let count = 0
+    eachMediaType(contract.openapi, (media, pointer, type) => {
+      if (type !== 'text/event-stream') return
+      assert.equal(schemaName(media.schema), 'ServerSentEvents', pointer)
+      const validate = ajv.compile(media['x-svc-event-data'] as object)
+      for (const { value } of Object.values(mapOf(media.examples)).map(mapOf))
+        for (const [, data] of String(value).matchAll(/^data: (.*)$/gm)) {
+          count++
+          if (data !== '[DONE]')
+            assert.ok(validate(JSON.parse(data!)), `${pointer}: ${ajv.errorsText(validate.errors)}`)
+        }
+    })
+    assert.ok(count >= 6, `${count} events`)
+  })
+
   test('shows for every error reply the error of its own status, as the service writes it', () => {
     const wrong: string[] = []
     let count = 0
