@@ -51,7 +51,9 @@ class Slips {
     this.#known.set(type, known)
     let found = known.get(key)
     if (found === undefined) {
-      found = this.#hints.nearest(key, () => [...info.properties.keys(), ...COMMON_PROPERTIES])
+      // What the type has itself is meant rather than what all have: "retrys" is "retries" where there is both that and "retry".
+      found =
+        this.#hints.nearest(key, () => [...info.properties.keys()]) ?? this.#hints.nearest(key, () => COMMON_PROPERTIES)
       known.set(key, found)
     }
     return found

@@ -72,6 +72,22 @@ function placeOf({ name, stack }: Thrown, code: string): string {
   return found[2] === undefined ? ` (line ${place.line})` : ` (line ${place.line}, column ${place.column})`
 }
 
+const REQUESTS = ' Send requests with the node http.Request.'
+
+/** What takes the place of what other engines have by these names. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  fetch: REQUESTS,
+  XMLHttpRequest: REQUESTS,
+  require: ' There are no modules here. Write what the code needs into it.',
+  setTimeout: ' There are no timers here. Wait with the node control.Delay.',
+}
+
+/** What to do about a name that is not there, or nothing. */
+function insteadOf({ name, message }: Thrown): string {
+  const missing = name === 'ReferenceError' ? /^'(\w+)' is not defined$/.exec(message)?.[1] : undefined
+  return missing !== undefined && Object.hasOwn(INSTEAD, missing) ? INSTEAD[missing]! : ''
+}
+
 /** What a call failed with, whatever was thrown. */
 export function readFault(error: unknown, request: CallRequest): Fault {
   if (error instanceof Fault) return error
@@ -82,7 +98,9 @@ export function readFault(error: unknown, request: CallRequest): Fault {
   if (name === 'InternalError' && message === 'out of memory') return Fault.memory(request.memory_limit_mb)
   if (name === 'InternalError' && message === 'stack overflow') return Fault.stack(place)
   const text = message === '' ? name || 'Error' : `${name || 'Error'}: ${message}`
-  return new Fault('code_error', `${cut(text, LONGEST_ERROR - place.length - 1)}${place}`, false)
+  const instead = insteadOf(error)
+  const end = `${place}${instead === '' ? '' : `.${instead}`}`
+  return new Fault('code_error', `${cut(text, LONGEST_ERROR - end.length - 1)}${end}`, false)
 }
 
 /** The engine itself gave up. */

@@ -20,6 +20,9 @@ describe('warnings', () => {
     ])
     assert.deepEqual(codes(join({ timeout: 3 })), [['unknown_property', 'n', 'timeout']])
     assert.deepEqual(warnings(join({ seperator: ',', separator: ';' })), [])
+    const asks = graph([node('n', 'http.Request', { url: 'http://localhost', retrys: 3 })], [])
+    assert.match(messages(warnings(asks))[0]!, /Did you mean "retries"\?$/)
+    assert.match(messages(warnings(join({ retrys: 3 })))[0]!, /Did you mean "retry"\?$/)
     assert.deepEqual(warnings(join({ comment: 'mine', color: 'red', retry: { attempts: 2 } })), [])
   })
 

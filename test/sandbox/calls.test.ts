@@ -165,6 +165,11 @@ describe('errors', () => {
       'function f(x) {\n  return x.y.z\n}\nf({})',
       /^TypeError: .*'z' of undefined \(line 2, column \d+\)$/,
     ],
+    [
+      'of what is in other engines',
+      'return fetch("x")',
+      /'fetch' is not defined \(line 1, column 8\)\. Send requests with the node http\.Request\.$/,
+    ],
     ['of a name', '\n\nfoo + 1', /^ReferenceError: .*foo.* \(line 3, column 1\)$/],
     ['of syntax', 'const a = 1\nconst b = = 2\n', /^SyntaxError: .* \(line 2, column \d+\)$/],
     ['of syntax left open', 'const a = (1', /^SyntaxError: .* \(at the end, line 1\)$/],
