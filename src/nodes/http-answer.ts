@@ -131,7 +131,7 @@ export function costOfAnswer({ response, secrets, kind }: UnreadAnswer): number 
  */
 export function readAnswer({ response, secrets, kind }: UnreadAnswer) {
   const mask = answerMask(secrets)
-  const headers = Object.entries(response.headers).map(([name, value]) => [name, mask.text(value)] as const)
+  const headers = Object.entries(response.headers).map(([name, value]) => [mask.text(name), mask.text(value)] as const)
   return { status: response.status, headers: Object.fromEntries(headers), body: READERS[kind](response, mask) }
 }
 

@@ -280,6 +280,18 @@ describe('secrets', () => {
     assert.ok(!headers.told.includes('ey-12345'))
   })
 
+  test('come back masked as the name of a header, which is told in lower case', async () => {
+    const secrets = { TOKEN: 'Planted-Token-4711' }
+    await using server = await httpServer((asked, response) =>
+      response.setHeader(`x-${asked.headers['x-key']}`, '1').end(),
+    )
+    const data = { url: server.url, headers: { 'X-Key': '{{secret:TOKEN}}' } }
+    const { result } = await runHttp(graph([node('n', 'http.Request', data)], []), { secrets })
+    const names = Object.keys(result.headers as Record<string, string>)
+    assert.ok(names.includes('x-***'), names.join())
+    assert.ok(!names.join().includes('4711'), names.join())
+  })
+
   test('come back masked where their bytes are read as another charset', async () => {
     const wide = 'clÉ-ü-12345'
     await using server = await httpServer(async (asked, response) => {
