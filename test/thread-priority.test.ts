@@ -17,7 +17,7 @@ test('a thread that computes is nicer than the main thread', { skip: NO_NICE_THR
 
 test('the thread that judges large requests is nicer than the main thread', { skip: NO_NICE_THREADS }, async () => {
   const judge = new PayloadJudge(1024 * 1024)
-  await judge.body('ada', 'createWorkflow', Buffer.from('{}'))
+  await judge.body('ada', { operation: 'createWorkflow', passed_on: false, bytes: Buffer.from('{}') })
   assert.deepEqual(niceThreads(), [5])
   judge.close()
 })

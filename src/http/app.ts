@@ -23,7 +23,7 @@ import { allowedMethods, byPath, claimFinder, expressPaths } from './paths.ts'
 import { type AnyReply, doorOf, sendError, sendReply } from './reply.ts'
 import { type RequestContext, requestId } from './request.ts'
 import { secure, showAnywhere } from './security.ts'
-import { servedOperations, switchedOff } from './served.ts'
+import { handsOn, servedOperations, switchedOff } from './served.ts'
 import { bySignature, takesSignature } from './signed.ts'
 import { signpostOf } from './signposts.ts'
 import { refuseTooMany } from './turns.ts'
@@ -171,11 +171,6 @@ function isAbort(error: unknown): boolean {
 function parserOf(operation: OperationInfo, tools: Tools): RequestHandler {
   if (isTimed(operation)) return tools.parseTimedJson
   return handsOn(operation) ? tools.parseText : tools.parseJson
-}
-
-/** Whether an operation hands the text of its body on, and needs it for as long as that takes. */
-function handsOn({ errors }: OperationInfo): boolean {
-  return errors === 'openai'
 }
 
 /** Of the lifecycle profile, all but uploads: these take as long as their bytes do. */

@@ -7,6 +7,7 @@ import { jsonMistake } from '../json-mistake.ts'
 import { MOST_KEYS } from '../most-keys.ts'
 import { type BodyVerdict, parsedText, textOf } from '../payloads/judge.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
+import { mayHoldWide, wideInJson } from '../payloads/wide-integers.ts'
 import { illFormedTexts } from '../problems.ts'
 import { whenBroken } from './broken.ts'
 import type { FairLine } from './fair-line.ts'
@@ -23,7 +24,7 @@ export function jsonBody(
   turn: Pick<FairLine, 'isUsed'>,
   limit: number,
   ms?: number,
-  look: (request: object, buffer: Buffer, encoding: string) => void = () => {},
+  look: Look = suspectWide,
 ): RequestHandler {
   const verify: Verify = (request, _response, buffer, encoding) => {
     look(request, buffer, encoding)
@@ -39,8 +40,7 @@ export function jsonBody(
       if ((error as ParserError | undefined)?.type === IS_LARGE) return next()
       if (error !== undefined) return next(error)
       if (deeperThan(request.body, MAX_DEPTH)) return next(tooDeep())
-      const problems = suspects.has(request) ? illFormedTexts(request.body, '/body') : []
-      next(problems.length === 0 ? undefined : illFormed(problems))
+      next(inexact(request))
     })
     const late = () => {
       closeUnread(request, response)
@@ -114,6 +114,38 @@ const OTHER_CHARSET = 'charset.unsupported'
 /** Requests whose texts may hold half a character: in UTF-8 only an escape can make one. */
 const suspects = new WeakSet<object>()
 
+/** The text of requests that may hold an integer beyond 2^53. */
+const wideSuspects = new WeakMap<object, string>()
+
+/** Looks at the bytes of a body before it is parsed. */
+type Look = (request: object, buffer: Buffer, encoding: string) => void
+
+function suspectWide(request: object, buffer: Buffer, encoding: string): void {
+  if (buffer.length > LARGE_PAYLOAD) return
+  const utf8 = encoding === 'utf-8' ? buffer : Buffer.from(decoded(buffer, encoding))
+  if (mayHoldWide(utf8)) wideSuspects.set(request, textOf(utf8))
+}
+
+/** JSON text in another encoding; nothing where the platform does not know that, or reads no JSON. */
+function decoded(buffer: Buffer, encoding: string): string {
+  try {
+    const text = new TextDecoder(encoding).decode(buffer)
+    JSON.parse(text)
+    return text
+  } catch {
+    return ''
+  }
+}
+
+/** What of a body would be stored as something else. */
+function inexact(request: Request): ServiceError | undefined {
+  const texts = suspects.has(request) ? illFormedTexts(request.body, '/body') : []
+  if (texts.length > 0) return illFormed(texts)
+  const text = wideSuspects.get(request)
+  const integers = text === undefined ? [] : wideInJson(text, '/body')
+  return integers.length > 0 ? wide(integers) : undefined
+}
+
 type Verify = (request: object, response: unknown, buffer: Buffer, encoding: string) => void
 
 /** What is smaller, in bytes, is parsed at once, however many others were. */
@@ -149,6 +181,7 @@ type Readable = { kind: 'valid' | 'invalid' }
 /** What is wrong with a large body before its schema is looked at, in the words that a small one is refused with. */
 export function faultOf(verdict: Exclude<BodyVerdict, Readable>): ServiceError {
   if (verdict.kind === 'ill_formed') return illFormed(verdict.problems)
+  if (verdict.kind === 'wide') return wide(verdict.problems)
   if (verdict.kind === 'too_many_keys') return tooManyKeys(verdict.path)
   return { not_utf8: notUtf8, not_json: notJson, too_deep: tooDeep }[verdict.kind]()
 }
@@ -210,6 +243,11 @@ function tooManyKeys(path: string): ServiceError {
 
 function illFormed(problems: readonly Problem[]): ServiceError {
   return new ServiceError('INVALID_REQUEST', { message: 'A text of the body is not well-formed.', problems })
+}
+
+function wide(problems: readonly Problem[]): ServiceError {
+  const [first] = problems
+  return new ServiceError('INVALID_REQUEST', { message: `${first!.path}: ${first!.message}`, problems })
 }
 
 /** Characters of a text in which the mistake is looked for: it is read some twenty times for that. People write no longer ones. */

@@ -1,4 +1,4 @@
-// Which operations this server serves, and which of them its operator has switched off.
+// Which operations this server serves, which of them its operator has switched off, and which hand on what they are sent.
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import type { Config } from '../config.ts'
 
@@ -14,4 +14,9 @@ export function servedOperations({ sdk_lifecycle_preview }: Switches): Operation
 /** Whether an operation that is served answers `SDK_LIFECYCLE_DISABLED` to whoever may call it. */
 export function switchedOff(operation: OperationInfo, { sdk_lifecycle }: Switches): boolean {
   return operation.switch === 'sdk_lifecycle' && !sdk_lifecycle
+}
+
+/** Whether an operation hands the text of its body on as it came, and needs it for as long as that takes. */
+export function handsOn({ errors }: Pick<OperationInfo, 'errors'>): boolean {
+  return errors === 'openai'
 }

@@ -11,6 +11,7 @@ import type { TimeSlices } from '../time-slices.ts'
 import { faultOf, keepText, takeLarge } from './body.ts'
 import { callerKey } from './locals.ts'
 import { numeralProblems } from './numerals.ts'
+import { handsOn } from './served.ts'
 import { type RequestFacts, validatorDocument, validatorUrl } from './validator-document.ts'
 
 /** A request that satisfies its schema, with numbers and booleans read from their text. */
@@ -89,7 +90,7 @@ async function withLargeBody(
   const parameters: Validate = parameterValidators[id]
   const found = parameters(value) ? [] : problemsOf(parameters.errors ?? [])
   const owner = callerKey(request.res!)
-  const { verdict, bytes } = await payloads.body(owner, id, large)
+  const { verdict, bytes } = await payloads.body(owner, { operation: id, passed_on: handsOn(operation), bytes: large })
   if (verdict.kind !== 'valid' && verdict.kind !== 'invalid') throw faultOf(verdict)
   keepText(request, bytes)
   if (verdict.kind === 'invalid') found.push(...verdict.problems)

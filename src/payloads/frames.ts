@@ -5,6 +5,7 @@ import type { Problem } from '../errors.ts'
 import { MAX_DEPTH } from '../json.ts'
 import { illFormedTexts } from '../problems.ts'
 import { BrokenFrame, binaryDeeperThan, TooMany, textDeeperThan, textsAreUtf8 } from './nesting.ts'
+import { mayHoldWide, wideInJson, wideInMessagePack } from './wide-integers.ts'
 
 /** Thrown for a frame that cannot be read; the message may be shown. */
 export class InvalidFrame extends Error {}
@@ -45,8 +46,15 @@ export function decodeFrame(data: Uint8Array, binary: boolean): unknown {
   return binary ? decodeBinary(data) : decodeText(data)
 }
 
-/** What is wrong with the texts of a frame, which was read as `message`: each would be stored as another text. */
-export function illFormedIn(message: unknown, data: Buffer, binary: boolean): Problem[] {
+/** What of a frame, which was read as `message`, would be stored as something else: texts that are no Unicode, and integers beyond 2^53. */
+export function inexactIn(message: unknown, data: Buffer, binary: boolean): Problem[] {
+  const texts = illFormedIn(message, data, binary)
+  if (texts.length > 0) return texts
+  if (binary) return wideInMessagePack(data)
+  return mayHoldWide(data) ? wideInJson(data.toString(), '') : []
+}
+
+function illFormedIn(message: unknown, data: Buffer, binary: boolean): Problem[] {
   if (!mayBeIllFormed(data, binary)) return []
   const problems = illFormedTexts(message, '')
   // What the decoder has put in the place of other bytes than UTF-8 cannot be told from what somebody wrote.

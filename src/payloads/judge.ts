@@ -6,10 +6,12 @@ import { deeperThan, MAX_DEPTH } from '../json.ts'
 import { MOST_KEYS } from '../most-keys.ts'
 import { illFormedTexts, problemsOf } from '../problems.ts'
 import { contentsOf, jsonContents } from './contents.ts'
-import { decodeFrame, InvalidFrame, illFormedIn, mayBeIllFormed } from './frames.ts'
+import { decodeFrame, InvalidFrame, inexactIn, mayBeIllFormed } from './frames.ts'
+import { mayHoldWide, wideInJson } from './wide-integers.ts'
 
 export type Request =
-  | { readonly kind: 'body'; readonly operation: string; readonly bytes: Uint8Array }
+  /** `passed_on`: the service does not read the numbers in it. */
+  | { readonly kind: 'body'; readonly operation: string; readonly passed_on: boolean; readonly bytes: Uint8Array }
   | { readonly kind: 'frame'; readonly channel: string; readonly binary: boolean; readonly bytes: Uint8Array }
 
 export type BodyVerdict =
@@ -18,8 +20,8 @@ export type BodyVerdict =
   | { readonly kind: 'valid'; readonly memory_bytes: number }
   /** The object at `path` has too many keys. */
   | { readonly kind: 'too_many_keys'; readonly path: string }
-  /** Texts with half a character in them. */
-  | { readonly kind: 'ill_formed'; readonly problems: readonly Problem[] }
+  /** Texts with half a character in them, or integers beyond 2^53. */
+  | { readonly kind: 'ill_formed' | 'wide'; readonly problems: readonly Problem[] }
   /** Not what the schema says. */
   | { readonly kind: 'invalid'; readonly problems: readonly Problem[]; readonly memory_bytes: number }
 
@@ -31,12 +33,13 @@ export type FrameVerdict =
       readonly head: unknown
       /** By the schema of the command; empty where there is no such command. */
       readonly problems: readonly Problem[]
-      readonly ill_formed: readonly Problem[]
+      /** What of it would be stored as something else. */
+      readonly inexact: readonly Problem[]
       /** About what its value takes. */
       readonly memory_bytes: number
     }
 
-export function judgeBody({ operation, bytes }: Request & { kind: 'body' }): BodyVerdict {
+export function judgeBody({ operation, passed_on, bytes }: Request & { kind: 'body' }): BodyVerdict {
   if (!isUtf8(bytes)) return { kind: 'not_utf8' }
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const { memory_bytes, crowded } = jsonContents(buffer)
@@ -48,8 +51,10 @@ export function judgeBody({ operation, bytes }: Request & { kind: 'body' }): Bod
     return { kind: 'not_json' }
   }
   if (deeperThan(body, MAX_DEPTH)) return { kind: 'too_deep' }
-  const problems = mayBeIllFormed(buffer, false) ? someIllFormed(body, '/body') : []
+  const problems = mayBeIllFormed(buffer, false) ? some(illFormedTexts(body, '/body')) : []
   if (problems.length > 0) return { kind: 'ill_formed', problems }
+  const wide = !passed_on && mayHoldWide(bytes) ? some(wideInJson(textOf(buffer), '/body')) : []
+  if (wide.length > 0) return { kind: 'wide', problems: wide }
   const validate = bodyValidators[operation as keyof typeof bodyValidators] as Validate
   if (validate({ body })) return { kind: 'valid', memory_bytes }
   return { kind: 'invalid', problems: problemsOf(validate.errors ?? []), memory_bytes }
@@ -68,8 +73,8 @@ export function parsedText(bytes: Buffer): unknown {
   return JSON.parse(textOf(bytes))
 }
 
-function someIllFormed(value: unknown, at: string): Problem[] {
-  return illFormedTexts(value, at).slice(0, MOST_PROBLEMS + 1)
+function some(problems: readonly Problem[]): Problem[] {
+  return problems.slice(0, MOST_PROBLEMS + 1)
 }
 
 export function judgeFrame({ channel, binary, bytes }: Request & { kind: 'frame' }): FrameVerdict {
@@ -84,8 +89,8 @@ export function judgeFrame({ channel, binary, bytes }: Request & { kind: 'frame'
     throw error
   }
   const head = headOf(message)
-  const ill_formed = illFormedIn(message, data, binary).slice(0, MOST_PROBLEMS + 1)
-  return { kind: 'message', head, problems: commandProblems(channel, message), ill_formed, memory_bytes }
+  const inexact = some(inexactIn(message, data, binary))
+  return { kind: 'message', head, problems: commandProblems(channel, message), inexact, memory_bytes }
 }
 
 function tooManyKeys(path: string): string {
@@ -107,10 +112,10 @@ const LONGEST = 1_024
 
 function headOf(message: unknown): unknown {
   if (!isRecord(message)) return null
-  return { ...some(message, ENVELOPE), ...(isRecord(message.data) ? { data: some(message.data, NAMES) } : {}) }
+  return { ...members(message, ENVELOPE), ...(isRecord(message.data) ? { data: members(message.data, NAMES) } : {}) }
 }
 
-function some(of: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+function members(of: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
   const found = keys.filter((key) => Object.hasOwn(of, key)).map((key) => [key, shortened(of[key])] as const)
   return Object.fromEntries(found)
 }

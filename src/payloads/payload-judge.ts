@@ -41,8 +41,11 @@ export class PayloadJudge {
   }
 
   /** The verdict on a body, and its bytes. @throws REQUEST_TOO_LARGE where there is not enough memory to parse it */
-  async body(owner: string, operation: string, bytes: Buffer): Promise<{ verdict: BodyVerdict; bytes: Buffer }> {
-    return (await this.#judged(owner, { kind: 'body', operation, bytes: owned(bytes) })) as never
+  async body(
+    owner: string,
+    of: { operation: string; passed_on: boolean; bytes: Buffer },
+  ): Promise<{ verdict: BodyVerdict; bytes: Buffer }> {
+    return (await this.#judged(owner, { kind: 'body', ...of, bytes: owned(of.bytes) })) as never
   }
 
   /** The verdict on a frame, and its bytes. @throws REQUEST_TOO_LARGE where there is not enough memory to parse it */

@@ -10,7 +10,7 @@ import { Slice } from '../engine/slice.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { LARGE_ANSWER, type Reader, weigh } from '../held-answers.ts'
 import { ReadingTurn } from '../net/reading-turn.ts'
-import { decodeFrame, InvalidFrame, illFormedIn } from '../payloads/frames.ts'
+import { decodeFrame, InvalidFrame, inexactIn } from '../payloads/frames.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import { decodeInParts } from '../payloads/message-pack-parts.ts'
 import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
@@ -327,7 +327,7 @@ export class Connection {
     try {
       this.#requireText(binary)
       const message = decodeFrame(data, binary)
-      const work = dispatch(this.#channel, this, message, () => illFormedIn(message, data, binary))
+      const work = dispatch(this.#channel, this, message, () => inexactIn(message, data, binary))
       if (work) this.#under_way.add(data.length, work)
     } catch (error) {
       this.#refuse(error)
@@ -343,8 +343,8 @@ export class Connection {
       const of = { channel: this.#channel.name, binary, bytes: data }
       const { verdict, bytes } = await this.app.payloads.frame(owner, of)
       if (verdict.kind === 'unreadable') throw new InvalidFrame(verdict.message)
-      const { head, problems, ill_formed } = verdict
-      const info = accepted(this.#channel, this, head, () => (problems.length > 0 ? problems : ill_formed))
+      const { head, problems, inexact } = verdict
+      const info = accepted(this.#channel, this, head, () => (problems.length > 0 ? problems : inexact))
       if (!info) return
       const release = await this.#memoryFor(owner, head as Message, info, verdict.memory_bytes)
       if (!release) return

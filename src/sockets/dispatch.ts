@@ -14,16 +14,16 @@ import { forbidden, type JobCommand, refuseJob } from './scopes.ts'
 type Message = Record<string, unknown>
 type Handler = (message: never, connection: Peer, late?: AbortSignal) => unknown
 
-/** Carries out one message. `illFormed` gives the problems of its texts. Nothing that it says closes the socket. Gives what `carry` does, null for what is refused. */
+/** Carries out one message. `inexact` gives what of it would be stored as something else. Nothing that it says closes the socket. Gives what `carry` does, null for what is refused. */
 export function dispatch(
   channel: Channel,
   connection: Peer,
   message: unknown,
-  illFormed: () => readonly Problem[],
+  inexact: () => readonly Problem[],
 ): Promise<void> | null {
   const info = accepted(channel, connection, message, (command) => {
     const validate = channel.validators[command]!
-    return validate(message) ? illFormed() : problemsOf(validate.errors ?? [])
+    return validate(message) ? inexact() : problemsOf(validate.errors ?? [])
   })
   return info && carry(channel, connection, message as Message, info)
 }

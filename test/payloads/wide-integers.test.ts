@@ -1,0 +1,81 @@
+// Integers beyond 2^53: found in JSON and in MessagePack, and nothing else is.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { encode } from '@msgpack/msgpack'
+import { mayHoldWide, wideInJson, wideInMessagePack } from '../../src/payloads/wide-integers.ts'
+import { leastProcessorMs } from '../helpers/processor.ts'
+
+function placesIn(text: string): string[] {
+  if (!mayHoldWide(Buffer.from(text))) return []
+  return wideInJson(text, '').map(({ path }) => path)
+}
+
+describe('integers beyond 2^53 in JSON', () => {
+  test('are found with their places', () => {
+    assert.deepEqual(placesIn('9007199254740993'), [''])
+    assert.deepEqual(placesIn('[1,-9007199254740993,2]'), ['/1'])
+    assert.deepEqual(placesIn('{"a": {"b/c": [ 12345678901234567890 ]}, "d":9007199254740993\n}'), ['/a/b~1c/0', '/d'])
+    assert.deepEqual(wideInJson(`[${'9'.repeat(100)}]`, '/body'), [
+      {
+        path: '/body/0',
+        message: `must not lie beyond 2^53: ${'9'.repeat(40)}… would become another number; send it as a text`,
+        code: 'wide_integer',
+      },
+    ])
+  })
+
+  test('are none where they are exact, fractions, or texts', () => {
+    for (const text of [
+      '9007199254740992',
+      '-9007199254740992',
+      '1234567890123456.5',
+      '0.12345678901234567890',
+      `0.${'3'.repeat(100)}`,
+      `[0.${'3'.repeat(13)},0.${'3'.repeat(100)}]`,
+      '1.2345678901234567e+300',
+      '12345678901234567890.0',
+      '12345678901234567890e0',
+      '1E1234567890123456',
+      '"12345678901234567890"',
+      '{"12345678901234567890": 1}',
+      '"a \\" 12345678901234567890 , [12345678901234567890]"',
+      '["\\\\", "12345678901234567890 "]',
+    ])
+      assert.deepEqual(placesIn(text), [], text)
+  })
+
+  test('are looked for in a time that grows with the text, however long its numbers are', () => {
+    for (const text of [`0.${'3'.repeat(1_000_000)}`, '3'.repeat(15).concat(' ').repeat(60_000)]) {
+      const bytes = Buffer.from(text)
+      assert.ok(leastProcessorMs(50, () => mayHoldWide(bytes)) < 50)
+    }
+  })
+
+  test('are found wherever they stand', () => {
+    for (let before = 0; before < 40; before++)
+      for (let digits = 14; digits < 24; digits++)
+        for (const [sign, end] of [
+          ['', ''],
+          ['-', ''],
+          ['', '.5'],
+          ['-', 'e1'],
+          ['', 'E-3'],
+        ] as const) {
+          const integer = `${sign}${'7'.repeat(digits)}`
+          const text = `[${' '.repeat(before)}"${'1'.repeat(before)}",${integer}${end}]`
+          const isWide = end === '' && !Number.isSafeInteger(Number(integer))
+          assert.deepEqual(placesIn(text), isWide ? ['/1'] : [], text)
+        }
+  })
+})
+
+describe('integers beyond 2^53 in MessagePack', () => {
+  test('are those of 64 bits that no number holds', () => {
+    const of = (value: unknown) => wideInMessagePack(encode(value, { useBigInt64: true })).map(({ path }) => path)
+    assert.deepEqual(of({ a: [1n, 2n ** 53n + 1n], b: -(2n ** 60n) }), ['/a/1', '/b'])
+    assert.deepEqual(
+      of({ a: 2n ** 53n, b: -(2n ** 53n), c: 1e300, d: '\u00cf\u00d3', e: new Uint8Array([0xcf, 0xd3]) }),
+      [],
+    )
+  })
+})
