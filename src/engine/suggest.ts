@@ -1,24 +1,37 @@
 // "Did you mean …?" for names of node types, handles, properties and whatever else has names.
 import type { KnownTypes, NodeRegistry } from './node-type.ts'
 
-/** Edits (insert, delete, replace, swap of neighbours) between two words, or `limit + 1` as soon as it is more. */
+/**
+ * Edits (insert, delete, replace, swap of neighbours) between two words, or `limit + 1` where it is more. Of the table of all their beginnings only those are
+ * looked at that are at most `limit` letters longer or shorter than each other: others are too far apart.
+ */
 function distance(a: string, b: string, limit: number): number {
-  if (Math.abs(a.length - b.length) > limit) return limit + 1
+  const tooFar = limit + 1
+  if (Math.abs(a.length - b.length) > limit) return tooFar
   let before: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
+  let current: number[] = new Array(b.length + 1).fill(tooFar)
   for (let i = 1; i <= a.length; i++) {
-    const current = [i]
-    let least = i
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1]
-      let cost = Math.min(previous[j]! + 1, current[j - 1]! + 1, previous[j - 1]! + (same ? 0 : 1))
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, before[j - 2]! + 1)
-      current.push(cost)
+    const letter = a.charCodeAt(i - 1)
+    const from = Math.max(1, i - limit)
+    const to = Math.min(b.length, i + limit)
+    let least = from === 1 ? i : tooFar
+    current[from - 1] = least
+    for (let j = from; j <= to; j++) {
+      const other = b.charCodeAt(j - 1)
+      let cost = Math.min(previous[j]! + 1, current[j - 1]! + 1, previous[j - 1]! + (letter === other ? 0 : 1))
+      const isSwapped = i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === other
+      if (isSwapped) cost = Math.min(cost, before[j - 2]! + 1)
+      current[j] = cost
       least = Math.min(least, cost)
     }
-    if (least > limit) return limit + 1
+    if (least > limit) return tooFar
+    // The next row looks one letter further.
+    if (to < b.length) current[to + 1] = tooFar
+    const spare = i > 1 ? before : new Array<number>(b.length + 1).fill(tooFar)
     before = previous
     previous = current
+    current = spare
   }
   return previous[b.length]!
 }
@@ -37,9 +50,12 @@ export interface Titled {
   readonly title: string
 }
 
+/** More typing mistakes than these nobody makes in one name, and long ones would be slow to compare. */
+const MOST_MISTAKES = 6
+
 /** How far a word may be from what was meant. Very short ones would otherwise be near to everything. */
 function tolerance(word: string): number {
-  return word.length < 3 ? 0 : Math.max(1, Math.floor(word.length / 3))
+  return word.length < 3 ? 0 : Math.min(MOST_MISTAKES, Math.max(1, Math.floor(word.length / 3)))
 }
 
 /** A name without what people write differently: case, and what stands between the words of it. */

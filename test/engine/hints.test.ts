@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Conversions } from '../../src/engine/conversions.ts'
+import type { Graph } from '../../src/engine/graph.ts'
 import type { NodeType } from '../../src/engine/node-type.ts'
+import { compileGraph } from '../../src/engine/plan.ts'
 import { ANY, fits, oneOf, t } from '../../src/engine/types.ts'
 import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
+import { leastProcessorMs } from '../helpers/processor.ts'
 import { errors, only } from './issues.ts'
 import { graph, node, outputs, sink, source, testType, withTypes } from './kit.ts'
 
@@ -167,6 +170,36 @@ describe('did you mean', () => {
     assert.match(sign('=').message, /expected enum\(!= \| == \| >=\), got "="\. Did you mean "=="\?$/)
     assert.match(sign('').message, /got ""\.$/)
     assert.match(sign(5).message, /got 5\.$/)
+  })
+})
+
+describe('long names that are nearly the same', () => {
+  const alike = 'a'.repeat(53)
+  const named = (at: number) => `${alike}${'b'.repeat(24)}${String(at).padStart(3, '0')}`
+  const slip = (at: number) => `${alike}${'c'.repeat(24)}${String(at).padStart(3, '0')}`
+  const slips = Array.from({ length: 20 }, (_, at) => slip(at))
+  const names = Array.from({ length: 199 }, (_, at) => named(at))
+
+  test('are found where a few letters are others', () => {
+    const of = graph([node(named(0), 'text.Trim', { text: '' })], [`${named(0).replace('000', '0x0')}.output -> x.y`])
+    assert.match(errors(of)[0]!.message, /Did you mean "a+b+000"\?/)
+  })
+
+  /** A stored graph of this size is compiled at once. */
+  test('are compared in little time', () => {
+    const script = node('code', 'code.JavaScript', { code: '' })
+    const dynamic_outputs = Object.fromEntries(names.map((name) => [name, { type: 'str' }]))
+    const trims = names.map((name) => node(name, 'text.Trim', { text: '' }))
+    const of: Graph = {
+      nodes: [{ ...script, dynamic_outputs }, ...trims],
+      edges: slips.flatMap((name, at) => [
+        { source: 'code', sourceHandle: name, target: named(at), targetHandle: 'text' },
+        { source: name, sourceHandle: 'output', target: named(at + 50), targetHandle: 'text' },
+      ]),
+    }
+    assert.equal(errors(of).length, 40)
+    const took = leastProcessorMs(200, () => compileGraph(of, builtinNodes))
+    assert.ok(took < 200, `${took.toFixed(0)} ms of the processor`)
   })
 })
 
