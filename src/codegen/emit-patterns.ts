@@ -1,8 +1,6 @@
 // `patterns.ts`: what is said of a text that does not fit a pattern.
 import type { Contract } from './contract.ts'
-import type { ContractProblem } from './problems.ts'
 import { literal } from './text.ts'
-import { child, isMap, type Json, type JsonMap } from './tree.ts'
 
 export function emitPatterns({ patterns }: Contract): string {
   const entries = Object.entries(patterns).map(([pattern, says]) => `  ${literal(pattern)}: ${literal(says)},\n`)
@@ -10,27 +8,4 @@ export function emitPatterns({ patterns }: Contract): string {
 export const patternSentences: Readonly<Record<string, string>> = {
 ${entries.join('')}}
 `
-}
-
-/** Each pattern of the file stands in a schema of the documents, and says something. */
-export function checkPatterns(
-  patterns: JsonMap,
-  documents: readonly JsonMap[],
-  file: string,
-  problems: ContractProblem[],
-): void {
-  const known = new Set<string>()
-  for (const document of documents) collect(document, known)
-  for (const [pattern, says] of Object.entries(patterns)) {
-    const say = (message: string) => problems.push({ file, pointer: child('', pattern), message })
-    if (!known.has(pattern)) say('stands in no schema')
-    if (typeof says !== 'string' || !says.startsWith('must ')) say('does not say what the text must be')
-  }
-}
-
-function collect(value: Json | undefined, known: Set<string>): void {
-  if (Array.isArray(value)) for (const member of value) collect(member, known)
-  if (!isMap(value)) return
-  if (typeof value.pattern === 'string') known.add(value.pattern)
-  for (const member of Object.values(value)) collect(member, known)
 }

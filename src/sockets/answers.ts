@@ -2,9 +2,10 @@
 
 import type { ErrorCode } from '../../generated/errors.ts'
 import type { CommandRefusedError } from '../../generated/types.ts'
-import { listed, type Problem, type ServiceError, toServiceError } from '../errors.ts'
+import { type Problem, type ServiceError, toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
 import type { Inlet } from '../jobs/inlet.ts'
+import { failedUpdate } from '../jobs/job-frame.ts'
 import { logFailure } from '../log.ts'
 import type { Peer } from './peer.ts'
 
@@ -65,12 +66,6 @@ export function end(connection: Peer, job_id: string, workflow_id: string | null
   const error = toServiceError(thrown)
   logFailure(connection.app.log, error, { job_id }, 'a job command failed')
   connection.send(failedUpdate(job_id, workflow_id, error))
-}
-
-/** What a client takes for the end of a job. It says besides what every refusal says. */
-export function failedUpdate(job_id: string, workflow_id: string | null, error: ServiceError): object {
-  const { code, publicMessage: message } = error
-  return { type: 'job_update', status: 'failed', job_id, workflow_id, error: message, code, message, ...listed(error) }
 }
 
 export type Refusal = CommandRefusedError['error']
