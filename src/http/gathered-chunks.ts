@@ -2,7 +2,7 @@
 // the same as one of thousands: small ones are put together first.
 import type { IncomingMessage, Server } from 'node:http'
 import { isPlain } from './plain-body.ts'
-import { tookFrom } from './read-in-turns.ts'
+import { tookCrumbs } from './read-in-turns.ts'
 
 /** Bytes. Larger pieces are handed on as they come, and small ones when they have so many together. */
 const SMALL = 1_024
@@ -51,7 +51,7 @@ function gather(request: IncomingMessage): void {
     bytes += chunk.length
     // Not before the end of this turn: more of them may be here already.
     if (isEnough) setImmediate(handOn)
-    if (chunks.length % LOOK === 0) tookFrom(request.socket)
+    if (chunks.length % LOOK === 0) tookCrumbs(request.socket)
     // False has Node read nothing more from the connection until something is handed on.
     return chunks.length < MANY
   }

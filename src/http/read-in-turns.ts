@@ -7,11 +7,13 @@ import { originOf } from './connections.ts'
 
 /** Bytes that are taken apart at once in a flood: room for most heads, and for some dozens of the shortest requests. A body of a length that is announced is not cut. */
 const PIECE = 2_048
-/** The same of a body in chunks, of which nobody knows how long it is. */
+/** The same of a body in chunks, of which nobody knows how long it is, as long as they are no small ones. */
 const CHUNKS_PIECE = 32_768
 
 /** More requests than this in one packet are a flood. */
 const FEW_REQUESTS = 16
+/** And so are more small chunks of bodies than this: some dozens at a time, so many times. */
+const FEW_CRUMBS = 4
 /** How long a flood lasts behind the last such packet, in milliseconds. */
 const FLOOD_MS = 10_000
 
@@ -49,10 +51,12 @@ export function readInTurns(server: Server): void {
   })
 }
 
-/** Some of what came on the connection was taken apart, a request or pieces of a body. */
-export function tookFrom(socket: Socket): void {
+/** Some dozens of small chunks of a body were taken apart. */
+export function tookCrumbs(socket: Socket): void {
   const line = lines.get(socket)
-  if (line) reading.took(line)
+  if (!line) return
+  line.crumble()
+  reading.took(line)
 }
 
 /**
@@ -62,9 +66,12 @@ export function tookFrom(socket: Socket): void {
 class RequestLine implements Line {
   readonly origin: string
   readonly #socket: Socket & { _paused?: boolean }
-  /** How many requests came in the last packet, and how much was read when it had come. */
+  /** How many requests came in the last packet, how often dozens of small chunks did, and how much was read when it had come. */
   #requests = 0
+  #crumbs = 0
   #read_bytes = 0
+  /** Whether the packet before was a flood. */
+  #hasFlooded = false
   /** The last request that came, and about how much of its body is to come. */
   #request: IncomingMessage | null = null
   #body_bytes = 0
@@ -85,10 +92,34 @@ class RequestLine implements Line {
   begin(request: IncomingMessage): void {
     this.#request = request
     this.#body_bytes = Number(request.headers['content-length'] ?? 0)
+    this.#count()
+    this.#requests++
+    if (this.#isMuch) flooded_until = performance.now() + FLOOD_MS
+  }
+
+  /** Its body comes in small chunks, some dozens of which were taken apart. */
+  crumble(): void {
+    this.#count()
+    this.#crumbs++
+    if (this.#isMuch) flooded_until = performance.now() + FLOOD_MS
+  }
+
+  get isFlood(): boolean {
+    return this.#hasFlooded || this.#isMuch
+  }
+
+  get #isMuch(): boolean {
+    return this.#requests > FEW_REQUESTS || this.#crumbs > FEW_CRUMBS
+  }
+
+  /** Counts anew where another packet has come. */
+  #count(): void {
     const { bytesRead } = this.#socket
-    this.#requests = bytesRead === this.#read_bytes ? this.#requests + 1 : 1
+    if (bytesRead === this.#read_bytes) return
     this.#read_bytes = bytesRead
-    if (this.#requests > FEW_REQUESTS) flooded_until = performance.now() + FLOOD_MS
+    this.#hasFlooded = this.#isMuch
+    this.#requests = 0
+    this.#crumbs = 0
   }
 
   /** Has it taken apart in pieces from now on. Whole packets are read as long as nobody floods, since that costs less. */
@@ -145,7 +176,7 @@ class RequestLine implements Line {
   #most(): number {
     if (this.#hasEnded) return Number.POSITIVE_INFINITY
     const isInChunks = this.#request?.complete === false && this.#request.headers['transfer-encoding'] !== undefined
-    return isInChunks ? CHUNKS_PIECE : Math.max(PIECE, this.#body_bytes)
+    return isInChunks && !this.isFlood ? CHUNKS_PIECE : Math.max(PIECE, this.#body_bytes)
   }
 }
 

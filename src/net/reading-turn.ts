@@ -14,6 +14,8 @@ const IN_A_ROW = 2
 export interface Line {
   /** Where it comes from: origins of many connections do not keep others waiting. */
   readonly origin?: string
+  /** Whether its packets hold very much: then a little of it is read in each turn, so that those behind it have theirs. */
+  readonly isFlood?: boolean
   /** Reads nothing more until `resume`. */
   pause(): void
   resume(): void
@@ -31,6 +33,8 @@ export class ReadingTurn {
   readonly #known = new WeakSet<Line>()
   /** Whether all are, until the next turn that reading has. */
   #arePaused = false
+  /** Those that have been read from enough in this turn. */
+  readonly #resting = new Set<Line>()
   /** When a turn's first packet was taken apart; null before. */
   #since: number | null = null
 
@@ -41,6 +45,7 @@ export class ReadingTurn {
   }
 
   remove(line: Line): void {
+    this.#resting.delete(line)
     const key = this.#keyOf(line)
     const lines = this.#lines.get(key)
     if (lines?.delete(line) && lines.size === 0) this.#lines.delete(key)
@@ -53,6 +58,10 @@ export class ReadingTurn {
       setImmediate(this.#next)
     }
     this.#moveLast(line)
+    if (line.isFlood) {
+      line.pause()
+      this.#resting.add(line)
+    }
     if (this.#arePaused || (hasReadingTurn() && performance.now() - this.#since < turnMs(TURN_MS))) return
     this.#arePaused = true
     for (const one of this.#inOrder()) one.pause()
@@ -80,11 +89,13 @@ export class ReadingTurn {
   }
 
   readonly #next = (): void => {
-    if (this.#arePaused && !hasReadingTurn()) return void setImmediate(this.#next)
+    const arePaused = this.#arePaused
+    if ((arePaused || this.#resting.size > 0) && !hasReadingTurn()) return void setImmediate(this.#next)
     this.#since = null
-    if (!this.#arePaused) return
     this.#arePaused = false
-    for (const line of this.#inOrder()) line.resume()
+    const paused = arePaused ? this.#inOrder() : [...this.#resting]
+    this.#resting.clear()
+    for (const line of paused) line.resume()
   }
 
   /** The first line of each set, and then all others. */

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { WebSocketServer } from 'ws'
+import { gatherChunks } from '../../src/http/gathered-chunks.ts'
 import { readInTurns } from '../../src/http/read-in-turns.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 
@@ -20,6 +21,7 @@ interface Begun {
 async function serving(listener: RequestListener, use: (begun: Begun) => Promise<void>): Promise<void> {
   const server = createServer(listener)
   readInTurns(server)
+  gatherChunks(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1')
@@ -95,6 +97,23 @@ test('in a flood one turn takes no more of the first packet of a connection eith
       client.resume().write(REQUEST.repeat(IN_PACKET))
       const most = await mostInTurn(all, IN_PACKET)
       assert.ok(most <= MOST_REQUESTS, `${most} requests in one turn`)
+    })
+  }))
+
+/** What one read takes, in chunks of a letter. */
+const CHUNK = '1\r\nx\r\n'
+const CHUNKS_IN_PACKET = Math.ceil(PACKET / CHUNK.length)
+
+test('of a body in thousands of small chunks, one turn takes a few hundred behind the first packet', () =>
+  inMostRounds(async () => {
+    const all = { answered: 0 }
+    const listener: RequestListener = (request) => void request.on('data', ({ length }) => (all.answered += length))
+    await serving(listener, async ({ client }) => {
+      client.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n')
+      client.write(CHUNK.repeat(6 * CHUNKS_IN_PACKET))
+      await mostInTurn(all, CHUNKS_IN_PACKET + 1)
+      const most = await mostInTurn(all, 5 * CHUNKS_IN_PACKET)
+      assert.ok(most <= 2_500, `${most} chunks in one turn`)
     })
   }))
 

@@ -47,6 +47,21 @@ describe('connections that wait to be read', () => {
     assert.deepEqual(resumed, ['b1', 'a2', 'a1', 'b2', 'a3'])
   })
 
+  test('that bring very much are read from once in each turn, and others go on', async () => {
+    const { turn, resumed, paused, add } = noted()
+    const [flood, other] = add('a1', 'b1')
+    const much = Object.assign(flood!, { isFlood: true })
+    turn.took(much)
+    turn.took(other!)
+    assert.deepEqual([...paused], ['a1'])
+    await nextTurn()
+    assert.deepEqual([resumed, [...paused]], [['a1'], []])
+    turn.took(much)
+    turn.remove(much)
+    await nextTurn()
+    assert.deepEqual(resumed, ['a1'])
+  })
+
   test('that were read from are in order among themselves', async () => {
     const { resumed, add, use, turn } = noted()
     const [first, second, third] = add('a1', 'a2', 'a3')
