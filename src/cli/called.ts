@@ -2,7 +2,7 @@
 import { basename, join, resolve } from 'node:path'
 import type { Graph } from '../engine/graph.ts'
 import { NodeError, type NodeRegistry } from '../engine/node-type.ts'
-import { compileGraph, type Plan } from '../engine/plan.ts'
+import { compileGraph, isRunnable, type Plan } from '../engine/plan.ts'
 import { examples } from '../workflows/examples.ts'
 import { meantTool } from '../workflows/meant-tool.ts'
 import { toolGraph } from '../workflows/tool-graph.ts'
@@ -92,9 +92,9 @@ async function inFile(path: string, registry: NodeRegistry, reader: Reader): Pro
 }
 
 function runnable(graph: Graph, name: string, registry: NodeRegistry): Plan {
-  const { plan, issues } = compileGraph(graph, registry)
-  if (plan) return plan
-  const errors = issues.filter((issue) => issue.severity === 'error')
+  const compiled = compileGraph(graph, registry)
+  if (isRunnable(compiled)) return compiled.plan!
+  const errors = compiled.issues.filter((issue) => issue.severity === 'error')
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more; svc validate lists them)` : ''
   throw new CommandError(EXIT.invalid, `${name} cannot run: ${errors[0]?.message}${more}`)
 }

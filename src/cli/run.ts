@@ -1,7 +1,7 @@
 // `svc run`: runs a workflow to its end in this process, on the engine itself: no server, and no database but what vectors need.
 import type { Config } from '../config.ts'
 import { type Execution, execute, type RunObserver } from '../engine/execution.ts'
-import { compileGraph, type Plan } from '../engine/plan.ts'
+import { compileGraph, isRunnable, type Plan } from '../engine/plan.ts'
 import type { VectorAccess } from '../engine/services.ts'
 import { configuredProviders } from '../models/configured.ts'
 import { discover } from '../models/discovery.ts'
@@ -74,8 +74,9 @@ function seconds(text: string): number {
 }
 
 async function runnablePlan({ name, graph }: WorkflowFile, terminal: Terminal, quiet: boolean): Promise<Plan> {
-  const { plan, issues: found } = compileGraph(graph, builtinNodes)
-  const issues = found.map(graphIssue)
+  const compiled = compileGraph(graph, builtinNodes)
+  const plan = isRunnable(compiled) ? compiled.plan : null
+  const issues = compiled.issues.map(graphIssue)
   const paint = isLive(terminal.stderr, terminal.environment) ? inColour : plain
   const lines = issues.map((issue) => `${issueLine(issue, paint)}\n`)
   if ((!plan || !quiet) && lines.length > 0) await print(terminal.stderr, lines.join(''))

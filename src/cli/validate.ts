@@ -1,7 +1,7 @@
 // `svc validate`: everything that is wrong with a workflow, and what one that can run takes and gives.
 import type { Config } from '../config.ts'
 import { NodeError } from '../engine/node-type.ts'
-import { compileGraph, type Plan, type PlanInput } from '../engine/plan.ts'
+import { compileGraph, isRunnable, type Plan, type PlanInput } from '../engine/plan.ts'
 import { typeText } from '../engine/types.ts'
 import { targetOf } from '../nodes/agent-entries.ts'
 import { builtinNodes } from '../nodes/registry.ts'
@@ -38,7 +38,9 @@ export async function validate(args: readonly string[], terminal: Terminal, conf
 async function judge(path: string, named: readonly string[], reader: Reader): Promise<Verdict> {
   try {
     const { name, graph, folder } = await openWorkflow(path, reader)
-    const { plan, issues } = compileGraph(graph, builtinNodes)
+    const compiled = compileGraph(graph, builtinNodes)
+    const { issues } = compiled
+    const plan = isRunnable(compiled) ? compiled.plan : null
     const called = await calledWorkflows(named, folder, builtinNodes, reader)
     const all = [...issues.map(graphIssue), ...(plan ? await callIssues(plan, called) : [])]
     return { name, plan, edges: graph.edges.length, issues: all }

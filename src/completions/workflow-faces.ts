@@ -1,6 +1,6 @@
 // Which workflows are models, and how: the input that takes the conversation, and the output that is the answer.
 import { type Scope, userKey } from '../db/scope.ts'
-import type { Plan, PlanInput } from '../engine/plan.ts'
+import { isRunnable, type Plan, type PlanInput } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import type { WorkflowService } from '../workflows/service.ts'
@@ -69,7 +69,7 @@ export class WorkflowFaces {
   #look(owner: Scope, { id, etag }: { readonly id: string; readonly etag: string | null }): boolean {
     try {
       const { compiled } = this.#workflows.runnable(owner, id)
-      const isModel = compiled.plan !== null && typeof faceOf(compiled.plan) !== 'string'
+      const isModel = isRunnable(compiled) && typeof faceOf(compiled.plan!) !== 'string'
       // Dropping all is rare, and cheaper than knowing which was used last.
       if (this.#isModel.size >= MOST_KEPT) this.#isModel.clear()
       if (compiled.etag === etag) this.#isModel.set(etag, isModel)

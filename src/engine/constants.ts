@@ -3,6 +3,7 @@ import { forEachStep, type Steps } from '../time-slices.ts'
 import { type DraftNode, declaresType, issue } from './draft.ts'
 import type { GraphIssue } from './graph.ts'
 import type { Issues } from './issues.ts'
+import { NodeError } from './node-error.ts'
 import type { KnownTypes, NodeProperty } from './node-type.ts'
 import { nearest } from './suggest.ts'
 import { missing } from './texts.ts'
@@ -120,6 +121,21 @@ function judgeTogether({ id, type, meant }: DraftNode, { values }: Constants, ty
   if (problem) issues.push(issue(problem.code, `Node "${id}": ${problem.message}`, id, problem.property))
 }
 
+/** Values that are written in a language and cannot be read. What comes along an edge nobody knows yet. */
+function* judgeExpressions({ id, type, meant }: DraftNode, { values }: Constants, issues: Issues): Steps<void> {
+  for (const [property, read] of Object.entries(type.expressions ?? {})) {
+    const own = values[property] ?? null
+    if (own === null || meant.has(property)) continue
+    try {
+      read(own as never, values)
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error
+      issues.push(issue('invalid_expression', `Node "${id}": ${error.message}`, id, property))
+    }
+    yield
+  }
+}
+
 function tooManyInputs({ id, dynamic }: DraftNode): GraphIssue {
   const text = `${tooMany(id, dynamic.size, 'dynamic inputs', MOST_DYNAMIC_INPUTS)} Give it a list or a dict of values.`
   return issue('too_many_inputs', text, id)
@@ -145,5 +161,6 @@ export function* constantsOf(node: DraftNode, types: KnownTypes, issues: Issues)
   if (node.dynamic.size > MOST_DYNAMIC_INPUTS) issues.push(tooManyInputs(node))
   else if (node.dynamic.size > 0) yield* dynamicValues(node, connected, constants, issues)
   if (issues.errors === before) judgeTogether(node, constants, types, issues)
+  yield* judgeExpressions(node, constants, issues)
   return constants
 }

@@ -42,6 +42,7 @@ export type GraphIssueCode =
   | 'unknown_handle'
   | 'type_mismatch'
   | 'out_of_range'
+  | 'invalid_expression'
   | 'fan_in'
   | 'illegal_cycle'
   | 'incomparable_scopes'

@@ -7,6 +7,7 @@ const MOST_ERRORS = 1_000
 export class Issues {
   readonly #kept: GraphIssue[] = []
   #errors = 0
+  #leaveNoPlan = false
   /** The first error that was not kept. */
   #next: GraphIssue | null = null
 
@@ -15,7 +16,13 @@ export class Issues {
     return this.#errors
   }
 
+  /** Whether one of them leaves nothing to run. A job that was accepted before expressions were read goes on without those that cannot be. */
+  get leaveNoPlan(): boolean {
+    return this.#leaveNoPlan
+  }
+
   push(issue: GraphIssue): void {
+    this.#leaveNoPlan ||= issue.severity === 'error' && issue.code !== 'invalid_expression'
     if (issue.severity === 'error' && ++this.#errors > MOST_ERRORS) this.#next ??= issue
     else this.#kept.push(issue)
   }

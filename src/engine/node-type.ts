@@ -180,7 +180,7 @@ export interface UnknownName {
 /** Why no firing of a node can succeed. */
 export interface NodeProblem {
   property: string
-  code: 'missing_property' | 'type_mismatch' | 'out_of_range' | 'unknown_node'
+  code: 'missing_property' | 'type_mismatch' | 'out_of_range' | 'unknown_node' | 'invalid_expression'
   /** A sentence of its own. */
   message: string
 }
@@ -272,6 +272,11 @@ export interface NodeType {
   needs?(facts: NodeFacts): readonly NodeNeed[]
   /** What validation proposes the node type for, where an output doesn't fit an input. */
   converts?: readonly Conversion[]
+  /**
+   * Its properties that are written in a language, such as formulas, each with what reads its value, and throws NodeError where that cannot be. The node's own
+   * values are read before anything runs. To read one takes some milliseconds at most.
+   */
+  expressions?: Readonly<Record<string, (own: never, data: Readonly<Inputs>) => unknown>>
   /** What is wrong with values that fit their properties one by one, so that its firings will fail. It never throws. */
   problem?(facts: NodeFacts, types: KnownTypes): NodeProblem | null
   /** A name in the node's own values that none of its dynamic inputs has, so that its firings will fail. It never throws. */

@@ -22,9 +22,14 @@ import { warnOf } from './warnings.ts'
 export type { Plan, PlanInput, PlanOutput } from './plan-parts.ts'
 
 export interface Compiled {
-  /** Null where an issue has severity error. */
+  /** Null where there is nothing that could be run. */
   plan: Plan | null
   issues: GraphIssue[]
+}
+
+/** Whether a new run may begin: no issue has severity error. Accepted ones go on where there is a plan. */
+export function isRunnable({ plan, issues }: Readonly<Compiled>): boolean {
+  return plan !== null && !issues.some(({ severity }) => severity === 'error')
 }
 
 /** What the passes over a whole graph found, by node or edge. */
@@ -128,7 +133,7 @@ function* planNode(node: DraftNode, found: Found, issues: Issues): Steps<PlanNod
   }
 }
 
-/** Checks the whole graph and, where it has no error, compiles it. Linear in nodes and edges. */
+/** Checks the whole graph and, where it can be laid out, compiles it. Linear in nodes and edges. */
 export function compileGraph(graph: Graph, registry: NodeRegistry): Compiled {
   return finish(compileSteps(graph, registry))
 }
@@ -154,7 +159,7 @@ export function* compileSteps(graph: Graph, registry: NodeRegistry): Steps<Compi
     nodes.push(yield* planNode(node, found, issues))
   }
   yield* warnOf(drafts, issues)
-  if (issues.errors > 0) return { plan: null, issues: issues.list() }
+  if (issues.leaveNoPlan) return { plan: null, issues: issues.list() }
   return { plan: yield* assembled(nodes, ordered), issues: issues.list() }
 }
 

@@ -16,7 +16,7 @@ import type { Platform } from '../platform.ts'
 import { ShiftingMap } from '../shifting-map.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import type { Cipher } from '../vault/vault.ts'
-import { runnablePlan } from '../workflows/invalid-graph.ts'
+import { acceptedPlan, runnablePlan } from '../workflows/invalid-graph.ts'
 import type { CompiledGraph, Plans } from '../workflows/plans.ts'
 import type { WorkflowService } from '../workflows/service.ts'
 import { ActiveJob, type ActiveJobParts, type JobHost, type Loss } from './active-job.ts'
@@ -229,7 +229,7 @@ export class Roster implements JobHost {
 
   /** The plan that a job was accepted with. @throws INVALID_WORKFLOW_GRAPH where this version cannot run it */
   planOf(row: JobTable): Plan {
-    return runnablePlan(this.parts.plans.stored(row.graph_sha256))
+    return acceptedPlan(this.parts.plans.stored(row.graph_sha256))
   }
 
   snapshot(row: JobTable): Omit<JobSnapshot, 'result'> {
@@ -334,7 +334,8 @@ export class Roster implements JobHost {
       const compiled = await (pinned === null
         ? this.#called(row, workflow_id)
         : this.parts.plans.ofText(userKey(row), pinned))
-      return { plan: runnablePlan(compiled), body: compiled.body }
+      // What it called before it calls again as it was.
+      return { plan: (pinned === null ? runnablePlan : acceptedPlan)(compiled), body: compiled.body }
     } catch (error) {
       if (error instanceof ServiceError && momentaryFault(error) === null)
         throw new NodeError(`The workflow "${workflow_id}" cannot be called: ${error.message}`)

@@ -81,9 +81,9 @@ function schemaProblem(schema: unknown): string | null {
 function problem(facts: NodeFacts): NodeProblem | null {
   const { data, isConnected } = facts
   const wrong = isConnected('schema') || data.schema === null ? null : schemaProblem(data.schema)
-  if (wrong !== null) return { property: 'schema', code: 'type_mismatch', message: wrong }
+  if (wrong !== null) return { property: 'schema', code: 'invalid_expression', message: wrong }
   const why = isConnected('schema') || !isSchema(data.schema) ? null : unusableAtSight(data.schema)
-  if (why !== null) return { property: 'schema', code: 'out_of_range', message: unusable(why) }
+  if (why !== null) return { property: 'schema', code: 'invalid_expression', message: unusable(why) }
   return modelProblem(facts) ?? conversationProblem(facts)
 }
 

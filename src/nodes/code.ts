@@ -1,5 +1,5 @@
 // code.*: code that users write, run in the host's sandbox. The sandbox judges the code; here are the handles and limits.
-import type { Inputs, NodeType, OutputStream, RunResult } from '../engine/node-type.ts'
+import { type Inputs, NodeError, type NodeType, type OutputStream, type RunResult } from '../engine/node-type.ts'
 import type { Script } from '../engine/services.ts'
 import {
   LARGEST_MEMORY_LIMIT_MB,
@@ -9,6 +9,7 @@ import {
   SMALLEST_MEMORY_LIMIT_MB,
   TIME_LIMIT_MS,
 } from '../sandbox/limits.ts'
+import { syntaxFault } from '../sandbox/syntax.ts'
 import { option, required } from './define.ts'
 
 interface CodeInputs extends Inputs {
@@ -20,6 +21,12 @@ interface CodeInputs extends Inputs {
 
 /** Seeds that the run's random numbers give are whole numbers below this. */
 const SEEDS = 2 ** 32
+
+/** Throws NodeError `code_error` where code cannot be read. */
+function checkSyntax(code: string): void {
+  const fault = syntaxFault(code)
+  if (fault !== null) throw new NodeError(fault, 'code_error')
+}
 
 export const codeNodes: NodeType[] = [
   {
@@ -43,6 +50,7 @@ export const codeNodes: NodeType[] = [
       }),
       option('seed', 'int?', 'Math.random gives the same numbers for the same seed. Without it, the run chooses one.'),
     ],
+    expressions: { code: checkSyntax },
     outputs: [],
     supports_dynamic_inputs: true,
     supports_dynamic_outputs: true,

@@ -162,6 +162,7 @@ export const reduceNodes: NodeType[] = [
     ],
     outputs: [output('result', 'float')],
     gives_all: true,
+    expressions: { formula: formulaOf },
     open({ formula, initial }: Inputs) {
       const next = formulaOf(String(formula))
       let index = 0

@@ -39,7 +39,8 @@ function sizeOfPattern(pattern: string): number {
 const WIDE_RANGE = /-(?:[^\0-\x7f]|\\x)/g
 const WIDE = 4_000_000
 
-function costOfCompiling(pattern: string): number {
+/** Of making a pattern ready to be matched, besides what every one takes. */
+export function costOfCompiling(pattern: string): number {
   return pattern.length > COUNTED ? 0 : (pattern.match(WIDE_RANGE)?.length ?? 0) * WIDE
 }
 

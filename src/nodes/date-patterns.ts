@@ -35,6 +35,21 @@ function parse(pattern: string): Piece[] {
 
 const piecesOf = memo(parse)
 
+/** Throws NodeError `bad_pattern` where nothing can be written by a pattern. */
+export function checkWritten(pattern: string): void {
+  piecesOf(pattern)
+}
+
+/** The same where nothing can be read by it. */
+export function checkRead(pattern: string): void {
+  for (const piece of piecesOf(pattern)) if ('field' in piece) requireReadable(piece)
+}
+
+function requireReadable({ field, letters }: { field: Field; letters: string }): NonNullable<Field['read']> {
+  if (field.read) return field.read
+  throw new NodeError(`"${letters}" can only be written, not read.`, 'bad_pattern')
+}
+
 /** A moment as a pattern has it. Throws NodeError `bad_pattern`. */
 export function writePattern(moment: Moment, pattern: string, words: Words): string {
   const pieces = piecesOf(pattern)
@@ -57,8 +72,7 @@ export function readPattern(text: string, pattern: string, words: Words): Found 
       at += piece.literal.length
       continue
     }
-    if (!piece.field.read) throw new NodeError(`"${piece.letters}" can only be written, not read.`, 'bad_pattern')
-    const length = piece.field.read(text, at, found, words)
+    const length = requireReadable(piece)(text, at, found, words)
     if (length === null) throw fail(`"${piece.letters}" was expected`)
     at += length
   }

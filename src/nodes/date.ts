@@ -1,7 +1,7 @@
 // date.*: moments as texts (RFC 3339, with an offset), made, read, written and taken apart. Counting with them is in date-math.ts.
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
-import { writePattern } from './date-patterns.ts'
+import { checkRead, checkWritten, writePattern } from './date-patterns.ts'
 import { readWith } from './date-read.ts'
 import { isStyle, localeOf, wordsOf, writeStyle } from './date-words.ts'
 import { option, output, required } from './define.ts'
@@ -104,6 +104,7 @@ export const dateNodes: NodeType[] = [
       option('default', 'str?', 'What to give where the text is no such date; without it that is an error.'),
     ],
     outputs: [output('output', 'str')],
+    expressions: { format: (own: string) => own !== '' && checkRead(own) },
     run: (inputs) => ({ output: parse(inputs as unknown as Parse) }),
   },
   {
@@ -151,6 +152,7 @@ export const dateNodes: NodeType[] = [
       locale(),
     ],
     outputs: [output('output', 'str')],
+    expressions: { format: (own: string) => isStyle(own) || checkWritten(own) },
     run: ({ date, format, zone, locale }: { date: string; format: string; zone: string; locale: string }) => ({
       output: write(date, format, zone, locale),
     }),

@@ -4,8 +4,8 @@ import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { costOfFormula, costOfPaths } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { budget, guardDepth, guardGathered, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
-import { calculate } from './list-parts.ts'
-import { pathParts } from './values.ts'
+import { calculate, formulaOf } from './list-parts.ts'
+import { somePath } from './values.ts'
 
 type Dict = Record<string, unknown>
 
@@ -154,9 +154,9 @@ export const dictPathsNodes: NodeType[] = [
     description: 'Gives a copy of an object without what lies at a path. Items of lists behind it move up.',
     properties: [dict(), required('path', 'str', 'The path, such as `user.names[0]`.')],
     outputs: [result()],
+    expressions: { path: somePath },
     run({ dict, path }: { dict: Dict; path: string }) {
-      const parts = pathParts(path)
-      if (parts.length === 0) throw new NodeError('The path is empty.', 'bad_path')
+      const parts = somePath(path).map(String)
       return { output: parts.length > DEEPEST_VALUE ? dict : remove(dict, parts) }
     },
   },
@@ -169,6 +169,7 @@ export const dictPathsNodes: NodeType[] = [
       required('formula', 'str', 'For instance `x * 1.19`.'),
     ],
     cost: ({ dict, formula }) => costOfFormula(dict, formula),
+    expressions: { formula: formulaOf },
     outputs: [output('output', 'dict[str,float]')],
     run: ({ dict, formula }: { dict: Record<string, number>; formula: string }) => ({
       output: mapValues(dict, formula),

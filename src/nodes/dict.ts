@@ -3,7 +3,7 @@ import { DEEPEST_VALUE } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { conversion, option, output, required } from './define.ts'
 import { budget, guardDepth, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
-import { follow, pathParts, pathSteps, withKey } from './values.ts'
+import { follow, pathParts, pathSteps, somePath, withKey } from './values.ts'
 
 type Dict = Record<string, unknown>
 
@@ -86,6 +86,7 @@ export const dictNodes: NodeType[] = [
     cost: 0,
     outputs: [output('output', 'any')],
     converts: [conversion('dict', 'any', 'gives one of its values')],
+    expressions: { path: pathSteps },
     run: ({ dict, path, default: otherwise }: { dict: unknown; path: string; default: unknown }) => ({
       output: follow(dict, pathParts(path)) ?? otherwise,
     }),
@@ -100,9 +101,9 @@ export const dictNodes: NodeType[] = [
       option('value', 'any', 'What to put there.'),
     ],
     outputs: [output('output', 'dict[str,any]')],
+    expressions: { path: somePath },
     run({ dict, path, value }: { dict: Dict; path: string; value: unknown }) {
-      const steps = pathSteps(path)
-      if (steps.length === 0) throw new NodeError('The path is empty.', 'bad_path')
+      const steps = somePath(path)
       if (steps.length > DEEPEST_VALUE) throw tooDeep()
       const made = setAt(dict, steps, value)
       guardDepth(made)

@@ -35,6 +35,7 @@ export const htmlNodes: NodeType[] = [
       }),
     ],
     cost: 400,
+    expressions: { selector: selectorOf },
     outputs: [
       output('title', 'str'),
       output('text', 'str'),

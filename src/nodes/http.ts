@@ -17,6 +17,7 @@ import { BODY_TYPES } from './http-body.ts'
 import { MODES, type PagesInputs, pages } from './http-pages.ts'
 import { secretNeeds } from './http-secrets.ts'
 import { isIdempotent, outgoing, type RequestInputs, sent } from './http-send.ts'
+import { pathParts } from './values.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
 /** A list of items comes in a body, which the answer to HEAD has none of. */
@@ -142,6 +143,7 @@ export const httpNodes: NodeType[] = [
       }),
       option('max_pages', 'int', 'The most pages that are asked for.', { default: 100, min: 1, max: 10_000 }),
     ],
+    expressions: { cursor_path: pathParts, items_path: pathParts },
     outputs: [stream('item', 'any'), stream('page', 'int')],
     retry_safe: isIdempotent,
     needs: secretNeeds,

@@ -85,7 +85,7 @@ function accumulate(items: number[], how: Running): number[] {
   })
 }
 
-const formulaOf = memo(parseFormula)
+export const formulaOf = memo(parseFormula)
 
 /** What a formula makes of each number, which is `x` in it; `i` is its place. */
 export function calculate(numbers: readonly number[], formula: string): number[] {
@@ -173,6 +173,7 @@ export const listPartsNodes: NodeType[] = [
     description: 'Gives what a formula makes of each number of a list: `x` is the number, `i` its place from 0.',
     properties: [numbers(), required('formula', 'str', 'For instance `x * 2 + 1`.')],
     cost: ({ list, formula }) => costOfFormula(list, formula),
+    expressions: { formula: formulaOf },
     outputs: [output('output', 'list[float]')],
     run: ({ list, formula }: { list: number[]; formula: string }) => ({ output: calculate(list, formula) }),
   },

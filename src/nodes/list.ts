@@ -204,6 +204,7 @@ export const listNodes: NodeType[] = [
       option('default', 'any', 'What to take where there is nothing.'),
     ],
     outputs: [result()],
+    expressions: { path: pathParts },
     run({ list, path, default: otherwise }: { list: List; path: string; default: unknown }) {
       const parts = pathParts(path)
       return { output: list.map((item) => follow(item, parts) ?? otherwise) }

@@ -61,6 +61,7 @@ export const mathNodes: NodeType[] = [
     properties: [required('formula', 'str', 'For instance `price * (1 + tax / 100)`.')],
     outputs: [output('output', 'float')],
     gives_all: true,
+    expressions: { formula: formulaOf },
     converts: [conversion('bool', 'float', 'can count true as 1 and false as 0')],
     supports_dynamic_inputs: true,
     dynamic_input_type: t('union[float,bool]'),

@@ -25,7 +25,7 @@ const TEMPLATES = ['system', 'template'] as const
 function problem({ data, isConnected }: NodeFacts): NodeProblem | null {
   for (const property of TEMPLATES) {
     const pieces = isConnected(property) ? [] : read(data[property])
-    if (pieces instanceof NodeError) return { property, code: 'type_mismatch', message: pieces.message }
+    if (pieces instanceof NodeError) return { property, code: 'invalid_expression', message: pieces.message }
   }
   const [system, template] = TEMPLATES.map((name) => !isConnected(name) && data[name] === '')
   if (!system || !template || isConnected('messages')) return null

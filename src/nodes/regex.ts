@@ -2,9 +2,9 @@
 // pattern can hold up the server; what needs more than that (look-around, back references) is refused.
 
 import type { RE2JS } from 're2js'
-import { NodeError, type NodeType } from '../engine/node-type.ts'
+import { type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { cut } from '../short.ts'
-import { costOfMatches, costOfPattern } from './costs.ts'
+import { costOfCompiling, costOfMatches, costOfPattern } from './costs.ts'
 import { option, output, required } from './define.ts'
 import { regexLibrary } from './libraries.ts'
 import { guardGathered, guardList, guardText, LONGEST_TEXT } from './limits.ts'
@@ -51,6 +51,14 @@ function patternOf({ text, pattern, ignore_case }: Search): Pattern {
     )
   }
   return ignore_case ? relaxed(pattern) : exact(pattern)
+}
+
+/** Nanoseconds. What takes longer is made ready by the firing that needs it. */
+const QUICK = 20_000_000
+
+/** Throws NodeError where a pattern can't be used, as far as that is found quickly. */
+export function readPattern(pattern: string, { ignore_case }: Readonly<Inputs>): void {
+  if (costOfCompiling(pattern) <= QUICK) patternOf({ text: '', pattern, ignore_case: ignore_case === true })
 }
 
 export { SharedWork }
@@ -129,6 +137,7 @@ export const regexNodes: NodeType[] = [
     title: 'Match pattern',
     description: 'Finds the first match of a pattern: whether there is one, its text and its groups.',
     properties: search(),
+    expressions: { pattern: readPattern },
     cost: ({ text, pattern }) => costOfPattern(text, pattern),
     outputs: [
       output('output', 'bool'),
@@ -151,6 +160,7 @@ export const regexNodes: NodeType[] = [
     title: 'Find all matches',
     description: 'Lists every match of a pattern: {text, index, groups, named}.',
     properties: search(),
+    expressions: { pattern: readPattern },
     cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'list[dict[str,any]]'), output('count', 'int')],
     run(inputs: Search) {
@@ -163,6 +173,7 @@ export const regexNodes: NodeType[] = [
     title: 'Replace matches',
     description: 'Puts a text in the place of every match; `$1` or `$<name>` stand for groups, `$&` for the match.',
     properties: [...search(), option('replacement', 'str', 'What to put in its place.', { default: '' })],
+    expressions: { pattern: readPattern },
     cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'str')],
     run(inputs: Search & { replacement: string }) {
@@ -176,6 +187,7 @@ export const regexNodes: NodeType[] = [
     title: 'Split at matches',
     description: 'Cuts a text at every match of a pattern.',
     properties: search(),
+    expressions: { pattern: readPattern },
     cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'list[str]')],
     run(inputs: Search) {

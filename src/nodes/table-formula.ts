@@ -7,7 +7,7 @@ import { shown } from './limits.ts'
 import { memo } from './memo.ts'
 import { cell, columnsOf, type Row } from './rows.ts'
 
-const formulaOf = memo(parseFormula)
+export const formulaOf = memo(parseFormula)
 
 const CONSTANTS: ReadonlySet<string> = new Set(['pi', 'e'])
 

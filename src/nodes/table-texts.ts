@@ -1,6 +1,7 @@
 // Conditions on the texts of rows: what they contain, and which patterns they match.
+import type { Inputs } from '../engine/node-type.ts'
 import { guardGathered } from './limits.ts'
-import { type Matching, matching, SharedWork } from './regex.ts'
+import { type Matching, matching, readPattern, SharedWork } from './regex.ts'
 import { cell, type Row } from './rows.ts'
 import { search } from './text-search.ts'
 
@@ -14,6 +15,14 @@ export interface TextConditions {
 function textIn(row: Row, column: string): string | null {
   const value = cell(row, column)
   return value === null || typeof value === 'object' ? null : String(value)
+}
+
+/** Of so many patterns it is looked beforehand whether they can be used. */
+const FEW = 20
+
+/** Throws NodeError where a pattern can't be used, as far as that is found quickly. */
+export function readPatterns(matches: Record<string, string>, data: Readonly<Inputs>): void {
+  for (const pattern of Object.values(matches).slice(0, FEW)) readPattern(pattern, data)
 }
 
 /** Says of a row whether all of its texts are as they should be. Throws NodeError `bad_pattern`, and where it is too much work. */

@@ -20,9 +20,9 @@ import {
   rowsProperty,
 } from './rows.ts'
 import { costOfConditions, costOfTable } from './table-costs.ts'
-import { evaluateRows, FORMULA_RULES } from './table-formula.ts'
+import { evaluateRows, FORMULA_RULES, formulaOf } from './table-formula.ts'
 import { sortRows } from './table-sort.ts'
-import { type TextConditions, textsMeet } from './table-texts.ts'
+import { readPatterns, type TextConditions, textsMeet } from './table-texts.ts'
 import { equal } from './values.ts'
 
 const result = () => output('output', 'list[dict[str,any]]')
@@ -142,6 +142,7 @@ export const tableNodes: NodeType[] = [
       }),
     ],
     cost: (inputs) => costOfConditions(inputs, costOfFilter(inputs)),
+    expressions: { formula: (own: string) => own !== '' && formulaOf(own), matches: readPatterns },
     outputs: [result(), output('rest', 'list[dict[str,any]]')],
     supports_dynamic_inputs: true,
     run(inputs) {
@@ -172,6 +173,7 @@ export const tableNodes: NodeType[] = [
       required('formula', 'str', `For instance \`price * count\`: ${FORMULA_RULES}.`),
     ],
     cost: ({ rows, formula }) => costOfFormula(rows, formula),
+    expressions: { formula: formulaOf },
     outputs: [result()],
     supports_dynamic_inputs: true,
     run: ({ rows, name, formula, ...inputs }: Inputs & { rows: Row[]; name: string; formula: string }) => ({

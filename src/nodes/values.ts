@@ -143,6 +143,13 @@ export function pathSteps(path: string): (string | number)[] {
   return steps
 }
 
+/** The same of a path that leads somewhere. Throws NodeError `bad_path`, for an empty one as well. */
+export function somePath(path: string): (string | number)[] {
+  const steps = pathSteps(path)
+  if (steps.length === 0) throw new NodeError('The path is empty.', 'bad_path')
+  return steps
+}
+
 /** The steps of a path as texts, where what lies there says whether they are keys or places. */
 export function pathParts(path: string): string[] {
   return pathSteps(path).map(String)

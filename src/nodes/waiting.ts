@@ -2,7 +2,7 @@
 // is what they ask for, is the business of the host.
 import type { WaitRequest } from '../engine/journal.ts'
 import { type NodeContext, NodeError, type NodeType, Wait } from '../engine/node-type.ts'
-import { type Schema, Schemas } from '../sandbox/schemas.ts'
+import { type Schema, Schemas, unusableAtSight } from '../sandbox/schemas.ts'
 import { option, output, required } from './define.ts'
 import { lazily } from './libraries.ts'
 
@@ -15,6 +15,12 @@ async function judge(schema: Schema, { services }: NodeContext): Promise<void> {
   const verdict = await schemas().judge(schema, services.owner)
   if (verdict.kind === 'unusable') throw new NodeError(`The schema cannot be used: ${verdict.why}.`, 'bad_schema')
   if (verdict.kind === 'costly') throw new NodeError('The schema needs too much work.', 'bad_schema')
+}
+
+/** @throws NodeError where it shows without a thread that a schema can judge nothing */
+export function readSchema(schema: Schema): void {
+  const why = unusableAtSight(schema)
+  if (why !== null) throw new NodeError(`The schema cannot be used: ${why}.`, 'bad_schema')
 }
 
 export const waitingNodes: NodeType[] = [
@@ -57,6 +63,7 @@ export const waitingNodes: NodeType[] = [
         'The JSON schema (2020-12) that the value must satisfy. Without it any value will do.',
       ),
     ],
+    expressions: { schema: readSchema },
     outputs: [output('value', 'any')],
     run({ name, schema }, context) {
       if (name === '') throw new NodeError('The value that is waited for has no name.', 'bad_input')

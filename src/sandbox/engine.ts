@@ -2,13 +2,14 @@
 // Runs in a worker. Nothing of Node is handed in but the console's lines and a clock that interrupts.
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core'
 import { cut } from '../short.ts'
-import { Fault, FILE, readFault, Thrown } from './faults.ts'
+import { Fault, readFault, Thrown } from './faults.ts'
 import { jsonProblem } from './json.ts'
 import { LONGEST_ERROR, LONGEST_JSON, LONGEST_LINE, STACK_BYTES } from './limits.ts'
 import { PRELUDE } from './prelude.ts'
 import type { CallRequest } from './protocol.ts'
 import { randomSource } from './random.ts'
 import { SHOW } from './show.ts'
+import { FILE, wrapped } from './syntax.ts'
 
 /** Jobs of promises that run before the clock is looked at. */
 const JOBS = 1_000
@@ -18,10 +19,6 @@ const NEVER =
 const ITEMS =
   'The code yields items, but the node has no stream output. Declare one with "stream": true, or return a list.'
 const UNSHOWN = 'something that cannot be shown'
-
-function wrapped(code: string): string {
-  return `(async function* () {'use strict'\n${code}\n})`
-}
 
 type Tools = Record<'pull' | 'give' | 'why', QuickJSHandle>
 

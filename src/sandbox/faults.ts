@@ -2,12 +2,7 @@
 import { cut } from '../short.ts'
 import { LONGEST_ERROR } from './limits.ts'
 import type { CallRequest, FaultType } from './protocol.ts'
-
-/** The code's name in stacks, from which its lines are read. */
-export const FILE = 'code.js'
-
-/** Lines before the code's first one, in the source that the engine sees. */
-const LINES_BEFORE = 1
+import { LINES_BEFORE } from './syntax.ts'
 
 /** What came out of the engine as thrown. Without a stack it was no error, and the message shows what it was. */
 export class Thrown {

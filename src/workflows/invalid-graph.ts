@@ -1,8 +1,7 @@
 // The refusal of a graph that cannot run.
 import type { GraphIssue } from '../engine/graph.ts'
-import type { Plan } from '../engine/plan.ts'
+import { type Compiled, isRunnable, type Plan } from '../engine/plan.ts'
 import { andMore, type Problem, ServiceError } from '../errors.ts'
-import type { CompiledGraph } from './plans.ts'
 
 /** INVALID_WORKFLOW_GRAPH with every issue of severity `error`, each with the path of its node. */
 export function invalidGraph(issues: readonly GraphIssue[]): ServiceError {
@@ -10,8 +9,14 @@ export function invalidGraph(issues: readonly GraphIssue[]): ServiceError {
   return new ServiceError('INVALID_WORKFLOW_GRAPH', { problems, message: summary(problems) })
 }
 
-/** @throws INVALID_WORKFLOW_GRAPH */
-export function runnablePlan(compiled: CompiledGraph): Plan {
+/** The plan of a new run. @throws INVALID_WORKFLOW_GRAPH */
+export function runnablePlan(compiled: Compiled): Plan {
+  if (isRunnable(compiled)) return compiled.plan!
+  throw invalidGraph(compiled.issues)
+}
+
+/** The plan of a run that was accepted earlier, also with expressions that cannot be read. @throws INVALID_WORKFLOW_GRAPH */
+export function acceptedPlan(compiled: Compiled): Plan {
   if (compiled.plan) return compiled.plan
   throw invalidGraph(compiled.issues)
 }

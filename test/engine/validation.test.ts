@@ -32,6 +32,7 @@ const WRONG: Readonly<Record<GraphIssueCode, Graph>> = {
   unknown_handle: graph([source('n', 1), sink('out')], ['n.output->out.value', 'n.output->out.name']),
   type_mismatch: graph([node('n', 'control.Delay', { seconds: 'soon' })], []),
   out_of_range: graph([node('n', 'control.Delay', { seconds: -1 })], []),
+  invalid_expression: graph([node('n', 'math.Formula', { formula: '1 +* 2' })], []),
   fan_in: graph([source('n', 1), sink('out')], ['n.output->out.value', 'n.output->out.value']),
   illegal_cycle: graph([source('n', 1)], [control('n', 'n')]),
   incomparable_scopes: graph([source('n', 1), node('all', 'control.Collect')], ['n.output->all.item']),

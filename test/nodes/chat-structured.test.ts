@@ -181,12 +181,12 @@ describe('chat.Structured', () => {
       'bad_schema: The output "name" is declared as int, and will be str.',
     )
     assert.deepEqual(problems('chat.Structured', { ...data, schema: { type: 'array' } }), [
-      'type_mismatch schema: Node "n": The schema must be one of an object, with the type "object".',
+      'invalid_expression schema: Node "n": The schema must be one of an object, with the type "object".',
     ])
     const unusable = { type: 'object', properties: { a: { type: 'text' } } }
     assert.match(
       problems('chat.Structured', { ...data, schema: unusable })[0]!,
-      /^out_of_range schema: .*cannot be used/,
+      /^invalid_expression schema: .*cannot be used/,
     )
     const nowhere = { type: 'object', properties: { a: { $ref: `#/${'x'.repeat(60_000)}` } } }
     assert.ok((await refusal({ schema: nowhere })).length < 600)

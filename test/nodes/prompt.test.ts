@@ -52,12 +52,12 @@ describe('prompt.Template', () => {
 
   test('is refused before it runs where its tags do not fit each other', () => {
     const why = (template: string) => problems('prompt.Template', { template })[0]
-    assert.match(why('{{#a}}x')!, /^type_mismatch template: .*The section "a" of the template has no end\.$/)
+    assert.match(why('{{#a}}x')!, /^invalid_expression template: .*The section "a" of the template has no end\.$/)
     assert.match(why('x{{/a}}')!, /The template ends the section "a", which was not begun\.$/)
     assert.match(why('{{#a}}{{^b}}{{/a}}{{/b}}')!, /ends the section "a", where "b" is open\.$/)
     assert.match(why(`${'{{#a}}'.repeat(17)}${'{{/a}}'.repeat(17)}`)!, /more than 16 levels deep/)
     assert.match(why('')!, /^missing_property template: .*There is no template to fill\.$/)
-    assert.match(problems('prompt.Template', { template: 'x', system: '{{/b}}' })[0]!, /^type_mismatch system/)
+    assert.match(problems('prompt.Template', { template: 'x', system: '{{/b}}' })[0]!, /^invalid_expression system/)
   })
 
   test('knows the names of its inputs alone', async () => {

@@ -1,0 +1,83 @@
+// Formulas, code, patterns, paths, templates and schemas in a node's own values: read before anything runs, and refused where they cannot be.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { compileGraph, isRunnable } from '../../src/engine/plan.ts'
+import { builtinNodes } from '../../src/nodes/registry.ts'
+import { acceptedPlan, runnablePlan } from '../../src/workflows/invalid-graph.ts'
+import { found } from '../engine/issues.ts'
+import { graph, node, source } from '../engine/kit.ts'
+import { leastProcessorMs } from '../helpers/processor.ts'
+
+/** By node type: a property, what it may be, what it cannot be, and what else the node needs. */
+const CASES: readonly (readonly [type: string, property: string, good: unknown, bad: unknown, more?: object])[] = [
+  ['math.Formula', 'formula', '1 + 2 * 3', '1 +* 2'],
+  ['math.Formula', 'formula', 'max(1, 2)', 'mix(1, 2)'],
+  ['control.Reduce', 'formula', 'total + item', 'total +'],
+  ['list.Calculate', 'formula', 'x * 2', 'x ** ', { list: [] }],
+  ['dict.MapValues', 'formula', 'x * 2', '(x', { dict: {} }],
+  ['data.AddColumn', 'formula', 'price * count', 'price *', { rows: [], name: 'total' }],
+  ['data.Filter', 'formula', '', 'price >', { rows: [] }],
+  ['data.Filter', 'matches', { a: 'b+' }, { a: 'b', c: '(' }, { rows: [] }],
+  ['regex.Match', 'pattern', '(a|b)+', '(?<=a)b', { text: '' }],
+  ['regex.FindAll', 'pattern', '', '[', { text: '' }],
+  ['regex.Replace', 'pattern', 'a', '*', { text: '' }],
+  ['regex.Split', 'pattern', ',', ')', { text: '' }],
+  ['date.Format', 'format', 'dd.MM.yyyy', 'DD.MM.YYYY', { date: '2026-01-01' }],
+  ['date.Format', 'format', 'long', "'open", { date: '2026-01-01' }],
+  ['date.Parse', 'format', '', 'YYYY', { text: '' }],
+  ['dict.Get', 'path', '', 'a..b', { dict: {} }],
+  ['dict.Set', 'path', 'a.b[0]', '', { dict: {} }],
+  ['dict.Remove', 'path', 'a', '', { dict: {} }],
+  ['list.Pluck', 'path', 'a.b', 'a..b', { list: [] }],
+  ['http.Pages', 'items_path', '', 'a..b', { url: 'http://localhost' }],
+  ['text.ParseHtml', 'selector', 'a > b', 'a >> b', { html: '' }],
+  ['prompt.Template', 'template', '{{#a}}x{{/a}}', '{{#a}}x'],
+  ['control.WaitFor', 'schema', { type: 'string' }, { type: 'strng' }, { name: 'x' }],
+  ['chat.Structured', 'schema', { type: 'object' }, { type: 'array' }, { model: 'a/b', prompt: 'x' }],
+  ['code.JavaScript', 'code', 'return {}', 'return {'],
+]
+
+function of(type: string, data: object, edges: readonly string[] = []) {
+  const nodes = [source('in', 'x'), node('n', type, data as Record<string, unknown>)]
+  return graph(edges.length === 0 ? nodes.slice(1) : nodes, [...edges])
+}
+
+const unread = (...given: Parameters<typeof of>) =>
+  found(of(...given)).filter(({ code }) => code === 'invalid_expression')
+
+describe('what is written in a language', () => {
+  for (const [type, property, good, bad, more = {}] of CASES)
+    test(`${type}: ${property} ${JSON.stringify(bad)}`, () => {
+      assert.deepEqual(unread(type, { ...more, [property]: good }), [])
+      const [issue, ...others] = unread(type, { ...more, [property]: bad })
+      assert.deepEqual([issue?.severity, issue?.node_id, issue?.pin_name, others], ['error', 'n', property, []])
+    })
+
+  test('every property that is one is in this list, by its own name', () => {
+    const listed = new Set(CASES.map(([type, property]) => `${type} ${property}`))
+    for (const { node_type, expressions = {} } of builtinNodes.all())
+      for (const property of Object.keys(expressions))
+        if (property !== 'cursor_path') assert.ok(listed.has(`${node_type} ${property}`), `${node_type} ${property}`)
+  })
+
+  test('is not known yet where it comes along an edge', () => {
+    assert.deepEqual(unread('math.Formula', { formula: '1 +* 2' }, ['in.output->n.formula']), [])
+  })
+
+  test('keeps new runs from beginning, and no run that was accepted before', () => {
+    const compiled = compileGraph(of('math.Formula', { formula: '1 +* 2' }), builtinNodes)
+    assert.equal(isRunnable(compiled), false)
+    assert.throws(() => runnablePlan(compiled), { code: 'INVALID_WORKFLOW_GRAPH' })
+    assert.equal(acceptedPlan(compiled), compiled.plan)
+  })
+
+  test('is read in a time that nobody notices, however long it is', () => {
+    const long: [string, object][] = [
+      ['code.JavaScript', { code: `${'['.repeat(60_000)}` }],
+      ['code.JavaScript', { code: 'x'.repeat(10_000_000) }],
+      ['math.Formula', { formula: '('.repeat(9_999) }],
+      ['regex.Match', { text: '', pattern: '[a-\\x{10FFFF}]'.repeat(130), ignore_case: true }],
+    ]
+    for (const [type, data] of long) assert.ok(leastProcessorMs(100, () => found(of(type, data))) < 100, type)
+  })
+})
