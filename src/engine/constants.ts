@@ -4,7 +4,7 @@ import { type DraftNode, declaresType, issue } from './draft.ts'
 import type { GraphIssue } from './graph.ts'
 import type { Issues } from './issues.ts'
 import { NodeError } from './node-error.ts'
-import type { KnownTypes, NodeProperty } from './node-type.ts'
+import type { KnownTypes, NodeProperty, NodeType } from './node-type.ts'
 import { nearest } from './suggest.ts'
 import { missing } from './texts.ts'
 import { bounded, type Coerce, check, Mismatch } from './values.ts'
@@ -122,8 +122,13 @@ function judgeTogether({ id, type, meant }: DraftNode, { values }: Constants, ty
 }
 
 /** Values that are written in a language and cannot be read. What comes along an edge nobody knows yet. */
-function* judgeExpressions({ id, type, meant }: DraftNode, { values }: Constants, issues: Issues): Steps<void> {
-  for (const [property, read] of Object.entries(type.expressions ?? {})) {
+function* judgeExpressions(
+  { id, meant }: DraftNode,
+  expressions: NonNullable<NodeType['expressions']>,
+  { values }: Constants,
+  issues: Issues,
+): Steps<void> {
+  for (const [property, read] of Object.entries(expressions)) {
     const own = values[property] ?? null
     if (own === null || meant.has(property)) continue
     try {
@@ -161,6 +166,6 @@ export function* constantsOf(node: DraftNode, types: KnownTypes, issues: Issues)
   if (node.dynamic.size > MOST_DYNAMIC_INPUTS) issues.push(tooManyInputs(node))
   else if (node.dynamic.size > 0) yield* dynamicValues(node, connected, constants, issues)
   if (issues.errors === before) judgeTogether(node, constants, types, issues)
-  yield* judgeExpressions(node, constants, issues)
+  if (node.type.expressions) yield* judgeExpressions(node, node.type.expressions, constants, issues)
   return constants
 }
