@@ -44,6 +44,7 @@ function checkTypes(schema: JsonMap, pointer: string, say: (message: string) => 
   for (const key of UNTAKEN) if (key in schema) say(`has ${key}`)
   if (listOf(schema.enum).includes(null)) say('enumerates null')
   if (typeof schema.const === 'boolean') say('is one boolean')
+  if (schema.format === 'binary' && ('minLength' in schema || 'maxLength' in schema)) say('bounds the length of a file')
   if (schema.type === 'null' && !/\/(?:anyOf|oneOf)\/\d+$/.test(pointer)) say('is null alone')
 }
 

@@ -63,7 +63,7 @@ class PortableForms {
 
   /** The schema itself where nothing of it is to be changed, its parts apart. */
   #changed(schema: JsonMap, name: string): JsonMap {
-    const single = withSingleType(withoutBooleanConst(withoutConditions(this.#flattened(schema))))
+    const single = withSingleType(withoutBooleanConst(withoutFileBounds(withoutConditions(this.#flattened(schema)))))
     const flat = this.#isOfSockets ? withoutMembers(withoutTextConst(single)) : single
     const form = this.#formBodies.has(name) ? mergedUnion(flat, this.#resolve) : unionForm(flat, this.#resolve)
     return this.#withTypedNulls(form, name)
@@ -193,6 +193,13 @@ function withoutConditions(schema: JsonMap): JsonMap {
   if (schema.if === undefined && schema.not === undefined) return schema
   const { if: _if, then: _then, else: _else, not: _not, ...rest } = schema
   return rest
+}
+
+/** Of a file Go takes the length as that of a text, and does not compile. */
+function withoutFileBounds(schema: JsonMap): JsonMap {
+  if (schema.format !== 'binary') return schema
+  const { minLength, maxLength, ...rest } = schema
+  return minLength === undefined && maxLength === undefined ? schema : rest
 }
 
 function withoutBooleanConst(schema: JsonMap): JsonMap {

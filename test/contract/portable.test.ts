@@ -66,6 +66,7 @@ describe('the rules of published documents find', () => {
     ['an enumerated null', { enum: ['a', null] }, 'enumerates null'],
     ['one boolean', { const: true }, 'is one boolean'],
     ['null alone', { type: 'null' }, 'is null alone'],
+    ['a bound of a file', { type: 'string', format: 'binary', minLength: 1 }, 'bounds the length of a file'],
     ['anyOf of several', { anyOf: [{ type: 'string' }, { type: 'integer' }] }, 'has anyOf for more than one or null'],
     ['variants of one type', { oneOf: [{ type: 'string' }, { type: 'string' }] }, 'has two variants of one type'],
     ['an object without a name', { oneOf: [{ type: 'object' }, { type: 'string' }] }, 'has an object without a name'],
