@@ -23,3 +23,26 @@ function label(type: TypeMetadata, depth: number): string {
 export function typeLabel(type: TypeMetadata): string {
   return cut(label(type, 0), LONGEST_LABEL)
 }
+
+/** What the types are called by the nodes that take them in, such as `input.String`. */
+const CALLED: Readonly<Record<string, string>> = {
+  str: 'a string',
+  int: 'an integer',
+  float: 'a float',
+  bool: 'a boolean',
+  dict: 'an object',
+  list: 'a list',
+}
+
+/** A kind of value, such as `int`, in a sentence. */
+export function kindWords(kind: string): string {
+  return CALLED[kind] ?? kind
+}
+
+/** A type in a sentence, with its shorthand behind it where that is another word: `a string (str)`. What is made of several has the shorthand alone. */
+export function typeWords(type: TypeMetadata): string {
+  const label = typeLabel(type)
+  const words = type.type_args.length === 0 ? CALLED[type.type] : undefined
+  if (words === undefined) return label
+  return words === `a ${label}` ? words : `${words} (${label})`
+}

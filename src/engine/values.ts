@@ -1,6 +1,6 @@
 // Whether a value is of a type, and how a value of one type becomes one of another on its way along an edge.
 import { shortValue } from '../short.ts'
-import { typeLabel } from './type-label.ts'
+import { kindWords, typeLabel, typeWords } from './type-label.ts'
 import { argument, listing, type TypeMetadata } from './types.ts'
 
 /** Converts a value or throws `Mismatch`. */
@@ -209,7 +209,7 @@ export function kindOf(value: unknown): string {
 
 function chosen(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(shortValue(value))
-  return typeof value === 'number' ? String(value) : kindOf(value)
+  return typeof value === 'number' ? String(value) : kindWords(kindOf(value))
 }
 
 /** Checks a value against a type; one value fits where a list of it is expected. */
@@ -220,7 +220,7 @@ export function check(type: TypeMetadata): Coerce {
     if (type.type === 'enum') throw new Mismatch(`expected ${typeLabel(type)}, got ${chosen(value)}`)
     const kind = kindOf(value)
     const deep = kind === type.type && (kind === 'list' || kind === 'dict')
-    throw new Mismatch(`expected ${typeLabel(type)}, got ${deep ? `a ${kind} with other values in it` : kind}`)
+    throw new Mismatch(`expected ${typeWords(type)}, got ${kindWords(kind)}${deep ? ' with other values in it' : ''}`)
   }
 }
 

@@ -206,7 +206,7 @@ describe('bad returns', () => {
       ['in.output->sum.value', 'sum.output->out.value'],
     )
     const outcome = await run(of)
-    const message = 'Input "value" of node "sum": expected float, got str.'
+    const message = 'Input "value" of node "sum": expected a float, got a string.'
     assert.deepEqual(outcome, { status: 'failed', error: { node_id: 'sum', type: 'type_mismatch', message } })
   })
 

@@ -56,13 +56,17 @@ describe('params', () => {
       type: 'missing_input',
       message: 'Input "x" needs a value.',
     })
-    const mismatch = { node_id: 'in', type: 'input_mismatch', message: 'Input "x": expected int, got float.' }
+    const mismatch = {
+      node_id: 'in',
+      type: 'input_mismatch',
+      message: 'Input "x": expected an integer (int), got a float.',
+    }
     assert.deepEqual(await failing('input.Integer', { x: 1.5 }), mismatch)
     assert.equal((await failing('input.Integer', { x: 11 }, { max: 10 })).message, 'Input "x": must be at most 10.')
     assert.equal((await failing('input.Float', { x: -1 }, { min: 0 })).message, 'Input "x": must be at least 0.')
     assert.equal(
       (await failing('input.Float', { x: Number.POSITIVE_INFINITY })).message,
-      'Input "x": expected float, got Infinity.',
+      'Input "x": expected a float, got Infinity.',
     )
   })
 
@@ -132,7 +136,11 @@ describe('streamed inputs', () => {
   test('a pushed value of the wrong type fails the run at its input', async () => {
     const { execution } = start(streamed('input.Integer'))
     execution.pushInput('x', 'text')
-    const error = { node_id: 'in', type: 'input_mismatch', message: 'Input "x": expected int, got str.' }
+    const error = {
+      node_id: 'in',
+      type: 'input_mismatch',
+      message: 'Input "x": expected an integer (int), got a string.',
+    }
     assert.deepEqual(await execution.done, { status: 'failed', error })
   })
 })

@@ -104,7 +104,10 @@ describe('law 25: a failure inside of streams names its index path', () => {
       await messageOf(row([1, 0], 'test.Typed'), registry),
       'The node failed. The log says why. (at index 1)',
     )
-    assert.match(await messageOf(row([1, 2, 'x'], 'test.Typed'), registry), /expected int, got str\. \(at index 2\)$/)
+    assert.match(
+      await messageOf(row([1, 2, 'x'], 'test.Typed'), registry),
+      /expected an integer \(int\), got a string\. \(at index 2\)$/,
+    )
   })
 
   test('law 25: of an aggregate, the item that was being taken, else the firing', async () => {

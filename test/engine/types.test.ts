@@ -141,8 +141,8 @@ describe('values', () => {
   test('it wraps one value into a list, checks where the type is open, and says what it met', () => {
     assert.deepEqual(coercion(t('str'), t('list[str]'))?.('x'), ['x'])
     assert.equal(coercion(t('float'), t('int'))?.(2), 2)
-    assert.throws(() => coercion(t('float'), t('int'))?.(2.5), new Mismatch('expected int, got float'))
-    assert.throws(() => coercion(t('any'), t('str'))?.(null), new Mismatch('expected str, got null'))
+    assert.throws(() => coercion(t('float'), t('int'))?.(2.5), new Mismatch('expected an integer (int), got a float'))
+    assert.throws(() => coercion(t('any'), t('str'))?.(null), new Mismatch('expected a string (str), got null'))
     assert.throws(
       () => coercion(t('list[any]'), t('list[int]'))?.(['x']),
       new Mismatch('expected list[int], got a list with other values in it'),
@@ -156,11 +156,11 @@ describe('values', () => {
     assert.equal(limited(3), 3)
     assert.throws(() => limited(0), new Mismatch('must be at least 1', 'out_of_range'))
     assert.throws(() => limited(4), new Mismatch('must be at most 3', 'out_of_range'))
-    assert.throws(() => limited('x'), new Mismatch('expected int, got str'))
+    assert.throws(() => limited('x'), new Mismatch('expected an integer (int), got a string'))
     const choice = bounded(null, { values: ['a', 'b'] })!
     assert.throws(() => choice('c'), new Mismatch('must be one of a, b, not "c"', 'out_of_range'))
     assert.throws(() => check(oneOf('a'))('x'.repeat(99)), /got "x{40}…"$/)
-    assert.throws(() => check(oneOf('a'))([]), /got list$/)
+    assert.throws(() => check(oneOf('a'))([]), /got a list$/)
     assert.equal(bounded(null, {}), null)
   })
 })

@@ -112,7 +112,7 @@ describe('nodes', () => {
 
   test('an own value of the wrong type or outside of its limits', () => {
     const issue = only(graph([node('n', 'control.Delay', { seconds: 'soon' })], []), 'type_mismatch')
-    assert.equal(issue.message, 'Property "seconds" of node "n": expected float, got str.')
+    assert.equal(issue.message, 'Property "seconds" of node "n": expected a float, got a string.')
     assert.match(
       only(graph([node('n', 'control.Delay', { seconds: -1 })], []), 'out_of_range').message,
       /must be at least 0/,
@@ -161,7 +161,7 @@ describe('nodes', () => {
     )
     assert.equal(
       only(graph([formula({ dynamic_properties: { a: 'x' } })], []), 'type_mismatch').message,
-      'Dynamic input "a" of node "n": expected union[float, bool], got str.',
+      'Dynamic input "a" of node "n": expected union[float, bool], got a string.',
     )
     const declared = (type: string) => ({ dynamic_properties: { a: { type } } })
     only(
@@ -179,7 +179,7 @@ describe('nodes', () => {
     assert.ok(late.status === 'failed')
     assert.deepEqual(
       [late.error.type, late.error.message],
-      ['type_mismatch', 'Input "a" of node "n": expected union[float, bool], got str.'],
+      ['type_mismatch', 'Input "a" of node "n": expected union[float, bool], got a string.'],
     )
   })
 
@@ -188,7 +188,7 @@ describe('nodes', () => {
     const of = graph([node('n', 'test.Typed', { x: 'text' }, { dynamic_properties: { x: { type: 'int' } } })], [])
     assert.match(
       only(of, 'type_mismatch', withTypes(typed)).message,
-      /Dynamic input "x" of node "n": expected int, got str/,
+      /Dynamic input "x" of node "n": expected an integer \(int\), got a string/,
     )
   })
 })

@@ -72,7 +72,7 @@ describe('dict', () => {
     assert.deepEqual(await outputOf('dict.Merge', { a, b }), { x: 1, y: 2, in: { b: 2 } })
     assert.deepEqual(await outputOf('dict.Merge', { a, b, deep: true }), { x: 1, y: 2, in: { a: 1, b: 2 } })
     assert.deepEqual(await outputOf('dict.Merge'), {})
-    await assert.rejects(outputOf('dict.Merge', { a: [1] }), /expected dict\[str, any\], got list/)
+    await assert.rejects(outputOf('dict.Merge', { a: [1] }), /expected dict\[str, any\], got a list/)
   })
 
   test('Merge keeps to own keys, and keys keep their order', async () => {

@@ -75,7 +75,10 @@ describe('math.Formula', () => {
     test(`${text.slice(0, 20) || 'nothing'} is refused`, () => assert.rejects(formula(text), message))
 
   test('inputs that are no numbers, and names that are no inputs, are named', async () => {
-    await assert.rejects(formula('a', { a: 'x' }), /type_mismatch: .*"a".*: expected union\[float, bool\], got str/)
+    await assert.rejects(
+      formula('a', { a: 'x' }),
+      /type_mismatch: .*"a".*: expected union\[float, bool\], got a string/,
+    )
     await assert.rejects(formula('prize + 1', { price: 1 }), /uses "prize", which is no input\. Did you mean "price"\?/)
   })
 })

@@ -29,7 +29,10 @@ describe('text', () => {
   test('Concat', async () => {
     assert.equal(await outputOf('text.Concat', { a: 'x', b: 'y' }), 'xy')
     assert.equal(await outputOf('text.Concat'), '')
-    await assert.rejects(outputOf('text.Concat', { a: 1 }), /type_mismatch.*"a".*expected str, got int/)
+    await assert.rejects(
+      outputOf('text.Concat', { a: 1 }),
+      /type_mismatch.*"a".*expected a string \(str\), got an integer/,
+    )
   })
 
   test('FromValue', async () => {
@@ -131,7 +134,10 @@ describe('text', () => {
     assert.equal(await outputOf('text.Slice', { text: 'abc👍def', start: 2, end: 5 }), 'c👍d')
     assert.equal(await outputOf('text.Slice', { text: 'abcdef', start: -2 }), 'ef')
     assert.equal(await outputOf('text.Slice', { text: 'abc', start: 9 }), '')
-    await assert.rejects(outputOf('text.Slice', { text: 'abc', start: 0.5 }), /expected int, got float/)
+    await assert.rejects(
+      outputOf('text.Slice', { text: 'abc', start: 0.5 }),
+      /expected an integer \(int\), got a float/,
+    )
   })
 
   test('Contains', async () => {
