@@ -54,11 +54,16 @@ function problemOf({ instancePath, keyword, params, message }: KeywordError, bas
 const list = (values: unknown): string =>
   Array.isArray(values) ? values.map((one) => JSON.stringify(one)).join(', ') : ''
 
+/** What a text must be that does not fit a pattern of the contract. */
+export function patternSentence(pattern: string): string {
+  return patternSentences[pattern] ?? `must match the pattern ${pattern}`
+}
+
 const SENTENCES: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
   required: () => 'is required',
   additionalProperties: () => 'is not a known property',
   enum: ({ allowedValues }) => `must be one of ${list(allowedValues)}`,
-  pattern: ({ pattern }) => patternSentences[String(pattern)] ?? `must match the pattern ${pattern}`,
+  pattern: ({ pattern }) => patternSentence(String(pattern)),
   const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
   type: ({ type }) => `must be ${Array.isArray(type) ? type.join(' or ') : String(type).replaceAll(',', ' or ')}`,
 }

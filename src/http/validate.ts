@@ -6,7 +6,7 @@ import { measuredSteps } from '../engine/measure.ts'
 import { andMore, type Problem, ServiceError } from '../errors.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
 import type { PayloadJudge } from '../payloads/payload-judge.ts'
-import { pointer, problemsOf, withoutRepeats } from '../problems.ts'
+import { patternSentence, pointer, problemsOf, withoutRepeats } from '../problems.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import { faultOf, keepText, takeLarge } from './body.ts'
 import { callerKey } from './locals.ts'
@@ -312,6 +312,8 @@ const ALLOWED = 'must be equal to one of the allowed values: '
 /** As the generated validators say it. It joins the values that are allowed, and null becomes nothing at all. */
 function inOurWords(message: string): string {
   if (message === 'must NOT have additional properties') return 'is not a known property'
+  const pattern = /^must match pattern "(.*)"$/s.exec(message)?.[1]
+  if (pattern !== undefined) return patternSentence(pattern)
   if (!message.startsWith(ALLOWED)) return message
   const values = message.slice(ALLOWED.length).split(', ')
   return `must be one of ${values.map((value) => value || 'null').join(', ')}`

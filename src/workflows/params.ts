@@ -1,7 +1,7 @@
 // Whether a workflow accepts the parameters it is given.
 import { givenParam } from '../engine/given.ts'
 import type { Plan, PlanInput } from '../engine/plan.ts'
-import { typeLabel } from '../engine/type-label.ts'
+import { kindWords, typeLabel, typeWords } from '../engine/type-label.ts'
 import { conforms, kindOf } from '../engine/values.ts'
 import { MOST_PROBLEMS, type Problem } from '../errors.ts'
 import { pointer } from '../problems.ts'
@@ -61,7 +61,7 @@ export function inputProblems(input: PlanInput, params: Readonly<Record<string, 
 
 function valueProblems(input: PlanInput, value: unknown, path: string): Problem[] {
   if (!conforms(value, input.type)) {
-    const message = `The input "${input.name}" takes ${typeLabel(input.type)}, and the value is ${kindOf(value)}.`
+    const message = `The input "${input.name}" takes ${typeWords(input.type)}, and the value is ${kindWords(kindOf(value))}.`
     return [{ path, code: 'input_type_mismatch', message }]
   }
   if (typeof value !== 'number') return []

@@ -156,11 +156,11 @@ describe('problems', () => {
         ['/age', 'The input "age" must be at least 0.'],
         [
           '/tags',
-          'The input "tags" takes list[any], and the value is str. As JSON it cannot be read: It ends too early. (line 1, column 4)',
+          'The input "tags" takes list[any], and the value is a string. As JSON it cannot be read: It ends too early. (line 1, column 4)',
         ],
         [
           '/ok',
-          `The input "ok" takes bool, and the value is str. As JSON it cannot be read: Unexpected token 'y'. (line 1, column 1)`,
+          `The input "ok" takes a boolean (bool), and the value is a string. As JSON it cannot be read: Unexpected token 'y'. (line 1, column 1)`,
         ],
       ],
     )

@@ -215,7 +215,7 @@ describe('runs that fail', () => {
     const refusals: [object, RegExp][] = [
       [{ workflow_id: 'nowhere' }, /workflow/i],
       [{}, /workflow_id or graph/],
-      [{ graph: greeting, params: { name: 5 } }, /takes str, and the value is int/],
+      [{ graph: greeting, params: { name: 5 } }, /takes a string \(str\), and the value is an integer/],
       [{ graph: greeting, params: { nme: 'Ada' } }, /no input "nme"/],
       [{ graph: graph([node('a', 'no.Such')], []) }, /no\.Such/],
       [{ graph: graph([node('a', 'text.Concat', {})], ['a.output->b.value']) }, /./],
