@@ -36,7 +36,8 @@ const counted = graph(
     node('words', 'text.Words'),
     node('unique', 'list.Unique'),
     node('sorted', 'list.Sort'),
-    node('bad', 'regex.FindAll', { pattern: '(' }),
+    source('pattern', '('),
+    node('bad', 'regex.FindAll'),
     node('caught', 'control.Catch'),
     sink('list'),
     sink('error'),
@@ -47,6 +48,7 @@ const counted = graph(
     'unique.output->sorted.list',
     'sorted.output->list.value',
     'text.output->bad.text',
+    'pattern.output->bad.pattern',
     'bad.output->caught.value',
     'caught.error->error.value',
   ],
@@ -91,8 +93,12 @@ describe('a run', () => {
   test('fails with what the firing says', async () => {
     const { services, tasks } = watched()
     const of = graph(
-      [source('text', SLOW.text.slice(0, 100_000)), node('match', 'regex.Match', { pattern: `${SLOW.pattern}(` })],
-      ['text.output->match.text'],
+      [
+        source('text', SLOW.text.slice(0, 100_000)),
+        source('pattern', `${SLOW.pattern}(`),
+        node('match', 'regex.Match'),
+      ],
+      ['text.output->match.text', 'pattern.output->match.pattern'],
     )
     assert.deepEqual(await run(of, builtinNodes, { services }), await run(of))
     assert.equal(tasks.length, 1)
