@@ -22,7 +22,6 @@ const isType = (value: unknown) => TYPES.includes(value as string)
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const members: Keyword = (value) => (isObject(value) ? Object.values(value) : null)
 const listed: Keyword = (value) => (Array.isArray(value) && value.length > 0 ? value : null)
 
 const KEYWORDS = new Map<string, Keyword>([
@@ -31,7 +30,7 @@ const KEYWORDS = new Map<string, Keyword>([
   ['const', when(() => true)],
   ['default', when(() => true)],
   ['required', when((value) => isSet(value, isText))],
-  ['properties', members],
+  ['properties', (value) => (isObject(value) ? Object.values(value) : null)],
   ...['items', 'additionalProperties', 'not'].map((name): [string, Keyword] => [name, (value) => [value]]),
   ...['allOf', 'anyOf', 'oneOf'].map((name): [string, Keyword] => [name, listed]),
   ...['title', 'description', '$comment'].map((name): [string, Keyword] => [name, when(isText)]),
@@ -63,58 +62,20 @@ export function isPlainSchema(schema: unknown): boolean {
   return true
 }
 
-function isPattern(value: unknown): boolean {
-  try {
-    return isText(value) && new RegExp(value as string, 'u') instanceof RegExp
-  } catch {
-    return false
-  }
-}
-
-/** What is looked at besides in schemas that are to be compiled: what a value means there is known without that. */
-const LOOKED_AT = new Map<string, Keyword>([
-  ...KEYWORDS,
-  ['pattern', when(isPattern)],
-  [
-    'patternProperties',
-    (value) => (isObject(value) && Object.keys(value).every(isPattern) ? Object.values(value) : null),
-  ],
-  ...['$defs', 'definitions', 'dependentSchemas'].map((name): [string, Keyword] => [name, members]),
-  ...['if', 'then', 'else', 'contains', 'propertyNames'].map((name): [string, Keyword] => [name, (value) => [value]]),
-  ['prefixItems', listed],
-  ['$async', when((value) => value !== true)],
-])
-
-/** Whether a reference leads nowhere in the schema that it stands in. Of others, and of places that have names of their own, nothing is said. */
-function leadsNowhere(reference: unknown, root: unknown): boolean {
-  if (typeof reference !== 'string' || !/^#\/[\w$/~.-]*$/.test(reference)) return false
-  let at = root
-  for (const step of reference.slice(2).split('/')) {
-    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return true
-    at = (at as Record<string, unknown>)[name]
-  }
-  return false
-}
-
 /** So far a schema is looked through. */
 const MOST_LOOKED_AT = 10_000
 
 /** A keyword with a value that no schema gives it, so that it cannot be compiled; null: none was seen, which proves nothing. */
 export function wrongKeyword(schema: unknown): string | null {
   const left = [schema]
-  const references: unknown[] = []
   for (let seen = 0; left.length > 0 && seen < MOST_LOOKED_AT; seen++) {
     const one = left.pop()
     if (!isObject(one)) continue
-    // From a place with an address of its own references lead elsewhere.
-    if ('$id' in one) return null
     for (const [name, value] of Object.entries(one)) {
-      const within = name === 'enum' ? [] : LOOKED_AT.get(name)?.(value)
+      const within = name === 'enum' ? [] : KEYWORDS.get(name)?.(value)
       if (within === null) return name
-      if (name === '$ref') references.push(value)
       for (const inner of within ?? []) left.push(inner)
     }
   }
-  return references.some((reference) => leadsNowhere(reference, schema)) ? '$ref' : null
+  return null
 }
