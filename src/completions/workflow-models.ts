@@ -2,7 +2,7 @@
 // The job belongs to its owner, not to the request: it runs on when nobody listens any more.
 import type { ChatCompletionRequest, WorkflowListItem } from '../../generated/types.ts'
 import { NOBODY, type Scope, userKey } from '../db/scope.ts'
-import type { Plan } from '../engine/plan.ts'
+import { isRunnable, type Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import type { JobService, Submission } from '../jobs/service.ts'
 import { meantBy } from '../models/meant.ts'
@@ -65,7 +65,7 @@ export class WorkflowModels {
   /** What a conversation with this workflow would be with. @throws ServiceError MODEL_NOT_FOUND */
   get(owner: Scope, workflow_id: string): WorkflowModel {
     const { revision, compiled } = this.#runnable(owner, workflow_id)
-    fitting(workflow_id, compiled.plan)
+    fitting(workflow_id, isRunnable(compiled) ? compiled.plan : null)
     const { workflows } = this.#parts
     return revision === null ? this.#example(workflow_id) : ownModel(workflows.listed(owner, workflow_id))
   }

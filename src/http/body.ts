@@ -122,18 +122,22 @@ type Look = (request: object, buffer: Buffer, encoding: string) => void
 
 function suspectWide(request: object, buffer: Buffer, encoding: string): void {
   if (buffer.length > LARGE_PAYLOAD) return
-  const utf8 = encoding === 'utf-8' ? buffer : Buffer.from(decoded(buffer, encoding))
-  if (mayHoldWide(utf8)) wideSuspects.set(request, textOf(utf8))
+  const utf8 = encoding === 'utf-8' ? buffer : decoded(buffer, encoding)
+  if (utf8 === null) unread.add(request)
+  else if (mayHoldWide(utf8)) wideSuspects.set(request, textOf(utf8))
 }
 
-/** JSON text in another encoding; nothing where the platform does not know that, or reads no JSON. */
-function decoded(buffer: Buffer, encoding: string): string {
+/** Requests whose text nobody but the parser can read. */
+const unread = new WeakSet<object>()
+
+/** JSON text in another encoding; null where the platform does not know that, or reads no JSON. */
+function decoded(buffer: Buffer, encoding: string): Buffer | null {
   try {
     const text = new TextDecoder(encoding).decode(buffer)
     JSON.parse(text)
-    return text
+    return Buffer.from(text)
   } catch {
-    return ''
+    return null
   }
 }
 
@@ -141,6 +145,7 @@ function decoded(buffer: Buffer, encoding: string): string {
 function inexact(request: Request): ServiceError | undefined {
   const texts = suspects.has(request) ? illFormedTexts(request.body, '/body') : []
   if (texts.length > 0) return illFormed(texts)
+  if (unread.has(request)) return new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message: 'The body is to be in UTF-8.' })
   const text = wideSuspects.get(request)
   const integers = text === undefined ? [] : wideInJson(text, '/body')
   return integers.length > 0 ? wide(integers) : undefined

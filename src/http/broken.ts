@@ -61,7 +61,7 @@ export class Exchanges {
     return (this.#last.get(socket)?.owed ?? 0) > 0
   }
 
-  /** Whether a fault is taken care of. Those of a head that nobody was told of are Node's to answer, and so is silence. */
+  /** Whether a fault is taken care of. Those of a head that nobody was told of are for `answer`, and so is silence. */
   settle({ code }: NodeJS.ErrnoException, socket: Socket): boolean {
     const last = this.#last.get(socket)
     if (!last || !code?.startsWith('HPE_')) return false
@@ -77,7 +77,9 @@ export class Exchanges {
   answer(error: NodeJS.ErrnoException, socket: Socket, unheard: Unheard): boolean {
     if (this.#told.has(socket)) return true
     const last = this.#last.get(socket)
-    if (last?.response.headersSent || !answerUnheard(error, socket, last !== undefined, unheard)) return false
+    // Where others are answered before it, one of these answers may have begun.
+    const mayBeIn = last !== undefined && (last.owed > 1 || last.response.headersSent)
+    if (mayBeIn || !answerUnheard(error, socket, last !== undefined, unheard)) return endIn(socket, mayBeIn)
     this.#told.add(socket)
     return true
   }
@@ -89,6 +91,12 @@ export class Exchanges {
     last.owed -= 1
     if (last.owed === 0 && last.request.complete) this.#last.delete(socket)
   }
+}
+
+/** Ends a connection in the middle of an answer, into which nothing else may be written; gives whether it did. */
+function endIn(socket: Socket, isInAnswer: boolean): boolean {
+  if (isInAnswer) socket.destroy()
+  return isInAnswer
 }
 
 /** Ends a connection with an answer, begun or not; false for one in the middle of which it is. */

@@ -7,12 +7,12 @@ import { originOf } from './connections.ts'
 
 /** Bytes that are taken apart at once in a flood: room for most heads, and for some dozens of the shortest requests. A body of a length that is announced is not cut. */
 const PIECE = 2_048
-/** The same of a body in chunks, of which nobody knows how long it is, as long as they are no small ones. */
+/** The same of a body in large chunks, of which nobody knows how long it is. */
 const CHUNKS_PIECE = 32_768
 
 /** More requests than this in one packet are a flood. */
 const FEW_REQUESTS = 16
-/** And so are more small chunks of bodies than this: some dozens at a time, so many times. */
+/** More batches of small chunks than this in one packet are a flood as well; a batch is some dozens. */
 const FEW_CRUMBS = 4
 /** How long a flood lasts behind the last such packet, in milliseconds. */
 const FLOOD_MS = 10_000
@@ -162,6 +162,7 @@ class RequestLine implements Line {
 
   /** Each piece is a chunk of the stream: those behind the one at which the connection is paused wait in it. */
   #pushCut(bytes: Buffer, push: Socket['push']): boolean {
+    this.#count()
     let goOn = true
     for (let at = 0; at < bytes.length; ) {
       const piece = bytes.subarray(at, at + this.#most())

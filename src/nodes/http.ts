@@ -143,7 +143,7 @@ export const httpNodes: NodeType[] = [
       }),
       option('max_pages', 'int', 'The most pages that are asked for.', { default: 100, min: 1, max: 10_000 }),
     ],
-    expressions: { cursor_path: pathParts, items_path: pathParts },
+    expressions: { cursor_path: (own: string, { mode }) => mode === 'cursor' && pathParts(own), items_path: pathParts },
     outputs: [stream('item', 'any'), stream('page', 'int')],
     retry_safe: isIdempotent,
     needs: secretNeeds,

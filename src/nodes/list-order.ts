@@ -65,6 +65,7 @@ export const listOrderNodes: NodeType[] = [
     description:
       'Orders numbers by size and texts by their characters. Items without a value come last; equal ones keep their order.',
     properties: [list(), by(), option('descending', 'bool', 'The greatest first.', { default: false })],
+    expressions: { by: pathParts },
     cost: 400,
     outputs: [result()],
     run({ list, by, descending }: { list: List; by: string; descending: boolean }) {
@@ -82,6 +83,7 @@ export const listOrderNodes: NodeType[] = [
       option('op', OPERATOR_TYPE, 'How to compare.', { default: '==' }),
       option('value', 'any', 'What to compare with.'),
     ],
+    expressions: { by: pathParts },
     cost: 10,
     outputs: [result()],
     run({ list, by, op, value }: { list: List; by: string; op: Operator; value: unknown }) {
@@ -93,6 +95,7 @@ export const listOrderNodes: NodeType[] = [
     title: 'Unique items',
     description: 'Keeps the first of all items that are equal.',
     properties: [list(), by()],
+    expressions: { by: pathParts },
     cost: 400,
     outputs: [result()],
     run: ({ list, by }: { list: List; by: string }) => ({
@@ -105,6 +108,7 @@ export const listOrderNodes: NodeType[] = [
     description:
       'Gathers items that have the same value at a path: groups of {key, count, items}, in order of first sight.',
     properties: [list(), by()],
+    expressions: { by: pathParts },
     outputs: [output('output', 'list[dict[str,any]]')],
     run: ({ list, by }: { list: List; by: string }) => ({
       output: [...groups(list, by).values()].map(({ key, items }) => ({ key, count: items.length, items })),

@@ -140,6 +140,7 @@ export const listPartsNodes: NodeType[] = [
     title: 'Compare lists',
     description: 'Says which items are in both of two lists and which only in one, each once and in order.',
     properties: [...pair(), by()],
+    expressions: { by: pathParts },
     cost: 200,
     outputs: ['both', 'only_a', 'only_b'].map((name) => output(name, 'list[any]')),
     run: ({ a, b, by }: { a: List; b: List; by: string }) => compare(a, b, by),
@@ -156,6 +157,7 @@ export const listPartsNodes: NodeType[] = [
         default: 'last',
       }),
     ],
+    expressions: { by: pathParts, value: pathParts },
     outputs: [output('output', 'dict[str,any]')],
     run(inputs: Inputs) {
       const { list, by, value, duplicates } = inputs as {

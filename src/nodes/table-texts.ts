@@ -18,7 +18,7 @@ function textIn(row: Row, column: string): string | null {
 }
 
 /** Of so many patterns it is looked beforehand whether they can be used. */
-const FEW = 20
+const FEW = 3
 
 /** Throws NodeError where a pattern can't be used, as far as that is found quickly. */
 export function readPatterns(matches: Record<string, string>, data: Readonly<Inputs>): void {

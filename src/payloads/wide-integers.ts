@@ -2,16 +2,17 @@
 // Where the service itself reads a value they are refused, with their places.
 import { decode } from '@msgpack/msgpack'
 import { withAnyKeys } from '../client/any-keys.ts'
-import type { Problem } from '../errors.ts'
+import { MOST_PROBLEMS, type Problem } from '../errors.ts'
 import { pointer } from '../problems.ts'
 import { cut } from '../short.ts'
 
 const LARGEST = 2n ** 53n
+const LARGEST_DIGITS = String(LARGEST)
 /** Digits of the shortest one. */
-const DIGITS = 16
+const DIGITS = LARGEST_DIGITS.length
 const LONGEST_SHOWN = 40
 
-const [ZERO, NINE, POINT, UPPER_E, LOWER_E] = [0x30, 0x39, 0x2e, 0x45, 0x65]
+const [QUOTE, MINUS, ZERO, NINE, POINT, UPPER_E, BACKSLASH, LOWER_E] = [0x22, 0x2d, 0x30, 0x39, 0x2e, 0x45, 0x5c, 0x65]
 
 /** Whether JSON text may have one: a run of digits that is long enough, and no part of a fraction. One byte of each sixteen is looked at. */
 export function mayHoldWide(text: Uint8Array): boolean {
@@ -41,42 +42,123 @@ function goesOn(byte: number | undefined): boolean {
   return byte === POINT || byte === UPPER_E || byte === LOWER_E
 }
 
-/** Texts, which are left as they are, and what may be such an integer. */
-const TEXT_OR_INTEGER = /"(?:[^"\\]|\\.)*"|(?<![\w.+-])-?\d{16,}(?![\w.])/gs
 /** No text that is accepted begins with half a character. */
 const MARK = '\ud800'
 
-/** The places of all such integers of JSON text, which is known to be JSON. */
+/** The places of such integers of JSON text, which is known to be JSON: of as many as are told. */
 export function wideInJson(text: string, at: string): Problem[] {
-  const marked = text.replace(TEXT_OR_INTEGER, (found) =>
-    found.startsWith('"') || !isWide(BigInt(found)) ? found : `"${MARK}${found}"`,
-  )
   const isMarked = (value: unknown) => typeof value === 'string' && value.startsWith(MARK)
-  return problemsIn(JSON.parse(marked), at, (value) => (isMarked(value) ? (value as string).slice(1) : null))
+  const digitsOf = (value: unknown) => (isMarked(value) ? (value as string).slice(MARK.length) : null)
+  return problemsIn(JSON.parse(marked(text)), at, digitsOf)
+}
+
+/** The text with a marked text in the place of each such integer. It is read letter by letter: a regular expression has no room for long texts. */
+function marked(text: string): string {
+  const pieces: string[] = []
+  let from = 0
+  for (let at = 0; at < text.length; ) {
+    const letter = text.charCodeAt(at)
+    if (letter === QUOTE) at = behindText(text, at)
+    else if (letter === MINUS || isDigit(letter)) {
+      const end = behindNumber(text, at)
+      if (isWideNumber(text, at, end)) {
+        pieces.push(text.slice(from, at), `"${MARK}${cut(text.slice(at, Math.min(end, at + CUT)), LONGEST_SHOWN)}"`)
+        from = end
+      }
+      at = end
+    } else at++
+  }
+  return pieces.join('') + text.slice(from)
+}
+
+/** More than what is shown, so that it is seen to be cut. */
+const CUT = 2 * LONGEST_SHOWN
+
+/** The place behind the text that begins at a quotation mark. */
+function behindText(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return end + 1
+  }
+  return text.length
+}
+
+function behindNumber(text: string, start: number): number {
+  let at = start + 1
+  while (at < text.length && (isDigit(text.charCodeAt(at)) || isOfNumber(text.charCodeAt(at)))) at++
+  return at
+}
+
+/** A sign, a point, or the letter of an exponent. */
+function isOfNumber(letter: number): boolean {
+  return letter === MINUS || letter === PLUS || goesOn(letter)
+}
+
+const PLUS = 0x2b
+
+/** Whether the number between two places is an integer beyond 2^53. JSON has no zeros at the beginning of one. */
+function isWideNumber(text: string, start: number, end: number): boolean {
+  const from = text.charCodeAt(start) === MINUS ? start + 1 : start
+  if (end - from < DIGITS) return false
+  for (let at = from; at < end; at++) if (!isDigit(text.charCodeAt(at))) return false
+  return end - from > DIGITS || text.slice(from, end) > LARGEST_DIGITS
 }
 
 /** Heads of the integers of 64 bits. */
 const [UNSIGNED_64, SIGNED_64] = [0xcf, 0xd3]
 
-/** The places of all such integers of MessagePack, which is known to be whole and no deeper than it may be. */
+/** The same of MessagePack, which is known to be whole and no deeper than it may be. */
 export function wideInMessagePack(data: Uint8Array): Problem[] {
   if (!data.includes(UNSIGNED_64) && !data.includes(SIGNED_64)) return []
-  const value = withAnyKeys((options) => decode(data, { ...options, useBigInt64: true }))
+  const value = withAnyKeys((options) => {
+    const { mapKeyConverter: converted = asItIs } = options
+    const mapKeyConverter = (key: unknown) => (typeof key === 'bigint' ? keyOf(key) : converted(key))
+    return decode(data, { ...options, mapKeyConverter, useBigInt64: true })
+  })
   return problemsIn(value, '', (one) => (typeof one === 'bigint' && isWide(one) ? String(one) : null))
+}
+
+const asItIs = (key: unknown) => key as string
+
+/** An integer as the name of a member; one that would become another is marked. */
+function keyOf(key: bigint): string {
+  return isWide(key) ? `${MARK}${key}` : String(key)
 }
 
 function isWide(integer: bigint): boolean {
   return integer > LARGEST || integer < -LARGEST
 }
 
-/** `wideOf` gives the digits of what is such an integer. */
-function problemsIn(value: unknown, at: string, wideOf: (value: unknown) => string | null): Problem[] {
-  const digits = wideOf(value)
-  if (digits !== null) return [{ path: at, message: sentence(digits), code: 'wide_integer' }]
-  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
-  return Object.entries(value).flatMap(([key, member]) => problemsIn(member, pointer(at, key), wideOf))
+type DigitsOf = (value: unknown) => string | null
+
+/** `digitsOf` gives the digits of what is such an integer. One problem more than are told is found at the most. */
+function problemsIn(value: unknown, at: string, digitsOf: DigitsOf): Problem[] {
+  const problems: Problem[] = []
+  const look = (one: unknown, place: string): void => {
+    if (problems.length > MOST_PROBLEMS) return
+    const digits = digitsOf(one)
+    if (digits !== null) problems.push(problemOf(digits, place))
+    else if (typeof one === 'object' && one !== null && !(one instanceof Uint8Array)) lookInto(one, place)
+  }
+  const lookInto = (one: object, place: string): void => {
+    for (const [key, member] of Object.entries(one)) {
+      if (problems.length > MOST_PROBLEMS) return
+      const isMarked = key.startsWith(MARK)
+      const inside = pointer(place, isMarked ? key.slice(MARK.length) : key)
+      if (isMarked) problems.push(problemOf(key.slice(MARK.length), inside))
+      look(member, inside)
+    }
+  }
+  look(value, at)
+  return problems
 }
 
-function sentence(digits: string): string {
-  return `must not lie beyond 2^53: ${cut(digits, LONGEST_SHOWN)} would become another number; send it as a text`
+function problemOf(digits: string, path: string): Problem {
+  const shown = cut(digits, LONGEST_SHOWN)
+  return {
+    path,
+    message: `must not lie beyond 2^53: ${shown} would become another number; send it as a text`,
+    code: 'wide_integer',
+  }
 }

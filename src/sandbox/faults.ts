@@ -2,7 +2,7 @@
 import { cut } from '../short.ts'
 import { LONGEST_ERROR } from './limits.ts'
 import type { CallRequest, FaultType } from './protocol.ts'
-import { LINES_BEFORE } from './syntax.ts'
+import { BREAK, LINES_BEFORE } from './syntax.ts'
 
 /** What came out of the engine as thrown. Without a stack it was no error, and the message shows what it was. */
 export class Thrown {
@@ -43,10 +43,7 @@ export class Fault extends Error {
   }
 }
 
-/** Line breaks of the language (ECMA-262, 12.3). The engine itself counts line feeds alone, and columns in code points. */
-const BREAK = /\r\n|[\n\r\u2028\u2029]/
-
-/** Where the line and column that the engine counts from 1 lie in the code as people see it. */
+/** Where the line and column that the engine counts from 1 lie in the code as people see it. It counts line feeds alone, and columns in code points. */
 function seen(code: string, line: number, column: number): { line: number; column: number } {
   const fed = code.split('\n')
   const before = [...(fed[line - 1] ?? '')].slice(0, column - 1).join('')

@@ -7,22 +7,38 @@ export const FILE = 'code.js'
 /** Lines of the form before the first of the code. */
 export const LINES_BEFORE = 1
 
+/** Line breaks of the language (ECMA-262, 12.3). */
+export const BREAK = /\r\n|[\n\r\u2028\u2029]/
+
 /** Code as the body of a function, in the strict form of the language. */
-export function wrapped(code: string): string {
-  return `(async function* () {'use strict'\n${code}\n})`
+export function wrapped(code: string, directive = "'use strict'"): string {
+  return `(async function* () {${directive}\n${code}\n})`
 }
 
 /** What is longer, in characters, is read by the engine that runs it alone. */
 const LONGEST = 65_536
 
-/** What is wrong with the syntax of code, with its place; null where nothing is, or the code is too long or too deep to be read here. */
+/**
+ * What is wrong with the syntax of code, with its place; null where nothing is, or the code is too long or too deep to be read here. The engine that runs
+ * it takes some code that is not quite right: where there is any doubt it has the last word.
+ */
 export function syntaxFault(code: string): string | null {
   if (code.length > LONGEST) return null
+  const error = errorOf(wrapped(code))
+  // The engine overlooks the directive before some code, and reads that in the loose form of the language.
+  if (error === null || TAKEN.test(error.message) || errorOf(wrapped(code, '')) === null) return null
+  return `SyntaxError: ${error.message}${placeOf(error, code)}`
+}
+
+/** What this parser says of code that the engine takes. */
+const TAKEN = /eval or arguments|private fields/i
+
+function errorOf(text: string): SyntaxError | null {
   try {
-    new Script(wrapped(code), { filename: FILE })
+    new Script(text, { filename: FILE })
     return null
   } catch (error) {
-    return error instanceof SyntaxError ? `SyntaxError: ${error.message}${placeOf(error, code)}` : null
+    return error instanceof SyntaxError ? error : null
   }
 }
 
@@ -30,7 +46,7 @@ export function syntaxFault(code: string): string | null {
 function placeOf({ stack = '' }: SyntaxError, code: string): string {
   const [at = '', , below = ''] = stack.split('\n')
   const line = Number(at.slice(FILE.length + 1)) - LINES_BEFORE
-  const lines = code.split('\n').length
+  const lines = code.split(BREAK).length
   if (!Number.isInteger(line) || line < 1) return ''
   // What is left open is missed behind the end.
   return line > lines ? ` (at the end, line ${lines})` : ` (line ${line}, column ${below.indexOf('^') + 1})`

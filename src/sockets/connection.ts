@@ -386,7 +386,11 @@ export class Connection {
     const isTooLarge = error instanceof ServiceError && error.code === 'REQUEST_TOO_LARGE'
     if (error instanceof InvalidFrame || isTooLarge)
       this.send({ error: 'invalid_frame', code: 'INVALID_REQUEST', message: error.message })
-    else this.app.log.error({ err: error }, 'a message could not be dispatched')
+    else {
+      this.app.log.error({ err: error }, 'a message could not be dispatched')
+      const { code, publicMessage: message } = toServiceError(error)
+      this.send({ type: 'error', code, message })
+    }
   }
 
   /** Waits for time of the thread, and reads nothing more meanwhile. */

@@ -5,7 +5,7 @@ import type { Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { schemaValidators } from '../../generated/validators-out.js'
-import { createListener } from '../../src/http/listener.ts'
+import { createListener, type ListenerLimits } from '../../src/http/listener.ts'
 import { createLog } from '../../src/log.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { type Peer, peer } from './peer.ts'
@@ -101,8 +101,11 @@ describe('a body', () => {
 })
 
 /** A listener whose answers a test gives, in the order of the requests. */
-async function withListener(run: (at: { url: string }, asked: ServerResponse[]) => Promise<void>): Promise<void> {
-  const listener: Server = createListener(createLog('silent'))
+async function withListener(
+  run: (at: { url: string }, asked: ServerResponse[]) => Promise<void>,
+  limits: Partial<ListenerLimits> = {},
+): Promise<void> {
+  const listener: Server = createListener(createLog('silent'), limits)
   const asked: ServerResponse[] = []
   listener.on('request', (_request, response) => asked.push(response))
   listener.listen(0, '127.0.0.1')
@@ -116,6 +119,19 @@ async function withListener(run: (at: { url: string }, asked: ServerResponse[]) 
 }
 
 const GET = head('GET /')
+
+test('a body that does not come in time is not told of in the middle of an answer to another request', () =>
+  withListener(
+    async (at, asked) => {
+      using one = await peer(at, `${GET}POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf`)
+      await until('the first request', () => asked.length > 0)
+      asked[0]!.write('begun')
+      await until('its end', one.closed)
+      assert.match(one.text(), /^HTTP\/1\.1 200 /)
+      assert.equal(one.text().split('HTTP/1.1').length, 2, one.text())
+    },
+    { request_ms: 300, head_ms: 200, check_ms: 50 },
+  ))
 
 describe('what is no HTTP', () => {
   test('is not answered in the place of requests that came before', () =>

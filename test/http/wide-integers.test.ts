@@ -47,6 +47,16 @@ describe('an integer beyond 2^53', () => {
     assert.deepEqual(await refused(server, 'POST', '/api/assets', form, INVALID), ['/body/metadata/n'])
   })
 
+  test('is looked for in very long texts, and in no encoding that cannot be read', async () => {
+    const raw = `{"params":{"name":"${'x'.repeat(12_000_000)} 1234567890123456"}}`
+    const run = await call(server, 'POST', '/api/workflows/greeting/run', { raw, headers: JSON_TYPE })
+    assert.equal(run.status, 200)
+    const headers = { 'Content-Type': 'application/json; charset=utf-32le' }
+    const wide = Buffer.from([...'{"params":{"name":"a"}}'].flatMap((letter) => [letter.charCodeAt(0), 0, 0, 0]))
+    const asked = { raw: wide, headers }
+    await refused(server, 'POST', '/api/workflows/greeting/run', asked, [415, 'unsupported_media_type'])
+  })
+
   test('is read where it is a fraction, or exact', async () => {
     const raw = `{"params":{"name":"${WIDE} 1e999"},"timeout_seconds":60.0}`
     const { status, text } = await call(server, 'POST', '/api/workflows/greeting/run', { raw, headers: JSON_TYPE })

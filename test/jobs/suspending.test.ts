@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { WaitingFor } from '../../generated/types.ts'
+import { NodeError } from '../../src/engine/node-error.ts'
+import { ANY, readType } from '../../src/engine/types.ts'
 import type { Problem, ServiceError } from '../../src/errors.ts'
 import { jobSnapshot } from '../../src/jobs/reads.ts'
-import { graph, node, sink, source } from '../engine/kit.ts'
+import { graph, node, output, sink, source, testType } from '../engine/kit.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { withMoreTime } from '../helpers/patience.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
@@ -397,4 +399,41 @@ describe('a job that waits for time', () => {
       rmSync(data_dir, { recursive: true, force: true })
     }
   })
+})
+
+test('a job with an expression that this version cannot read goes on, as it was accepted', async () => {
+  const data_dir = temporaryFolder()
+  const kind = testType('test.Kind', {
+    properties: [
+      { name: 'value', type: ANY },
+      { name: 'words', type: readType({ type: 'str' }), default: '' },
+    ],
+    outputs: [output],
+    run: ({ value }) => ({ output: value }),
+  })
+  const reads = (): never => {
+    throw new NodeError('The words cannot be read.')
+  }
+  const of = graph(
+    [
+      node('wait', 'control.WaitFor', { name: 'x' }),
+      node('kind', 'test.Kind', { words: '(' }),
+      node('out', 'output.Output', { name: 'out' }),
+    ],
+    ['wait.value->kind.value', 'kind.output->out.value'],
+  )
+  try {
+    let id: string
+    {
+      await using server = await startGated({ data_dir, types: [kind] })
+      id = submit(server, { graph: of }).row.id
+      await suspended(server, id)
+    }
+    await using server = await startGated({ data_dir, types: [{ ...kind, expressions: { words: reads } }] })
+    assert.throws(() => submit(server, { graph: of }), coded('INVALID_WORKFLOW_GRAPH'))
+    await server.context.jobs.resume(OWNER, id, answer(7))
+    assert.deepEqual(outputs(await ended(server, id)), { out: 7 })
+  } finally {
+    rmSync(data_dir, { recursive: true, force: true })
+  }
 })

@@ -28,8 +28,16 @@ const CASES: readonly (readonly [type: string, property: string, good: unknown, 
   ['dict.Get', 'path', '', 'a..b', { dict: {} }],
   ['dict.Set', 'path', 'a.b[0]', '', { dict: {} }],
   ['dict.Remove', 'path', 'a', '', { dict: {} }],
+  ['list.Sort', 'by', 'a.b', 'a..b', { list: [] }],
+  ['list.Filter', 'by', '', 'a..b', { list: [] }],
+  ['list.Unique', 'by', '', 'a..b', { list: [] }],
+  ['list.GroupBy', 'by', 'a', 'a..b', { list: [] }],
+  ['list.Compare', 'by', '', 'a..b', { a: [], b: [] }],
+  ['list.IndexBy', 'by', 'a', 'a..b', { list: [] }],
+  ['list.IndexBy', 'value', '', 'a..b', { list: [], by: 'a' }],
   ['list.Pluck', 'path', 'a.b', 'a..b', { list: [] }],
   ['http.Pages', 'items_path', '', 'a..b', { url: 'http://localhost' }],
+  ['http.Pages', 'cursor_path', '', 'a..b', { url: 'http://localhost', mode: 'cursor' }],
   ['text.ParseHtml', 'selector', 'a > b', 'a >> b', { html: '' }],
   ['prompt.Template', 'template', '{{#a}}x{{/a}}', '{{#a}}x'],
   ['control.WaitFor', 'schema', { type: 'string' }, { type: 'strng' }, { name: 'x' }],
@@ -57,7 +65,19 @@ describe('what is written in a language', () => {
     const listed = new Set(CASES.map(([type, property]) => `${type} ${property}`))
     for (const { node_type, expressions = {} } of builtinNodes.all())
       for (const property of Object.keys(expressions))
-        if (property !== 'cursor_path') assert.ok(listed.has(`${node_type} ${property}`), `${node_type} ${property}`)
+        assert.ok(listed.has(`${node_type} ${property}`), `${node_type} ${property}`)
+  })
+
+  test('is read beforehand in every property of such a name', () => {
+    const names = /^(?:formula|pattern|code|selector|schema|by|.*path)$/
+    for (const { node_type, properties, expressions = {}, problem } of builtinNodes.all())
+      for (const { name, type } of properties)
+        if (names.test(name) && ['str', 'dict'].includes(type.type) && !problem)
+          assert.ok(name in expressions, `${node_type}.${name}`)
+  })
+
+  test('is not looked at in a property that the node does not use', () => {
+    assert.deepEqual(unread('http.Pages', { url: 'http://localhost', mode: 'link', cursor_path: 'a..b' }), [])
   })
 
   test('is not known yet where it comes along an edge', () => {

@@ -5,6 +5,8 @@ import { encode } from '@msgpack/msgpack'
 import { mayHoldWide, wideInJson, wideInMessagePack } from '../../src/payloads/wide-integers.ts'
 import { leastProcessorMs } from '../helpers/processor.ts'
 
+const WIDE = '12345678901234567890'
+
 function placesIn(text: string): string[] {
   if (!mayHoldWide(Buffer.from(text))) return []
   return wideInJson(text, '').map(({ path }) => path)
@@ -51,6 +53,12 @@ describe('integers beyond 2^53 in JSON', () => {
     }
   })
 
+  test('are found behind very long texts and numbers', () => {
+    const long = `{"a":"${'x\\"'.repeat(7_000_000)} 1234567890123456","b":${'9'.repeat(8_000_000)},"c":[${WIDE}]}`
+    assert.deepEqual(placesIn(long), ['/b', '/c/0'])
+    assert.equal(placesIn(`[${`${WIDE},`.repeat(200_000)}1]`).length, 101)
+  })
+
   test('are found wherever they stand', () => {
     for (let before = 0; before < 40; before++)
       for (let digits = 14; digits < 24; digits++)
@@ -69,7 +77,23 @@ describe('integers beyond 2^53 in JSON', () => {
   })
 })
 
+/** A map whose keys are integers of 64 bits, which some clients write. */
+function withKeys(): Buffer {
+  const integer = (value: bigint) => {
+    const bytes = Buffer.alloc(9, 0xcf)
+    bytes.writeBigUInt64BE(value, 1)
+    return bytes
+  }
+  const inner = Buffer.concat([Buffer.from([0x81, 0xa1, 0x61]), integer(2n ** 61n)])
+  return Buffer.concat([Buffer.from([0x82]), integer(10n ** 10n), integer(1n), integer(2n ** 60n), inner])
+}
+
 describe('integers beyond 2^53 in MessagePack', () => {
+  test('may be keys as well', () => {
+    const places = wideInMessagePack(withKeys()).map(({ path }) => path)
+    assert.deepEqual(places, [`/${2n ** 60n}`, `/${2n ** 60n}/a`])
+  })
+
   test('are those of 64 bits that no number holds', () => {
     const of = (value: unknown) => wideInMessagePack(encode(value, { useBigInt64: true })).map(({ path }) => path)
     assert.deepEqual(of({ a: [1n, 2n ** 53n + 1n], b: -(2n ** 60n) }), ['/a/1', '/b'])
