@@ -55,7 +55,8 @@ describe('a secret in pieces', () => {
       assert.equal(texts.join(''), TOLD)
       assert.equal(texts.length, PIECES.length)
     }
-    assert.deepEqual(await changedOutputs(server.context, row, 0), [{ output_name: 'out', value: TOLD }])
+    const sequence = stored.findLastIndex(({ type }) => type === 'output_update') + 1
+    assert.deepEqual(await changedOutputs(server.context, row, 0), [{ output_name: 'out', value: TOLD, sequence }])
     const types = stored.map((event) =>
       event.type === 'node_status' ? `${event.node_id} ${event.status}` : event.type,
     )
