@@ -69,7 +69,7 @@ describe('what is foretold of a call', () => {
     const issues = async (type: string, data: object) => issuesOf(await of(type, data))
     for (const wrong of [{ type: 'strng' }, { minLength: -1 }, { items: { required: 'all' } }])
       assert.deepEqual(await issues('chat.Structured', { prompt: 'x', schema: schema(wrong) }), [
-        'error graph_out_of_range n schema',
+        'error graph_invalid_expression n schema',
       ])
     assert.deepEqual(await issues('chat.Structured', { prompt: 'x', schema: schema({ type: 'string' }) }), [])
     assert.deepEqual(await issues('chat.Embed', { texts: ['a', ''] }), ['error graph_out_of_range n texts'])
