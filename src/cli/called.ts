@@ -93,7 +93,7 @@ async function inFile(path: string, registry: NodeRegistry, reader: Reader): Pro
 
 function runnable(graph: Graph, name: string, registry: NodeRegistry): Plan {
   const compiled = compileGraph(graph, registry)
-  if (isRunnable(compiled)) return compiled.plan!
+  if (isRunnable(compiled)) return compiled.plan
   const errors = compiled.issues.filter((issue) => issue.severity === 'error')
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more; svc validate lists them)` : ''
   throw new CommandError(EXIT.invalid, `${name} cannot run: ${errors[0]?.message}${more}`)

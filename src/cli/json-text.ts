@@ -1,7 +1,7 @@
 // JSON that people wrote: parsed, or refused with the place of the mistake.
 import { deeperThan, MAX_DEPTH } from '../json.ts'
 import { jsonMistake } from '../json-mistake.ts'
-import { mayHoldWide, wideInJson } from '../payloads/wide-integers.ts'
+import { wideInUtf8 } from '../payloads/wide-integers.ts'
 import { illFormedTexts } from '../problems.ts'
 
 /** A text that is no JSON, or JSON that no request could hold. */
@@ -27,7 +27,7 @@ export function parseJsonText(text: string): unknown {
   // Only an escape can make half a character.
   const [illFormed] = /\\ud/i.test(text) ? illFormedTexts(value, '') : []
   if (illFormed) throw new JsonTextError(`${illFormed.path || 'It'} ${illFormed.message}.`)
-  const [wide] = mayHoldWide(Buffer.from(text)) ? wideInJson(text, '') : []
+  const [wide] = wideInUtf8(Buffer.from(text), '')
   if (wide) throw new JsonTextError(`${wide.path || 'It'} ${wide.message}.`)
   return value
 }

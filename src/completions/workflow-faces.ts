@@ -69,7 +69,7 @@ export class WorkflowFaces {
   #look(owner: Scope, { id, etag }: { readonly id: string; readonly etag: string | null }): boolean {
     try {
       const { compiled } = this.#workflows.runnable(owner, id)
-      const isModel = isRunnable(compiled) && typeof faceOf(compiled.plan!) !== 'string'
+      const isModel = isRunnable(compiled) && typeof faceOf(compiled.plan) !== 'string'
       // Dropping all is rare, and cheaper than knowing which was used last.
       if (this.#isModel.size >= MOST_KEPT) this.#isModel.clear()
       if (compiled.etag === etag) this.#isModel.set(etag, isModel)

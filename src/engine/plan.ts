@@ -27,9 +27,13 @@ export interface Compiled {
   issues: GraphIssue[]
 }
 
+interface Runnable extends Compiled {
+  plan: Plan
+}
+
 /** Whether a new run may begin: no issue has severity error. Accepted ones go on where there is a plan. */
-export function isRunnable({ plan, issues }: Readonly<Compiled>): boolean {
-  return plan !== null && !issues.some(({ severity }) => severity === 'error')
+export function isRunnable(compiled: Readonly<Compiled>): compiled is Runnable {
+  return compiled.plan !== null && !compiled.issues.some(({ severity }) => severity === 'error')
 }
 
 /** What the passes over a whole graph found, by node or edge. */

@@ -3,7 +3,7 @@ import type { CreateAssetRequest } from '../../generated/types.ts'
 import { formValidators } from '../../generated/validators.js'
 import { type Problem, ServiceError } from '../errors.ts'
 import { deeperThan, MAX_DEPTH } from '../json.ts'
-import { mayHoldWide, wideInJson } from '../payloads/wide-integers.ts'
+import { wideInUtf8 } from '../payloads/wide-integers.ts'
 import { illFormedTexts, problemsOf } from '../problems.ts'
 
 export type AssetFields = Omit<CreateAssetRequest, 'file'>
@@ -33,7 +33,7 @@ function metadataOf(text: string): unknown {
   }
   if (deeperThan(metadata, MAX_DEPTH)) refuse([{ path, message: `is nested deeper than ${MAX_DEPTH} levels` }])
   refuse(illFormedTexts(metadata, path))
-  refuse(mayHoldWide(Buffer.from(text)) ? wideInJson(text, path) : [])
+  refuse(wideInUtf8(Buffer.from(text), path))
   return metadata
 }
 

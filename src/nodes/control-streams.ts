@@ -2,14 +2,12 @@
 import { type Inputs, type NodeType, STREAM_END, Want, type Weave } from '../engine/node-type.ts'
 import { oneOf } from '../engine/types.ts'
 import { option, output, required, stream } from './define.ts'
-import { type Names, parseFormula } from './formula.ts'
+import { formulaOf, type Names } from './formula.ts'
 import { Gathered } from './gathered.ts'
-import { memo } from './memo.ts'
 import { finite } from './values.ts'
 
 /** A stream that is handed on, or looked at, item by item. */
 const PASSING = { aggregate: true, keeps: 'last' } as const
-const formulaOf = memo(parseFormula)
 
 /** The items of one stream that is read to its end. */
 function* rest(name: string): Generator<Want, unknown[], unknown> {

@@ -3,8 +3,9 @@ import { DEEPEST_VALUE } from '../engine/measure.ts'
 import { NodeError, type NodeType } from '../engine/node-type.ts'
 import { costOfFormula, costOfPaths } from './costs.ts'
 import { option, output, required } from './define.ts'
+import { formulaOf } from './formula.ts'
 import { budget, guardDepth, guardGathered, guardList, LONGEST_LIST, type Spend, shown, tooDeep } from './limits.ts'
-import { calculate, formulaOf } from './list-parts.ts'
+import { calculate } from './list-parts.ts'
 import { somePath } from './values.ts'
 
 type Dict = Record<string, unknown>

@@ -1,10 +1,11 @@
 // The little language of math.Formula: numbers, names, operators and functions; nothing else can be said in it.
-// `parseFormula` reads it once; the result is evaluated for any number of values.
+// `formulaOf` reads it once; the result is evaluated for any number of values.
 import { NodeError } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { wrong } from './formula-errors.ts'
 import { FUNCTION_NAMES, FUNCTIONS } from './formula-functions.ts'
 import { shown } from './limits.ts'
+import { memo } from './memo.ts'
 
 export type Names = Readonly<Record<string, number>>
 type Evaluate = (names: Names) => number
@@ -199,7 +200,9 @@ function name(text: string): Evaluate {
 }
 
 /** Reads a formula. Throws NodeError with the position of what can't be read. */
-export function parseFormula(text: string): Formula {
+export const formulaOf = memo(parse)
+
+function parse(text: string): Formula {
   if (text.trim() === '') throw new NodeError('The formula is empty.', 'bad_formula')
   if (text.length > LONGEST) throw new NodeError(`The formula is longer than ${LONGEST} characters.`, 'bad_formula')
   return new Parser(text).whole()

@@ -5,10 +5,9 @@ import { kindOf } from '../engine/values.ts'
 import { MOST_KEYS } from '../most-keys.ts'
 import { costOfFormula, costOfWindows } from './costs.ts'
 import { option, output, required } from './define.ts'
-import { guardEvaluations, parseFormula } from './formula.ts'
+import { formulaOf, guardEvaluations } from './formula.ts'
 import { guardKey, Keys } from './keys.ts'
 import { shown } from './limits.ts'
-import { memo } from './memo.ts'
 import { guardCells } from './rows.ts'
 import { finite, follow, pathParts, toText } from './values.ts'
 
@@ -84,8 +83,6 @@ function accumulate(items: number[], how: Running): number[] {
     return before
   })
 }
-
-export const formulaOf = memo(parseFormula)
 
 /** What a formula makes of each number, which is `x` in it; `i` is its place. */
 export function calculate(numbers: readonly number[], formula: string): number[] {

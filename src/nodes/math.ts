@@ -4,14 +4,12 @@ import { oneOf, t } from '../engine/types.ts'
 import { kindOf } from '../engine/values.ts'
 import { localeOf } from './date-words.ts'
 import { conversion, option, output, required } from './define.ts'
-import { type Names, parseFormula } from './formula.ts'
+import { formulaOf, type Names } from './formula.ts'
 import { FORMULA_LANGUAGE } from './formula-functions.ts'
 import { shown } from './limits.ts'
 import { memo } from './memo.ts'
 import { numberFormOf, readNumber } from './number-text.ts'
 import { finite, ROUNDINGS, type Rounding, round } from './values.ts'
-
-const formulaOf = memo(parseFormula)
 
 function numbers(inputs: Inputs): Names {
   const names: Record<string, number> = {}

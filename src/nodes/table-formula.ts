@@ -2,12 +2,9 @@
 import { type Inputs, NodeError } from '../engine/node-type.ts'
 import { hint } from '../engine/suggest.ts'
 import { kindOf } from '../engine/values.ts'
-import { guardEvaluations, parseFormula } from './formula.ts'
+import { formulaOf, guardEvaluations } from './formula.ts'
 import { shown } from './limits.ts'
-import { memo } from './memo.ts'
 import { cell, columnsOf, type Row } from './rows.ts'
-
-export const formulaOf = memo(parseFormula)
 
 const CONSTANTS: ReadonlySet<string> = new Set(['pi', 'e'])
 

@@ -5,6 +5,7 @@ import { oneOf } from '../engine/types.ts'
 import { setMember } from '../members.ts'
 import { costOfFilter, costOfFormula } from './costs.ts'
 import { option, output, required } from './define.ts'
+import { formulaOf } from './formula.ts'
 import { guardKey, Keys } from './keys.ts'
 import { budget, type Spend } from './limits.ts'
 import {
@@ -20,7 +21,7 @@ import {
   rowsProperty,
 } from './rows.ts'
 import { costOfConditions, costOfTable } from './table-costs.ts'
-import { evaluateRows, FORMULA_RULES, formulaOf } from './table-formula.ts'
+import { evaluateRows, FORMULA_RULES } from './table-formula.ts'
 import { sortRows } from './table-sort.ts'
 import { readPatterns, type TextConditions, textsMeet } from './table-texts.ts'
 import { equal } from './values.ts'

@@ -5,7 +5,7 @@ import type { Problem } from '../errors.ts'
 import { MAX_DEPTH } from '../json.ts'
 import { illFormedTexts } from '../problems.ts'
 import { BrokenFrame, binaryDeeperThan, TooMany, textDeeperThan, textsAreUtf8 } from './nesting.ts'
-import { mayHoldWide, wideInJson, wideInMessagePack } from './wide-integers.ts'
+import { wideInMessagePack, wideInUtf8 } from './wide-integers.ts'
 
 /** Thrown for a frame that cannot be read; the message may be shown. */
 export class InvalidFrame extends Error {}
@@ -50,8 +50,7 @@ export function decodeFrame(data: Uint8Array, binary: boolean): unknown {
 export function inexactIn(message: unknown, data: Buffer, binary: boolean): Problem[] {
   const texts = illFormedIn(message, data, binary)
   if (texts.length > 0) return texts
-  if (binary) return wideInMessagePack(data)
-  return mayHoldWide(data) ? wideInJson(data.toString(), '') : []
+  return binary ? wideInMessagePack(data) : wideInUtf8(data, '')
 }
 
 function illFormedIn(message: unknown, data: Buffer, binary: boolean): Problem[] {

@@ -7,7 +7,7 @@ import { MOST_KEYS } from '../most-keys.ts'
 import { illFormedTexts, problemsOf } from '../problems.ts'
 import { contentsOf, jsonContents } from './contents.ts'
 import { decodeFrame, InvalidFrame, inexactIn, mayBeIllFormed } from './frames.ts'
-import { mayHoldWide, wideInJson } from './wide-integers.ts'
+import { wideInUtf8 } from './wide-integers.ts'
 
 export type Request =
   /** `passed_on`: the service does not read the numbers in it. */
@@ -53,7 +53,7 @@ export function judgeBody({ operation, passed_on, bytes }: Request & { kind: 'bo
   if (deeperThan(body, MAX_DEPTH)) return { kind: 'too_deep' }
   const problems = mayBeIllFormed(buffer, false) ? some(illFormedTexts(body, '/body')) : []
   if (problems.length > 0) return { kind: 'ill_formed', problems }
-  const wide = !passed_on && mayHoldWide(bytes) ? some(wideInJson(textOf(buffer), '/body')) : []
+  const wide = passed_on ? [] : some(wideInUtf8(bytes, '/body'))
   if (wide.length > 0) return { kind: 'wide', problems: wide }
   const validate = bodyValidators[operation as keyof typeof bodyValidators] as Validate
   if (validate({ body })) return { kind: 'valid', memory_bytes }

@@ -45,6 +45,14 @@ function goesOn(byte: number | undefined): boolean {
 /** No text that is accepted begins with half a character. */
 const MARK = '\ud800'
 
+/** Leaves the mark of a byte order away. */
+const UTF_8 = new TextDecoder()
+
+/** The problems of JSON text in UTF-8, which is known to be JSON: most have none, and are not read for that. */
+export function wideInUtf8(text: Uint8Array, at: string): Problem[] {
+  return mayHoldWide(text) ? wideInJson(UTF_8.decode(text), at) : []
+}
+
 /** The places of such integers of JSON text, which is known to be JSON: of as many as are told. */
 export function wideInJson(text: string, at: string): Problem[] {
   const isMarked = (value: unknown) => typeof value === 'string' && value.startsWith(MARK)

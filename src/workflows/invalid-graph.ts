@@ -11,7 +11,7 @@ export function invalidGraph(issues: readonly GraphIssue[]): ServiceError {
 
 /** The plan of a new run. @throws INVALID_WORKFLOW_GRAPH */
 export function runnablePlan(compiled: Compiled): Plan {
-  if (isRunnable(compiled)) return compiled.plan!
+  if (isRunnable(compiled)) return compiled.plan
   throw invalidGraph(compiled.issues)
 }
 
