@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { NodeProperty } from '../../src/engine/node-type.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
+import { compileGraph, isRunnable } from '../../src/engine/plan.ts'
 import type { NodeServices } from '../../src/engine/services.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { graph, node, start } from '../engine/kit.ts'
@@ -72,7 +72,7 @@ function dataOf(properties: readonly NodeProperty[]): fc.Arbitrary<Record<string
 
 async function ending(type: string, data: Record<string, unknown>, lent: NodeServices): Promise<string | null> {
   const of = graph([node('n', type, data)], [])
-  if (!compileGraph(of, builtinNodes).plan) return null
+  if (!isRunnable(compileGraph(of, builtinNodes))) return null
   const { execution, observer } = start(of, builtinNodes, { services: lent })
   const outcome = await execution.done
   // What is thrown without words of its own.
