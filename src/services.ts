@@ -39,6 +39,8 @@ export interface Services extends AsyncDisposable {
   httpOf(owner: string): OutgoingHttp
   /** For work on files that nobody's workflow asked for. */
   readonly media: MediaAccess
+  /** For graphs that are read before they run. */
+  readonly apart: Pick<NodeServices, 'compute' | 'sandbox'>
   /** What the nodes of one owner's workflows may use. */
   of(owned: Owned): NodeServices
 }
@@ -60,6 +62,7 @@ export function createServices(
   return {
     httpOf: (owner) => http.of(owner),
     media,
+    apart: { compute, sandbox },
     of: ({ owner = noServices.owner, secret, customer, redact = noServices.redact, ...owned }) => ({
       owner,
       assets: owned.assets ?? noServices.assets,

@@ -2,10 +2,11 @@
 import { basename, join, resolve } from 'node:path'
 import type { Graph } from '../engine/graph.ts'
 import { NodeError, type NodeRegistry } from '../engine/node-type.ts'
-import { compileGraph, isRunnable, type Plan } from '../engine/plan.ts'
+import { isRunnable, type Plan } from '../engine/plan.ts'
 import { examples } from '../workflows/examples.ts'
 import { meantTool } from '../workflows/meant-tool.ts'
 import { toolGraph } from '../workflows/tool-graph.ts'
+import { compiledWhole } from './compiled.ts'
 import { liesIn } from './lies-in.ts'
 import { type Reader, STDIN } from './read.ts'
 import { CommandError, EXIT, UsageError } from './terminal.ts'
@@ -70,7 +71,7 @@ async function find(id: string, folder: string, registry: NodeRegistry, reader: 
     throw new NodeError(`The workflow "${id}" cannot be called: ${error.message}.`, 'workflow_unusable')
   }
   const example = examples().get(id)
-  if (example) return { ...example, plan: runnable(example.graph, id, registry) }
+  if (example) return { ...example, plan: await runnable(example.graph, id, registry) }
   const message = `There is no workflow "${id}" here.${meantTool(registry, id)} Say which file it is: --workflow ${id}=FILE.`
   throw new NodeError(message, 'workflow_not_found')
 }
@@ -88,11 +89,11 @@ async function inside(folder: string, id: string): Promise<string> {
 async function inFile(path: string, registry: NodeRegistry, reader: Reader): Promise<CalledWorkflow> {
   if (path === STDIN) throw new UsageError('--workflow takes a file, not standard input')
   const { graph, title, description } = workflowOf(await reader.json(path), path)
-  return { name: title ?? basename(path, '.json'), description, plan: runnable(graph, path, registry) }
+  return { name: title ?? basename(path, '.json'), description, plan: await runnable(graph, path, registry) }
 }
 
-function runnable(graph: Graph, name: string, registry: NodeRegistry): Plan {
-  const compiled = compileGraph(graph, registry)
+async function runnable(graph: Graph, name: string, registry: NodeRegistry): Promise<Plan> {
+  const compiled = await compiledWhole(graph, registry)
   if (isRunnable(compiled)) return compiled.plan
   const errors = compiled.issues.filter((issue) => issue.severity === 'error')
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more; svc validate lists them)` : ''

@@ -1,7 +1,7 @@
 // `svc run`: runs a workflow to its end in this process, on the engine itself: no server, and no database but what vectors need.
 import type { Config } from '../config.ts'
 import { type Execution, execute, type RunObserver } from '../engine/execution.ts'
-import { compileGraph, isRunnable, type Plan } from '../engine/plan.ts'
+import { isRunnable, type Plan } from '../engine/plan.ts'
 import type { VectorAccess } from '../engine/services.ts'
 import { configuredProviders } from '../models/configured.ts'
 import { discover } from '../models/discovery.ts'
@@ -13,6 +13,7 @@ import { createServices, environmentSecrets } from '../services.ts'
 import { afterLooking } from './after-looking.ts'
 import { readArguments } from './arguments.ts'
 import { type CalledWorkflows, calledWorkflows } from './called.ts'
+import { compiledWhole } from './compiled.ts'
 import { graphIssue, issueLine, issueTotal } from './issues.ts'
 import { bundledAssets, heldTo, openVectors, terminalTools } from './lent.ts'
 import { LiveView, totalSoFar } from './live-view.ts'
@@ -74,7 +75,7 @@ function seconds(text: string): number {
 }
 
 async function runnablePlan({ name, graph }: WorkflowFile, terminal: Terminal, quiet: boolean): Promise<Plan> {
-  const compiled = compileGraph(graph, builtinNodes)
+  const compiled = await compiledWhole(graph, builtinNodes)
   const plan = isRunnable(compiled) ? compiled.plan : null
   const issues = compiled.issues.map(graphIssue)
   const paint = isLive(terminal.stderr, terminal.environment) ? inColour : plain

@@ -1,12 +1,13 @@
 // `svc validate`: everything that is wrong with a workflow, and what one that can run takes and gives.
 import type { Config } from '../config.ts'
 import { NodeError } from '../engine/node-type.ts'
-import { compileGraph, isRunnable, type Plan, type PlanInput } from '../engine/plan.ts'
+import { isRunnable, type Plan, type PlanInput } from '../engine/plan.ts'
 import { typeText } from '../engine/types.ts'
 import { targetOf } from '../nodes/agent-entries.ts'
 import { builtinNodes } from '../nodes/registry.ts'
 import { readArguments } from './arguments.ts'
 import { type CalledWorkflows, calledWorkflows } from './called.ts'
+import { compiledWhole } from './compiled.ts'
 import { graphIssue, type Issue, issueLine, issueTotal, shapeIssue } from './issues.ts'
 import { Reader, shownPath } from './read.ts'
 import { CommandError, EXIT, isLive, print, type Terminal } from './terminal.ts'
@@ -38,7 +39,7 @@ export async function validate(args: readonly string[], terminal: Terminal, conf
 async function judge(path: string, named: readonly string[], reader: Reader): Promise<Verdict> {
   try {
     const { name, graph, folder } = await openWorkflow(path, reader)
-    const compiled = compileGraph(graph, builtinNodes)
+    const compiled = await compiledWhole(graph, builtinNodes)
     const { issues } = compiled
     const plan = isRunnable(compiled) ? compiled.plan : null
     const called = await calledWorkflows(named, folder, builtinNodes, reader)

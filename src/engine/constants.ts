@@ -123,7 +123,7 @@ function judgeTogether({ id, type, meant }: DraftNode, { values }: Constants, ty
 
 /** Values that are written in a language and cannot be read. What comes along an edge nobody knows yet. */
 function* judgeExpressions(
-  { id, meant }: DraftNode,
+  { id, meant, type }: DraftNode,
   expressions: NonNullable<NodeType['expressions']>,
   { values }: Constants,
   issues: Issues,
@@ -133,12 +133,18 @@ function* judgeExpressions(
     if (own === null || meant.has(property)) continue
     try {
       read(own as never, values)
+      const rest = type.unread?.[property]?.(own as never, values) ?? null
+      if (rest) issues.unread.push({ node_id: id, property, read: rest })
     } catch (error) {
       if (!(error instanceof NodeError)) throw error
-      issues.push(issue('invalid_expression', `Node "${id}": ${error.message}`, id, property))
+      issues.push(unreadable(id, property, error.message))
     }
     yield
   }
+}
+
+export function unreadable(node_id: string, property: string, message: string): GraphIssue {
+  return issue('invalid_expression', `Node "${node_id}": ${message}`, node_id, property)
 }
 
 function tooManyInputs({ id, dynamic }: DraftNode): GraphIssue {

@@ -1,10 +1,19 @@
 // What is wrong with a graph, as it is found: so many errors are kept, and of the others how many there are. Warnings bound themselves.
 import type { GraphIssue } from './graph.ts'
+import type { ReadApart } from './node-type.ts'
 
 /** More than any list of problems shows. */
 const MOST_ERRORS = 1_000
 
+/** What is left to be read of a node's own values, away from the main thread. */
+export interface Unread {
+  readonly node_id: string
+  readonly property: string
+  readonly read: ReadApart
+}
+
 export class Issues {
+  readonly unread: Unread[] = []
   readonly #kept: GraphIssue[] = []
   #errors = 0
   #leaveNoPlan = false

@@ -225,6 +225,18 @@ export interface NodeFacts {
   isConnected(property: string): boolean
 }
 
+/** Where values are read that take long to read, and for whom. */
+export interface Apart extends Pick<NodeServices, 'compute' | 'sandbox' | 'owner'> {
+  /** Nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Reads a value away from the main thread, and says what is wrong with it; null where nothing is. Where that is not found out, it rejects, or
+ * says null: the firing has the last word.
+ */
+export type ReadApart = (apart: Apart) => Promise<string | null>
+
 export interface NodeType {
   /** `namespace.Name`. */
   node_type: string
@@ -277,6 +289,8 @@ export interface NodeType {
    * values are read before anything runs. To read one takes some milliseconds at most.
    */
   expressions?: Readonly<Record<string, (own: never, data: Readonly<Inputs>) => unknown>>
+  /** What `expressions` leaves unread of such a value, as that takes longer; null: nothing. It never throws. */
+  unread?: Readonly<Record<string, (own: never, data: Readonly<Inputs>) => ReadApart | null>>
   /** What is wrong with values that fit their properties one by one, so that its firings will fail. It never throws. */
   problem?(facts: NodeFacts, types: KnownTypes): NodeProblem | null
   /** A name in the node's own values that none of its dynamic inputs has, so that its firings will fail. It never throws. */

@@ -7,7 +7,7 @@ import { draftGraph } from './edges.ts'
 import type { Graph, GraphIssue } from './graph.ts'
 import { mayBeHeavy } from './heavy.ts'
 import { checkNames, inputOf, outputOf } from './interface.ts'
-import type { Issues } from './issues.ts'
+import type { Issues, Unread } from './issues.ts'
 import { checkLoops } from './loops.ts'
 import type { KnownTypes, NodeRegistry, NodeType } from './node-type.ts'
 import { orderNodes } from './order.ts'
@@ -25,6 +25,8 @@ export interface Compiled {
   /** Null where there is nothing that could be run. */
   plan: Plan | null
   issues: GraphIssue[]
+  /** What of it is not read yet: `readUnread` adds to the issues what is wrong with that. */
+  unread: readonly Unread[]
 }
 
 interface Runnable extends Compiled {
@@ -163,8 +165,8 @@ export function* compileSteps(graph: Graph, registry: NodeRegistry): Steps<Compi
     nodes.push(yield* planNode(node, found, issues))
   }
   yield* warnOf(drafts, issues)
-  if (issues.leaveNoPlan) return { plan: null, issues: issues.list() }
-  return { plan: yield* assembled(nodes, ordered), issues: issues.list() }
+  const plan = issues.leaveNoPlan ? null : yield* assembled(nodes, ordered)
+  return { plan, issues: issues.list(), unread: issues.unread }
 }
 
 /** The plan of nodes that are right. `ordered`: sources before targets. */

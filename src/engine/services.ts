@@ -11,6 +11,8 @@ export interface Script {
   readonly inputs: Readonly<Record<string, unknown>>
   /** What `Math.random` gives is made from this. */
   readonly seed: number
+  /** True: the code is read to its end, nothing of it runs, and the result is empty. */
+  readonly syntax_only?: boolean
   /** How long the code may run until its result, or until its next item, in milliseconds. */
   readonly time_limit_ms: number
   /** How much memory all its values may take together, in megabytes. */

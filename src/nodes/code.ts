@@ -1,5 +1,12 @@
 // code.*: code that users write, run in the host's sandbox. The sandbox judges the code; here are the handles and limits.
-import { type Inputs, NodeError, type NodeType, type OutputStream, type RunResult } from '../engine/node-type.ts'
+import {
+  type Inputs,
+  NodeError,
+  type NodeType,
+  type OutputStream,
+  type ReadApart,
+  type RunResult,
+} from '../engine/node-type.ts'
 import type { Script } from '../engine/services.ts'
 import {
   LARGEST_MEMORY_LIMIT_MB,
@@ -9,8 +16,9 @@ import {
   SMALLEST_MEMORY_LIMIT_MB,
   TIME_LIMIT_MS,
 } from '../sandbox/limits.ts'
-import { syntaxFault } from '../sandbox/syntax.ts'
+import { isReadHere, syntaxFault } from '../sandbox/syntax.ts'
 import { option, required } from './define.ts'
+import { messageOf } from './reading-apart.ts'
 
 interface CodeInputs extends Inputs {
   code: string
@@ -26,6 +34,16 @@ const SEEDS = 2 ** 32
 function checkSyntax(code: string): void {
   const fault = syntaxFault(code)
   if (fault !== null) throw new NodeError(fault, 'code_error')
+}
+
+/** Code that `checkSyntax` did not read, as it is long. */
+function unreadCode(code: string): ReadApart | null {
+  if (isReadHere(code)) return null
+  return ({ sandbox, owner, signal }) => {
+    const limits = { time_limit_ms: TIME_LIMIT_MS, memory_limit_mb: MEMORY_LIMIT_MB }
+    const script = { code, syntax_only: true, inputs: {}, seed: 0, ...limits, owner, signal, log() {} }
+    return messageOf(sandbox.call(script), 'code_error', 'too_large')
+  }
 }
 
 export const codeNodes: NodeType[] = [
@@ -51,6 +69,7 @@ export const codeNodes: NodeType[] = [
       option('seed', 'int?', 'Math.random gives the same numbers for the same seed. Without it, the run chooses one.'),
     ],
     expressions: { code: checkSyntax },
+    unread: { code: unreadCode },
     outputs: [],
     supports_dynamic_inputs: true,
     supports_dynamic_outputs: true,

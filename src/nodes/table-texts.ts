@@ -1,7 +1,8 @@
 // Conditions on the texts of rows: what they contain, and which patterns they match.
-import type { Inputs } from '../engine/node-type.ts'
+import type { Inputs, ReadApart } from '../engine/node-type.ts'
 import { guardGathered } from './limits.ts'
-import { type Matching, matching, readPattern, SharedWork } from './regex.ts'
+import { messageOf } from './reading-apart.ts'
+import { isQuick, type Matching, matching, readPattern, SharedWork } from './regex.ts'
 import { cell, type Row } from './rows.ts'
 import { search } from './text-search.ts'
 
@@ -23,6 +24,16 @@ const FEW = 3
 /** Throws NodeError where a pattern can't be used, as far as that is found quickly. */
 export function readPatterns(matches: Record<string, string>, data: Readonly<Inputs>): void {
   for (const pattern of Object.values(matches).slice(0, FEW)) readPattern(pattern, data)
+}
+
+/** What is left to be found of patterns that `readPatterns` took. */
+export function unreadPatterns(matches: Record<string, string>, { ignore_case }: Readonly<Inputs>): ReadApart | null {
+  const patterns = Object.values(matches)
+  if (patterns.length <= FEW && patterns.every(isQuick)) return null
+  return async ({ compute, owner, signal }) => {
+    const inputs = { rows: [], where: {}, present: [], contains: {}, matches, ignore_case, formula: '' }
+    return messageOf(compute.run({ node_type: 'data.Filter', inputs, owner, signal }), 'bad_pattern')
+  }
 }
 
 /** Says of a row whether all of its texts are as they should be. Throws NodeError `bad_pattern`, and where it is too much work. */

@@ -1,27 +1,11 @@
 // human.* and control.WaitFor: firings that wait for somebody, or something, outside of the run. Who answers them, and whether the answer
 // is what they ask for, is the business of the host.
 import type { WaitRequest } from '../engine/journal.ts'
-import { type NodeContext, NodeError, type NodeType, Wait } from '../engine/node-type.ts'
-import { type Schema, Schemas, unusableAtSight } from '../sandbox/schemas.ts'
+import { NodeError, type NodeType, Wait } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
-import { lazily } from './libraries.ts'
+import { guardSchema, readSchema, unreadSchema } from './given-schema.ts'
 
 const NOTHING_ASKED: Omit<WaitRequest, 'kind'> = { name: null, message: null, schema: null, until: null }
-
-const schemas = lazily(() => new Schemas())
-
-/** @throws NodeError where nobody could ever answer, for the schema can judge nothing. */
-async function judge(schema: Schema, { services }: NodeContext): Promise<void> {
-  const verdict = await schemas().judge(schema, services.owner)
-  if (verdict.kind === 'unusable') throw new NodeError(`The schema cannot be used: ${verdict.why}.`, 'bad_schema')
-  if (verdict.kind === 'costly') throw new NodeError('The schema needs too much work.', 'bad_schema')
-}
-
-/** @throws NodeError where it shows without a thread that a schema can judge nothing */
-export function readSchema(schema: Schema): void {
-  const why = unusableAtSight(schema)
-  if (why !== null) throw new NodeError(`The schema cannot be used: ${why}.`, 'bad_schema')
-}
 
 export const waitingNodes: NodeType[] = [
   {
@@ -64,12 +48,13 @@ export const waitingNodes: NodeType[] = [
       ),
     ],
     expressions: { schema: readSchema },
+    unread: { schema: unreadSchema },
     outputs: [output('value', 'any')],
     run({ name, schema }, context) {
       if (name === '') throw new NodeError('The value that is waited for has no name.', 'bad_input')
       const asked = schema as Record<string, unknown> | null
       const wait = new Wait({ ...NOTHING_ASKED, kind: 'value', name: String(name), schema: asked })
-      return asked === null ? wait : judge(asked, context).then(() => wait)
+      return asked === null ? wait : guardSchema(asked, context.services.owner).then(() => wait)
     },
     answered: (_inputs, value) => ({ value }),
   },

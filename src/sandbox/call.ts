@@ -35,13 +35,13 @@ function inputsOf({ inputs, inSlices }: Script): string | Promise<string> {
 }
 
 function requestOf(script: Script, inputs: string, streams: boolean): CallRequest {
-  const { code, seed } = script
+  const { code, seed, syntax_only = false } = script
   if (code.length > LONGEST_CODE) {
     throw new NodeError(`The code has more than ${LONGEST_CODE.toLocaleString('en')} characters.`, 'too_large')
   }
   const time_limit_ms = Math.min(script.time_limit_ms, LONGEST_TIME_LIMIT_MS)
   const memory_limit_mb = Math.min(script.memory_limit_mb, LARGEST_MEMORY_LIMIT_MB)
-  return { kind: 'call', code, inputs, seed, time_limit_ms, memory_limit_mb, streams }
+  return { kind: 'call', code, syntax_only, inputs, seed, time_limit_ms, memory_limit_mb, streams }
 }
 
 export class Call implements Listener {

@@ -27,6 +27,8 @@ export interface Step {
   readonly json: string
 }
 
+const NOTHING: Step = { done: true, json: '{}' }
+
 export type Log = (severity: string, content: string) => void
 
 export class EngineCall {
@@ -56,7 +58,8 @@ export class EngineCall {
     this.#deadline = performance.now() + this.#request.time_limit_ms
     try {
       this.#generator ??= this.#begin()
-      const step = this.#next(this.#generator)
+      // The body of a generator does not run before somebody asks for something of it.
+      const step = this.#request.syntax_only ? NOTHING : this.#next(this.#generator)
       if (!this.#interrupted) return step
       throw Fault.timeout(this.#request.time_limit_ms)
     } catch (error) {

@@ -7,6 +7,7 @@ export type FaultType = 'code_error' | 'code_timeout' | 'code_memory' | 'code_st
 export interface CallRequest {
   readonly kind: 'call'
   readonly code: string
+  readonly syntax_only: boolean
   /** The JSON of a dict. */
   readonly inputs: string
   readonly seed: number

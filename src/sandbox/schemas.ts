@@ -145,6 +145,11 @@ async function handedOver(
   }
 }
 
+/** Whether a schema is so plain and small that it can judge values for sure. False: that is not known. */
+export function isKnownUsable(schema: Schema): boolean {
+  return refusedAtSight(schema) === null && isPlainSchema(withoutDraft(schema))
+}
+
 /** Why a schema can judge nothing, as far as that shows without compiling it; the end of a sentence that begins with it. */
 export function unusableAtSight(schema: Schema): string | null {
   const refused = refusedAtSight(schema)

@@ -18,12 +18,16 @@ export function wrapped(code: string, directive = "'use strict'"): string {
 /** What is longer, in characters, is read by the engine that runs it alone. */
 const LONGEST = 65_536
 
+export function isReadHere(code: string): boolean {
+  return code.length <= LONGEST
+}
+
 /**
  * What is wrong with the syntax of code, with its place; null where nothing is, or the code is too long or too deep to be read here. The engine that runs
  * it takes some code that is not quite right: where there is any doubt it has the last word.
  */
 export function syntaxFault(code: string): string | null {
-  if (code.length > LONGEST) return null
+  if (!isReadHere(code)) return null
   const error = errorOf(wrapped(code))
   // The engine overlooks the directive before some code, and reads that in the loose form of the language.
   if (error === null || TAKEN.test(error.message) || errorOf(wrapped(code, '')) === null) return null

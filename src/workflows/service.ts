@@ -136,13 +136,13 @@ export class WorkflowService {
   }
 
   /**
-   * Compiles the caller's own workflow in time slices if it is large, so that the next call finds it compiled; null where it is small, or there is
-   * none.
+   * Prepares the caller's own workflow for a new run: compiles it in time slices if it is large, and reads apart what takes long to read, so that the next
+   * call finds it with all of its issues. Null where there is nothing to wait for, or no such workflow.
    */
   prepare(scope: Scope, id: string): Promise<unknown> | null {
     if (examples().has(id)) return null
     const head = this.#heads.get(scope, id) ?? this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
-    return head ? this.#plans.prepareStored(userKey(scope), head.graph_sha256) : null
+    return head ? this.#plans.prepareRun(userKey(scope), head.graph_sha256) : null
   }
 
   /** Counts the memory of a large graph for as long as a request works on it, until that is disposed of. */

@@ -1,11 +1,17 @@
 // Formulas, code, patterns, paths, templates and schemas in a node's own values: read before anything runs, and refused where they cannot be.
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
+import type { ReadApart } from '../../src/engine/node-type.ts'
 import { compileGraph, isRunnable } from '../../src/engine/plan.ts'
+import { t } from '../../src/engine/types.ts'
+import { readUnread } from '../../src/engine/unread.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
+import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { acceptedPlan, runnablePlan } from '../../src/workflows/invalid-graph.ts'
+import { compute } from '../compute/kit.ts'
 import { found } from '../engine/issues.ts'
-import { graph, node, source } from '../engine/kit.ts'
+import { graph, node, source, testType, withTypes } from '../engine/kit.ts'
+import { PATIENCE_MS } from '../helpers/patience.ts'
 import { leastProcessorMs } from '../helpers/processor.ts'
 
 /** By node type: a property, what it may be, what it cannot be, and what else the node needs. */
@@ -52,6 +58,100 @@ function of(type: string, data: object, edges: readonly string[] = []) {
 
 const unread = (...given: Parameters<typeof of>) =>
   found(of(...given)).filter(({ code }) => code === 'invalid_expression')
+
+/** What takes long to read: what it may be, and what it cannot be. */
+const WIDE = '[a-\\x{10FFFF}]'.repeat(8)
+const LONG = '//'.padEnd(70_000, 'x')
+const LONG_CASES: readonly (readonly [type: string, property: string, good: unknown, bad: unknown, more?: object])[] = [
+  ['control.WaitFor', 'schema', { $ref: '#/$defs/a', $defs: { a: {} } }, { $ref: '#/$defs/b' }, { name: 'x' }],
+  ['control.WaitFor', 'schema', { pattern: '^a' }, { pattern: '(?<=a)b' }, { name: 'x' }],
+  [
+    'chat.Structured',
+    'schema',
+    { type: 'object', patternProperties: { a: {} } },
+    { type: 'object', properties: { a: { $ref: 'https://elsewhere.example/a' } } },
+    { model: 'a/b', prompt: 'x' },
+  ],
+  ['regex.Match', 'pattern', WIDE, `${WIDE}(`, { text: '' }],
+  ['regex.FindAll', 'pattern', WIDE, `${WIDE}(`, { text: '', ignore_case: true }],
+  ['regex.Replace', 'pattern', WIDE, `${WIDE}(`, { text: '' }],
+  ['regex.Split', 'pattern', WIDE, `${WIDE}(`, { text: '' }],
+  ['data.Filter', 'matches', { a: WIDE }, { a: `${WIDE}(` }, { rows: [] }],
+  ['data.Filter', 'matches', { a: 'a', b: 'b', c: 'c', d: 'd' }, { a: 'a', b: 'b', c: 'c', d: '(' }, { rows: [] }],
+  ['code.JavaScript', 'code', `${LONG}\nreturn {}`, `${LONG}\nreturn {`],
+  ['code.JavaScript', 'code', `${LONG}\nfor (;;) {}`, '//'.padEnd(1_000_001, 'x')],
+]
+
+describe('what takes long to read', () => {
+  const sandbox = createSandbox({ workers: 1 })
+  after(() => Promise.all([compute[Symbol.asyncDispose](), sandbox[Symbol.asyncDispose]()]))
+  const turn = async () => {}
+
+  async function read(...given: Parameters<typeof of>) {
+    const compiled = compileGraph(of(...given), builtinNodes)
+    assert.deepEqual([compiled.issues, compiled.unread.length], [[], 1])
+    await readUnread(compiled, { compute, sandbox, owner: 'ada', turn })
+    assert.deepEqual(compiled.unread, [])
+    return compiled.issues
+  }
+
+  for (const [type, property, good, bad, more = {}] of LONG_CASES)
+    test(`is read apart: ${type}.${property}`, async () => {
+      assert.deepEqual(await read(type, { ...more, [property]: good }), [])
+      const [issue, ...others] = await read(type, { ...more, [property]: bad })
+      assert.deepEqual(
+        [issue?.severity, issue?.code, issue?.node_id, issue?.pin_name, others],
+        ['error', 'invalid_expression', 'n', property, []],
+      )
+      assert.match(issue!.message, /^Node "n": .{10,2100}\.?$/s)
+    })
+
+  test('is in this list, by its own name', () => {
+    const listed = new Set(LONG_CASES.map(([type, property]) => `${type} ${property}`))
+    for (const { node_type, unread = {}, expressions } of builtinNodes.all())
+      for (const property of Object.keys(unread)) {
+        assert.ok(listed.has(`${node_type} ${property}`), `${node_type} ${property}`)
+        assert.ok(expressions && property in expressions)
+      }
+  })
+
+  test('is left to the firing where nobody can say what it is, or it takes too long', async () => {
+    const own = { name: 'own', type: t('str') }
+    const readers: ReadApart[] = [
+      async () => Promise.reject(new Error('there is no thread')),
+      () => new Promise(() => {}),
+    ]
+    const types = [
+      ...readers.map((reader, at) => testType(`test.${at}`, { properties: [own], unread: { own: () => reader } })),
+      testType('test.after', { properties: [own], unread: { own: () => async () => 'It is wrong.' } }),
+    ].map((type) => ({ ...type, expressions: { own: () => {} } }))
+    const nodes = types.map(({ node_type }) => node(node_type, node_type, { own: 'x' }))
+    const compiled = compileGraph(graph(nodes, []), withTypes(...types))
+    await readUnread(compiled, { compute, sandbox, owner: 'ada', turn }, 50)
+    assert.deepEqual([compiled.issues, compiled.unread], [[], []])
+  })
+
+  test('is said once, however many ask at the same time', async () => {
+    const compiled = compileGraph(of('control.WaitFor', { name: 'x', schema: { $ref: '#/no' } }), builtinNodes)
+    await Promise.all([1, 2, 3].map((owner) => readUnread(compiled, { compute, sandbox, owner: `${owner}`, turn })))
+    assert.equal(compiled.issues.length, 1)
+  })
+
+  test('many schemas that take too long keep nobody waiting for long', async () => {
+    const endless = (at: number) => ({
+      $ref: '#/$defs/a',
+      $defs: { a: { allOf: [{ $ref: '#/$defs/a' }], title: `${at}` } },
+    })
+    const nodes = Array.from({ length: 50 }, (_, at) =>
+      node(`w${at}`, 'control.WaitFor', { name: 'x', schema: endless(at) }),
+    )
+    const compiled = compileGraph(graph(nodes, []), builtinNodes)
+    const began = performance.now()
+    await readUnread(compiled, { compute, sandbox, owner: 'ada', turn }, 200)
+    assert.ok(performance.now() - began < PATIENCE_MS)
+    assert.deepEqual(compiled.unread, [])
+  })
+})
 
 describe('what is written in a language', () => {
   for (const [type, property, good, bad, more = {}] of CASES)

@@ -52,6 +52,20 @@ describe('svc validate', () => {
     assert.ok(!stdout.includes('\u001b'))
   })
 
+  test('one with a schema, code and a pattern that take long to read: what is wrong with each', async () => {
+    const long = '//'.padEnd(70_000, 'x')
+    const nodes = [
+      { id: 'wait', type: 'control.WaitFor', data: { name: 'x', schema: { $ref: '#/$defs/none' } } },
+      { id: 'code', type: 'code.JavaScript', data: { code: `${long}\nreturn {` } },
+      { id: 'find', type: 'regex.FindAll', data: { text: '', pattern: `${'[a-\\x{10FFFF}]'.repeat(8)}(` } },
+    ]
+    const { code, stdout, stderr } = await validate(graphOf(nodes, []))
+    assert.deepEqual([code, stderr], [3, ''])
+    assert.match(stdout, /^error wait\.schema: .*\$defs\/none.* \(invalid_expression\)$/m)
+    assert.match(stdout, /^error code\.code: .*SyntaxError: .*line 2\)? \(invalid_expression\)$/m)
+    assert.match(stdout, /^error find\.pattern: .*missing closing.* \(invalid_expression\)$/m)
+  })
+
   test('as JSON: the issues, and the interface', async () => {
     const refused = await validate(bad, '--json')
     const { valid, issues, inputs, outputs } = JSON.parse(refused.stdout)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { NodeError } from '../../src/engine/node-error.ts'
+import type { Script } from '../../src/engine/services.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { syntaxFault } from '../../src/sandbox/syntax.ts'
 import { script } from './kit.ts'
@@ -68,9 +69,9 @@ const BAD = [
   'yield = 1',
 ]
 
-async function engines(code: string): Promise<string | null> {
+async function engines(code: string, more: Partial<Script> = {}): Promise<string | null> {
   try {
-    await sandbox.call(script(code))
+    await sandbox.call(script(code, more))
     return null
   } catch (error) {
     assert.ok(error instanceof NodeError)
@@ -85,7 +86,16 @@ describe('syntax', () => {
       // What the engine does not know may pass here: it says so when it runs.
       if (engine === null) assert.equal(before, null)
       if (engine !== null && BAD.includes(code)) assert.match(before ?? '', /^SyntaxError: /)
+      assert.equal(await engines(code, { syntax_only: true }), engine)
     })
+
+  test('alone is read by the engine as well: nothing of the code runs then', async () => {
+    const lines: string[] = []
+    const log = (_severity: string, content: string) => lines.push(content)
+    const code = 'console.log("it runs"); yield {a: 1}\nfor (;;) {}'
+    assert.deepEqual(await sandbox.call(script(code, { syntax_only: true, log })), {})
+    assert.deepEqual(lines, [])
+  })
 
   test('is told with the place of the fault', () => {
     assert.equal(syntaxFault('const a = 1\nconst b = = 2'), "SyntaxError: Unexpected token '=' (line 2, column 11)")

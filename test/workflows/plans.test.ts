@@ -5,10 +5,13 @@ import { keepGraph } from '../../src/db/graphs.ts'
 import { Store } from '../../src/db/store.ts'
 import type { Graph } from '../../src/engine/graph.ts'
 import type { NodeRegistry } from '../../src/engine/node-type.ts'
+import { noServices } from '../../src/engine/services.ts'
+import { t } from '../../src/engine/types.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { MemoryAccount } from '../../src/payloads/memory-account.ts'
 import { type Steps, TimeSlices } from '../../src/time-slices.ts'
 import { type CompiledGraph, Plans } from '../../src/workflows/plans.ts'
+import { testType, withTypes } from '../engine/kit.ts'
 
 /** A graph of about `length` characters that differs from every other by its number. */
 function graphOf(number: number, length: number) {
@@ -27,6 +30,32 @@ function chainOf(count: number): Graph {
     return { source: `n${at}`, sourceHandle: 'output', target: id, targetHandle: 'text', ui_properties: { at } }
   })
   return { nodes, edges }
+}
+
+/** A type with a value that takes long to read and is wrong, for whom it was read, and plans of graphs with it. */
+function slowToRead(store: Store) {
+  const readFor: string[] = []
+  const slow = testType('test.Slow', {
+    properties: [{ name: 'own', type: t('str') }],
+    expressions: { own: () => {} },
+    unread: {
+      own: () => async (apart) => {
+        readFor.push(apart.owner)
+        return 'It is wrong.'
+      },
+    },
+  })
+  const plans = new Plans(store, withTypes(slow), new TimeSlices(), new MemoryAccount(), noServices)
+  const nodes = [{ id: 'slow', type: 'test.Slow', data: { own: 'x' } }]
+  return {
+    readFor,
+    plans,
+    graphWith: ({ nodes: more, edges }: Graph): Graph => ({ nodes: [...nodes, ...more], edges }),
+  }
+}
+
+function unreadable({ issues }: CompiledGraph): string[] {
+  return issues.filter(({ code }) => code === 'invalid_expression').map(({ message }) => message)
 }
 
 /** A registry, and how often it was asked for a type. */
@@ -165,4 +194,31 @@ describe('Plans', () => {
     await store.write((tx) => keepGraph(tx, sha256, body))
     assert.equal(new Plans(store, builtinNodes).prepareStored('one', sha256), null)
   })
+
+  for (const [size, more] of Object.entries({ small: graphOf(1, 100), large: chainOf(5_000) }))
+    test(`a ${size} graph is prepared with what takes long to read, and read once`, async () => {
+      await using store = await Store.open(':memory:')
+      const { plans, readFor, graphWith } = slowToRead(store)
+      const graph = graphWith(more)
+      await plans.prepare('one', graph)
+      const compiled = plans.compile(graph)
+      assert.deepEqual(unreadable(compiled), ['Node "slow": It is wrong.'])
+      assert.equal(plans.prepare('one', graph), null)
+      await plans.prepare('two', structuredClone(graph))
+      assert.deepEqual(readFor, ['one'])
+    })
+
+  for (const [size, more] of Object.entries({ small: graphOf(1, 100), large: chainOf(5_000) }))
+    test(`a ${size} graph that is stored is read for new runs, and not for those that were accepted`, async () => {
+      await using store = await Store.open(':memory:')
+      const { sha256, body } = new Plans(store, builtinNodes).compile(slowToRead(store).graphWith(more))
+      await store.write((tx) => keepGraph(tx, sha256, body))
+      const { plans, readFor } = slowToRead(store)
+      await plans.prepareStored('one', sha256)
+      assert.deepEqual([unreadable(plans.stored(sha256)), readFor], [[], []])
+      await plans.prepareRun('one', sha256)
+      assert.equal(unreadable(plans.stored(sha256)).length, 1)
+      assert.equal(plans.prepareRun('two', sha256), null)
+      assert.deepEqual(readFor, ['one'])
+    })
 })
