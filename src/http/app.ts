@@ -1,5 +1,5 @@
 // The HTTP door: one Express application, its routes made from the contract's manifest.
-// Order for every request: the limit of its caller; its turn on its connection; browsers that ask first; public operations; then who calls; then
+// Order for every request: the limit of its caller; its turn on its connection; its Host header; browsers that ask first; public operations; then who calls; then
 // path and method; then content type, validation, the handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
@@ -29,6 +29,8 @@ import { signpostOf } from './signposts.ts'
 import { refuseTooMany } from './turns.ts'
 import { closeIfUnread } from './unread.ts'
 import { createValidators, type Validators, type ValidRequest } from './validate.ts'
+
+const NO_HOST = 'The request has no Host header. HTTP/1.1 asks for one.'
 
 interface Tools {
   context: AppContext
@@ -74,6 +76,7 @@ export function createApp(
   app.use(begin(context))
   app.use(limit(context.limiter, claims, factsOf))
   app.use(refuseTooMany)
+  app.use(requireHost)
   app.use(preflight(context.config, claims, factsOf))
   for (const operations of byPath(served.filter(isPublic))) mount(app, operations, tools)
   const admit = bySignature(context, (response) => {
@@ -105,6 +108,13 @@ function begin({ config, platform, own_requests }: AppContext): RequestHandler {
     shareWith(facts, config, response)
     next()
   }
+}
+
+/** RFC 9112, section 3.2. */
+const requireHost: RequestHandler = ({ httpVersion, headers }, _response, next) => {
+  if (httpVersion === '1.1' && headers.host === undefined)
+    throw new ServiceError('INVALID_REQUEST', { message: NO_HOST })
+  next()
 }
 
 function isPublic({ access }: OperationInfo): boolean {

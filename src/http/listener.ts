@@ -55,6 +55,8 @@ export function createListener(
     keepAliveTimeout: idle_ms,
     keepAlive: true,
     keepAliveInitialDelay: PROBE_AFTER_MS,
+    // A request without one is answered by the application, with a body: Node would say nothing but its status.
+    requireHostHeader: false,
     // A request may offer another protocol, such as h2c, and is then answered as if it had not (RFC 9110, section 7.8). So is one
     // that comes before the answers to others have gone: a handshake would overtake them.
     shouldUpgradeCallback: (request) => asksForSocket(request) && !exchanges.owes(request.socket),

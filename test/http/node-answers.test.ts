@@ -33,6 +33,14 @@ const CASES: readonly [status: string, code: ErrorCode, sent: string][] = [
   ],
 ]
 
+/** Each with the form of errors where it was sent. HTTP/1.0 knows no Host header. */
+const UNADDRESSED: readonly [isShaped: (body: unknown) => boolean, sent: string][] = [
+  [schemaValidators.ApiError!, 'GET /health HTTP/1.1\r\n\r\n'],
+  [schemaValidators.ApiError!, `GET /${SECRET} HTTP/1.1\r\n\r\n`],
+  [schemaValidators.ApiError!, 'POST /api/workflows HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n'],
+  [schemaValidators.OpenAiError!, 'GET /v1/models HTTP/1.1\r\n\r\n'],
+]
+
 /** Of these the head was read: they are answered as all that is wrong with a body. */
 const BODIES: readonly [type: string, sent: string][] = [
   ['invalid_request', `${POST}1\r\nx${SECRET}\r\n`],
@@ -58,14 +66,15 @@ async function assertAnswered(folder: string): Promise<void> {
     ids.add(id!)
   }
   assert.equal(ids.size, CASES.length)
-  for (const sent of [
-    `GET /${SECRET} HTTP/1.1\r\n\r\n`,
-    `POST /${SECRET} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n`,
-  ]) {
+  for (const [isShaped, sent] of UNADDRESSED) {
     using unaddressed = await peer(server, sent)
-    await until('its end', unaddressed.closed)
-    assert.match(unaddressed.text(), /^HTTP\/1\.1 400 Bad Request\r\nConnection: close\r\n.*\r\n\r\n0\r\n\r\n$/s)
+    await until('its answer', () => unaddressed.text().includes('no Host header'))
+    assert.match(unaddressed.text(), /^HTTP\/1\.1 400 Bad Request\r\n.*X-Request-Id: req_\w+\r\n/s)
+    assert.ok(isShaped(JSON.parse(unaddressed.text().split('\r\n\r\n')[1]!)), unaddressed.text())
   }
+  using old = await peer(server, 'GET /health HTTP/1.0\r\n\r\n')
+  await until('its answer', old.closed)
+  assert.match(old.text(), /^HTTP\/1\.1 200 OK\r\n/)
   for (const [type, sent] of BODIES) {
     using one = await peer(server, sent)
     await until('its end', one.closed)
