@@ -384,7 +384,7 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
   // Nor does whoever reads what others wrote.
   const reading = new TimeSlices()
   const payloads = new PayloadJudge(Math.max(config.max_body_bytes, config.ws_max_message_bytes))
-  const plans = new Plans(store, registry, slices, payloads.memory, services.apart)
+  const plans = new Plans(store, registry, slices, payloads.memory, services.workers)
   const workflows = new WorkflowService(store, plans, platform, publicUrl)
   const secrets = openSecrets(config, parts, registry)
   const settings = new Settings({ store, platform, types: settingTypes(config.job_timeout_seconds) })

@@ -39,8 +39,8 @@ export interface Services extends AsyncDisposable {
   httpOf(owner: string): OutgoingHttp
   /** For work on files that nobody's workflow asked for. */
   readonly media: MediaAccess
-  /** For graphs that are read before they run. */
-  readonly apart: Pick<NodeServices, 'compute' | 'sandbox'>
+  /** The threads that read slow expressions of graphs. */
+  readonly workers: Pick<NodeServices, 'compute' | 'sandbox'>
   /** What the nodes of one owner's workflows may use. */
   of(owned: Owned): NodeServices
 }
@@ -62,7 +62,7 @@ export function createServices(
   return {
     httpOf: (owner) => http.of(owner),
     media,
-    apart: { compute, sandbox },
+    workers: { compute, sandbox },
     of: ({ owner = noServices.owner, secret, customer, redact = noServices.redact, ...owned }) => ({
       owner,
       assets: owned.assets ?? noServices.assets,

@@ -6,7 +6,7 @@ import { isRunnable, type Plan } from '../engine/plan.ts'
 import { examples } from '../workflows/examples.ts'
 import { meantTool } from '../workflows/meant-tool.ts'
 import { toolGraph } from '../workflows/tool-graph.ts'
-import { compiledWhole } from './compiled.ts'
+import { compileFully } from './compile.ts'
 import { liesIn } from './lies-in.ts'
 import { type Reader, STDIN } from './read.ts'
 import { CommandError, EXIT, UsageError } from './terminal.ts'
@@ -93,7 +93,7 @@ async function inFile(path: string, registry: NodeRegistry, reader: Reader): Pro
 }
 
 async function runnable(graph: Graph, name: string, registry: NodeRegistry): Promise<Plan> {
-  const compiled = await compiledWhole(graph, registry)
+  const compiled = await compileFully(graph, registry)
   if (isRunnable(compiled)) return compiled.plan
   const errors = compiled.issues.filter((issue) => issue.severity === 'error')
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more; svc validate lists them)` : ''

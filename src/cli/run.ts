@@ -13,7 +13,7 @@ import { createServices, environmentSecrets } from '../services.ts'
 import { afterLooking } from './after-looking.ts'
 import { readArguments } from './arguments.ts'
 import { type CalledWorkflows, calledWorkflows } from './called.ts'
-import { compiledWhole } from './compiled.ts'
+import { compileFully } from './compile.ts'
 import { graphIssue, issueLine, issueTotal } from './issues.ts'
 import { bundledAssets, heldTo, openVectors, terminalTools } from './lent.ts'
 import { LiveView, totalSoFar } from './live-view.ts'
@@ -75,7 +75,7 @@ function seconds(text: string): number {
 }
 
 async function runnablePlan({ name, graph }: WorkflowFile, terminal: Terminal, quiet: boolean): Promise<Plan> {
-  const compiled = await compiledWhole(graph, builtinNodes)
+  const compiled = await compileFully(graph, builtinNodes)
   const plan = isRunnable(compiled) ? compiled.plan : null
   const issues = compiled.issues.map(graphIssue)
   const paint = isLive(terminal.stderr, terminal.environment) ? inColour : plain

@@ -7,7 +7,7 @@ import { targetOf } from '../nodes/agent-entries.ts'
 import { builtinNodes } from '../nodes/registry.ts'
 import { readArguments } from './arguments.ts'
 import { type CalledWorkflows, calledWorkflows } from './called.ts'
-import { compiledWhole } from './compiled.ts'
+import { compileFully } from './compile.ts'
 import { graphIssue, type Issue, issueLine, issueTotal, shapeIssue } from './issues.ts'
 import { Reader, shownPath } from './read.ts'
 import { CommandError, EXIT, isLive, print, type Terminal } from './terminal.ts'
@@ -39,7 +39,7 @@ export async function validate(args: readonly string[], terminal: Terminal, conf
 async function judge(path: string, named: readonly string[], reader: Reader): Promise<Verdict> {
   try {
     const { name, graph, folder } = await openWorkflow(path, reader)
-    const compiled = await compiledWhole(graph, builtinNodes)
+    const compiled = await compileFully(graph, builtinNodes)
     const { issues } = compiled
     const plan = isRunnable(compiled) ? compiled.plan : null
     const called = await calledWorkflows(named, folder, builtinNodes, reader)

@@ -133,17 +133,17 @@ function* judgeExpressions(
     if (own === null || meant.has(property)) continue
     try {
       read(own as never, values)
-      const rest = type.unread?.[property]?.(own as never, values) ?? null
-      if (rest) issues.unread.push({ node_id: id, property, read: rest })
+      const reader = type.slowExpressions?.[property]?.(own as never, values) ?? null
+      if (reader) issues.pending.push({ node_id: id, property, read: reader })
     } catch (error) {
       if (!(error instanceof NodeError)) throw error
-      issues.push(unreadable(id, property, error.message))
+      issues.push(expressionIssue(id, property, error.message))
     }
     yield
   }
 }
 
-export function unreadable(node_id: string, property: string, message: string): GraphIssue {
+export function expressionIssue(node_id: string, property: string, message: string): GraphIssue {
   return issue('invalid_expression', `Node "${node_id}": ${message}`, node_id, property)
 }
 

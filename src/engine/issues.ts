@@ -1,19 +1,19 @@
 // What is wrong with a graph, as it is found: so many errors are kept, and of the others how many there are. Warnings bound themselves.
 import type { GraphIssue } from './graph.ts'
-import type { ReadApart } from './node-type.ts'
+import type { BackgroundReader } from './node-type.ts'
 
 /** More than any list of problems shows. */
 const MOST_ERRORS = 1_000
 
-/** What is left to be read of a node's own values, away from the main thread. */
-export interface Unread {
+/** An expression that the compiler has not read, because that would hold the main thread for too long. */
+export interface PendingExpression {
   readonly node_id: string
   readonly property: string
-  readonly read: ReadApart
+  readonly read: BackgroundReader
 }
 
 export class Issues {
-  readonly unread: Unread[] = []
+  readonly pending: PendingExpression[] = []
   readonly #kept: GraphIssue[] = []
   #errors = 0
   #leaveNoPlan = false

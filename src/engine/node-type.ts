@@ -225,17 +225,17 @@ export interface NodeFacts {
   isConnected(property: string): boolean
 }
 
-/** Where values are read that take long to read, and for whom. */
-export interface Apart extends Pick<NodeServices, 'compute' | 'sandbox' | 'owner'> {
-  /** Nobody waits for the answer any more. */
+/** The threads that read a slow expression, and the user whose turns they take. */
+export interface ReaderContext extends Pick<NodeServices, 'compute' | 'sandbox' | 'owner'> {
+  /** Aborts when the time limit of the graph is reached: the result is not used then. */
   readonly signal: AbortSignal
 }
 
 /**
- * Reads a value away from the main thread, and says what is wrong with it; null where nothing is. Where that is not found out, it rejects, or
- * says null: the firing has the last word.
+ * Reads an expression outside of the main thread. Resolves with a sentence that says what is wrong, or null if the expression is right. If the
+ * reader cannot tell, it resolves with null or rejects: the firing decides then.
  */
-export type ReadApart = (apart: Apart) => Promise<string | null>
+export type BackgroundReader = (context: ReaderContext) => Promise<string | null>
 
 export interface NodeType {
   /** `namespace.Name`. */
@@ -289,8 +289,11 @@ export interface NodeType {
    * values are read before anything runs. To read one takes some milliseconds at most.
    */
   expressions?: Readonly<Record<string, (own: never, data: Readonly<Inputs>) => unknown>>
-  /** What `expressions` leaves unread of such a value, as that takes longer; null: nothing. It never throws. */
-  unread?: Readonly<Record<string, (own: never, data: Readonly<Inputs>) => ReadApart | null>>
+  /**
+   * For properties in `expressions` whose values can take longer than that to read: gives the reader for what `expressions` skips of a value, or null if it
+   * skips nothing. It never throws.
+   */
+  slowExpressions?: Readonly<Record<string, (own: never, data: Readonly<Inputs>) => BackgroundReader | null>>
   /** What is wrong with values that fit their properties one by one, so that its firings will fail. It never throws. */
   problem?(facts: NodeFacts, types: KnownTypes): NodeProblem | null
   /** A name in the node's own values that none of its dynamic inputs has, so that its firings will fail. It never throws. */

@@ -7,7 +7,7 @@ import { draftGraph } from './edges.ts'
 import type { Graph, GraphIssue } from './graph.ts'
 import { mayBeHeavy } from './heavy.ts'
 import { checkNames, inputOf, outputOf } from './interface.ts'
-import type { Issues, Unread } from './issues.ts'
+import type { Issues, PendingExpression } from './issues.ts'
 import { checkLoops } from './loops.ts'
 import type { KnownTypes, NodeRegistry, NodeType } from './node-type.ts'
 import { orderNodes } from './order.ts'
@@ -25,8 +25,8 @@ export interface Compiled {
   /** Null where there is nothing that could be run. */
   plan: Plan | null
   issues: GraphIssue[]
-  /** What of it is not read yet: `readUnread` adds to the issues what is wrong with that. */
-  unread: readonly Unread[]
+  /** Expressions that are not read yet: `readPendingExpressions` reads them and adds to the issues. */
+  pending: readonly PendingExpression[]
 }
 
 interface Runnable extends Compiled {
@@ -166,7 +166,7 @@ export function* compileSteps(graph: Graph, registry: NodeRegistry): Steps<Compi
   }
   yield* warnOf(drafts, issues)
   const plan = issues.leaveNoPlan ? null : yield* assembled(nodes, ordered)
-  return { plan, issues: issues.list(), unread: issues.unread }
+  return { plan, issues: issues.list(), pending: issues.pending }
 }
 
 /** The plan of nodes that are right. `ordered`: sources before targets. */

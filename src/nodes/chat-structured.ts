@@ -8,7 +8,7 @@ import { illustrated } from './chat-images.ts'
 import { conversation, conversationProblem } from './chat-messages.ts'
 import { handlesOf, isSchema, propertiesOf, type Schema, spread } from './chat-schema.ts'
 import { option, output, required } from './define.ts'
-import { guardSchema, judgedBy, readSchema, unreadSchema } from './given-schema.ts'
+import { backgroundSchemaReader, guardSchema, readSchema, validateBySchema } from './schema-validation.ts'
 
 const OWN = ['value', 'usage']
 
@@ -60,7 +60,7 @@ function readObjectSchema(schema: Schema): void {
 
 async function fitting(schema: Schema, text: string, owner: string): Promise<Record<string, unknown>> {
   const value = objectIn(text)
-  const verdict = await judgedBy(schema, value, owner)
+  const verdict = await validateBySchema(schema, value, owner)
   if (verdict.kind === 'fits') return value
   if (verdict.kind !== 'unfit') throw new NodeError('The schema needs too much work for this answer.', 'bad_schema')
   const faults = verdict.problems.slice(0, TOLD_FAULTS)
@@ -84,7 +84,7 @@ export const structuredNodes: NodeType[] = [
     supports_dynamic_outputs: true,
     needs: conversationNeeds,
     expressions: { schema: readObjectSchema },
-    unread: { schema: unreadSchema },
+    slowExpressions: { schema: backgroundSchemaReader },
     problem: (facts) => modelProblem(facts) ?? conversationProblem(facts),
     run: (inputs, context) => structured(inputs as StructuredInputs, context),
   },

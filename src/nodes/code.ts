@@ -1,10 +1,10 @@
 // code.*: code that users write, run in the host's sandbox. The sandbox judges the code; here are the handles and limits.
 import {
+  type BackgroundReader,
   type Inputs,
   NodeError,
   type NodeType,
   type OutputStream,
-  type ReadApart,
   type RunResult,
 } from '../engine/node-type.ts'
 import type { Script } from '../engine/services.ts'
@@ -16,9 +16,9 @@ import {
   SMALLEST_MEMORY_LIMIT_MB,
   TIME_LIMIT_MS,
 } from '../sandbox/limits.ts'
-import { isReadHere, syntaxFault } from '../sandbox/syntax.ts'
+import { isShort, syntaxFault } from '../sandbox/syntax.ts'
 import { option, required } from './define.ts'
-import { messageOf } from './reading-apart.ts'
+import { errorMessage } from './error-message.ts'
 
 interface CodeInputs extends Inputs {
   code: string
@@ -36,13 +36,13 @@ function checkSyntax(code: string): void {
   if (fault !== null) throw new NodeError(fault, 'code_error')
 }
 
-/** Code that `checkSyntax` did not read, as it is long. */
-function unreadCode(code: string): ReadApart | null {
-  if (isReadHere(code)) return null
+/** The reader for code that `checkSyntax` skips because it is long. */
+function backgroundCodeReader(code: string): BackgroundReader | null {
+  if (isShort(code)) return null
   return ({ sandbox, owner, signal }) => {
     const limits = { time_limit_ms: TIME_LIMIT_MS, memory_limit_mb: MEMORY_LIMIT_MB }
     const script = { code, syntax_only: true, inputs: {}, seed: 0, ...limits, owner, signal, log() {} }
-    return messageOf(sandbox.call(script), 'code_error', 'too_large')
+    return errorMessage(sandbox.call(script), 'code_error', 'too_large')
   }
 }
 
@@ -69,7 +69,7 @@ export const codeNodes: NodeType[] = [
       option('seed', 'int?', 'Math.random gives the same numbers for the same seed. Without it, the run chooses one.'),
     ],
     expressions: { code: checkSyntax },
-    unread: { code: unreadCode },
+    slowExpressions: { code: backgroundCodeReader },
     outputs: [],
     supports_dynamic_inputs: true,
     supports_dynamic_outputs: true,

@@ -2,14 +2,14 @@
 // pattern can hold up the server; what needs more than that (look-around, back references) is refused.
 
 import type { RE2JS } from 're2js'
-import { type Inputs, NodeError, type NodeType, type ReadApart } from '../engine/node-type.ts'
+import { type BackgroundReader, type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
 import { cut } from '../short.ts'
 import { costOfCompiling, costOfMatches, costOfPattern } from './costs.ts'
 import { option, output, required } from './define.ts'
+import { errorMessage } from './error-message.ts'
 import { regexLibrary } from './libraries.ts'
 import { guardGathered, guardList, guardText, LONGEST_TEXT } from './limits.ts'
 import { memo } from './memo.ts'
-import { messageOf } from './reading-apart.ts'
 import { Searching, SharedWork } from './regex-cost.ts'
 
 /** Matching is linear, but not free: longer texts are cut up first. */
@@ -65,12 +65,12 @@ export function readPattern(pattern: string, { ignore_case }: Readonly<Inputs>):
   if (isQuick(pattern)) patternOf({ text: '', pattern, ignore_case: ignore_case === true })
 }
 
-/** What is left to be found of a pattern that `readPattern` took. */
-export function unreadPattern(pattern: string, { ignore_case }: Readonly<Inputs>): ReadApart | null {
+/** The reader for a pattern that `readPattern` skips. */
+export function backgroundPatternReader(pattern: string, { ignore_case }: Readonly<Inputs>): BackgroundReader | null {
   if (isQuick(pattern)) return null
   return async ({ compute, owner, signal }) => {
     const inputs = { text: '', pattern, ignore_case }
-    return messageOf(compute.run({ node_type: 'regex.Match', inputs, owner, signal }), 'bad_pattern')
+    return errorMessage(compute.run({ node_type: 'regex.Match', inputs, owner, signal }), 'bad_pattern')
   }
 }
 
@@ -151,7 +151,7 @@ export const regexNodes: NodeType[] = [
     description: 'Finds the first match of a pattern: whether there is one, its text and its groups.',
     properties: search(),
     expressions: { pattern: readPattern },
-    unread: { pattern: unreadPattern },
+    slowExpressions: { pattern: backgroundPatternReader },
     cost: ({ text, pattern }) => costOfPattern(text, pattern),
     outputs: [
       output('output', 'bool'),
@@ -175,7 +175,7 @@ export const regexNodes: NodeType[] = [
     description: 'Lists every match of a pattern: {text, index, groups, named}.',
     properties: search(),
     expressions: { pattern: readPattern },
-    unread: { pattern: unreadPattern },
+    slowExpressions: { pattern: backgroundPatternReader },
     cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'list[dict[str,any]]'), output('count', 'int')],
     run(inputs: Search) {
@@ -189,7 +189,7 @@ export const regexNodes: NodeType[] = [
     description: 'Puts a text in the place of every match; `$1` or `$<name>` stand for groups, `$&` for the match.',
     properties: [...search(), option('replacement', 'str', 'What to put in its place.', { default: '' })],
     expressions: { pattern: readPattern },
-    unread: { pattern: unreadPattern },
+    slowExpressions: { pattern: backgroundPatternReader },
     cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'str')],
     run(inputs: Search & { replacement: string }) {
@@ -204,7 +204,7 @@ export const regexNodes: NodeType[] = [
     description: 'Cuts a text at every match of a pattern.',
     properties: search(),
     expressions: { pattern: readPattern },
-    unread: { pattern: unreadPattern },
+    slowExpressions: { pattern: backgroundPatternReader },
     cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'list[str]')],
     run(inputs: Search) {

@@ -1,7 +1,7 @@
 // Conditions on the texts of rows: what they contain, and which patterns they match.
-import type { Inputs, ReadApart } from '../engine/node-type.ts'
+import type { BackgroundReader, Inputs } from '../engine/node-type.ts'
+import { errorMessage } from './error-message.ts'
 import { guardGathered } from './limits.ts'
-import { messageOf } from './reading-apart.ts'
 import { isQuick, type Matching, matching, readPattern, SharedWork } from './regex.ts'
 import { cell, type Row } from './rows.ts'
 import { search } from './text-search.ts'
@@ -26,13 +26,16 @@ export function readPatterns(matches: Record<string, string>, data: Readonly<Inp
   for (const pattern of Object.values(matches).slice(0, FEW)) readPattern(pattern, data)
 }
 
-/** What is left to be found of patterns that `readPatterns` took. */
-export function unreadPatterns(matches: Record<string, string>, { ignore_case }: Readonly<Inputs>): ReadApart | null {
+/** The reader for all patterns if `readPatterns` skips some of them. */
+export function backgroundPatternsReader(
+  matches: Record<string, string>,
+  { ignore_case }: Readonly<Inputs>,
+): BackgroundReader | null {
   const patterns = Object.values(matches)
   if (patterns.length <= FEW && patterns.every(isQuick)) return null
   return async ({ compute, owner, signal }) => {
     const inputs = { rows: [], where: {}, present: [], contains: {}, matches, ignore_case, formula: '' }
-    return messageOf(compute.run({ node_type: 'data.Filter', inputs, owner, signal }), 'bad_pattern')
+    return errorMessage(compute.run({ node_type: 'data.Filter', inputs, owner, signal }), 'bad_pattern')
   }
 }
 

@@ -3,7 +3,7 @@
 import type { WaitRequest } from '../engine/journal.ts'
 import { NodeError, type NodeType, Wait } from '../engine/node-type.ts'
 import { option, output, required } from './define.ts'
-import { guardSchema, readSchema, unreadSchema } from './given-schema.ts'
+import { backgroundSchemaReader, guardSchema, readSchema } from './schema-validation.ts'
 
 const NOTHING_ASKED: Omit<WaitRequest, 'kind'> = { name: null, message: null, schema: null, until: null }
 
@@ -48,7 +48,7 @@ export const waitingNodes: NodeType[] = [
       ),
     ],
     expressions: { schema: readSchema },
-    unread: { schema: unreadSchema },
+    slowExpressions: { schema: backgroundSchemaReader },
     outputs: [output('value', 'any')],
     run({ name, schema }, context) {
       if (name === '') throw new NodeError('The value that is waited for has no name.', 'bad_input')

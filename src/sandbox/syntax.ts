@@ -18,7 +18,8 @@ export function wrapped(code: string, directive = "'use strict'"): string {
 /** What is longer, in characters, is read by the engine that runs it alone. */
 const LONGEST = 65_536
 
-export function isReadHere(code: string): boolean {
+/** Whether `syntaxFault` reads this code. */
+export function isShort(code: string): boolean {
   return code.length <= LONGEST
 }
 
@@ -27,7 +28,7 @@ export function isReadHere(code: string): boolean {
  * it takes some code that is not quite right: where there is any doubt it has the last word.
  */
 export function syntaxFault(code: string): string | null {
-  if (!isReadHere(code)) return null
+  if (!isShort(code)) return null
   const error = errorOf(wrapped(code))
   // The engine overlooks the directive before some code, and reads that in the loose form of the language.
   if (error === null || TAKEN.test(error.message) || errorOf(wrapped(code, '')) === null) return null

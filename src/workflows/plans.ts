@@ -4,9 +4,9 @@ import { LRUCache } from 'lru-cache'
 import { graphBody } from '../db/graphs.ts'
 import type { Store } from '../db/store.ts'
 import type { Graph } from '../engine/graph.ts'
-import type { Apart, NodeRegistry } from '../engine/node-type.ts'
+import type { NodeRegistry, ReaderContext } from '../engine/node-type.ts'
+import { readPendingExpressions } from '../engine/pending-expressions.ts'
 import { compileGraph, compileSteps, type Plan } from '../engine/plan.ts'
-import { readUnread } from '../engine/unread.ts'
 import { canonicalHashSteps, sha256, textHashSteps } from '../hashes.ts'
 import { canonicalJson } from '../json.ts'
 import { jsonTextSteps, keepText } from '../json-steps.ts'
@@ -44,7 +44,7 @@ interface Named {
   readonly graph: Graph
 }
 
-export type PlansApart = Pick<Apart, 'compute' | 'sandbox'>
+export type ExpressionWorkers = Pick<ReaderContext, 'compute' | 'sandbox'>
 
 export class Plans {
   readonly #store: Store
@@ -60,20 +60,20 @@ export class Plans {
   /** Large ones that are being made, by hash: several owners may go on with one in their turns. */
   readonly #making = new Map<string, Steps<CompiledGraph>>()
 
-  readonly #apart: PlansApart | null
+  readonly #workers: ExpressionWorkers | null
 
   /**
-   * `room`: what large graphs take while they are compiled, and a request or the cache holds them. `apart`: where expressions are read that take long;
-   * null: nowhere, they are left to the firings.
+   * `room`: what large graphs take while they are compiled, and a request or the cache holds them. `workers`: the threads that read slow expressions;
+   * null: these are left to the firings.
    */
   constructor(
     store: Store,
     registry: NodeRegistry,
     slices = new TimeSlices(),
     room: SharedRoom = new MemoryAccount(),
-    apart: PlansApart | null = null,
+    workers: ExpressionWorkers | null = null,
   ) {
-    this.#apart = apart
+    this.#workers = workers
     this.#store = store
     this.#registry = registry
     this.slices = slices
@@ -82,36 +82,36 @@ export class Plans {
   }
 
   /**
-   * Compiles a graph that is large in time slices of its owner, and reads apart what takes long to read in any, so that `compile` finds it with all of its
-   * issues; null where there is nothing to wait for. The graph must not change any more.
+   * Compiles a large graph in time slices of its owner, and reads the slow expressions of any graph, so that `compile` finds it with all of its issues. Null
+   * if there is nothing to wait for. The graph must not change any more.
    * @throws REQUEST_TOO_LARGE where it takes more memory than there may be; NoRoom
    */
   prepare(owner: string, graph: Graph): Promise<void> | null {
     const prepared = this.#large.of(graph)
-    if (prepared) return this.#readUnread(owner, prepared)
+    if (prepared) return this.#readPendingExpressions(owner, prepared)
     if (!isLight(graph)) return this.#prepareGiven(owner, graph)
-    if (!graph.nodes.some(({ type }) => this.#registry.get(type)?.unread)) return null
+    if (!graph.nodes.some(({ type }) => this.#registry.get(type)?.slowExpressions)) return null
     const compiled = this.compile(graph)
     this.#large.addGraph(graph, compiled)
-    return this.#readUnread(owner, compiled)
+    return this.#readPendingExpressions(owner, compiled)
   }
 
-  /** The same for a stored graph that a new run is to be made of, so that `stored` finds it. */
+  /** The same for a stored graph, before a new run of it: `stored` finds it then. */
   prepareRun(owner: string, hash: string): Promise<unknown> | null {
     const compiling = this.prepareStored(owner, hash)
     const read = () => {
       const compiled = this.#recall(hash)
-      return compiled ? this.#readUnread(owner, compiled) : null
+      return compiled ? this.#readPendingExpressions(owner, compiled) : null
     }
     return compiling ? compiling.then(read) : read()
   }
 
-  #readUnread(owner: string, compiled: CompiledGraph): Promise<void> | null {
-    if (compiled.unread.length === 0 || !this.#apart) return null
-    return readUnread(compiled, { ...this.#apart, owner, turn: () => this.slices.turn(owner) })
+  #readPendingExpressions(owner: string, compiled: CompiledGraph): Promise<void> | null {
+    if (compiled.pending.length === 0 || !this.#workers) return null
+    return readPendingExpressions(compiled, { ...this.#workers, owner, turn: () => this.slices.turn(owner) })
   }
 
-  /** Compiles a stored graph as `prepare` does. A run that was accepted goes on with what cannot be read: nothing more of it is read. */
+  /** Compiles a stored graph as `prepare` does, for a job that was accepted before. Such a job goes on with expressions that are wrong, so that none is read. */
   prepareStored(owner: string, hash: string): Promise<unknown> | null {
     if (this.#recall(hash)) return null
     const body = this.#store.read((tx) => graphBody(tx, hash))
@@ -139,7 +139,7 @@ export class Plans {
     const steps = () => this.#entrySteps({ hash, body, graph }, memory.kept)
     const compiled = this.#recall(hash) ?? (await this.#make(owner, text, steps))
     this.#large.addGraph(graph, compiled)
-    await this.#readUnread(owner, compiled)
+    await this.#readPendingExpressions(owner, compiled)
   }
 
   /** Makes one, or goes on with it in the owner's turns where others make it: of one text none is made twice at the same time. */

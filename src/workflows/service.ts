@@ -136,8 +136,8 @@ export class WorkflowService {
   }
 
   /**
-   * Prepares the caller's own workflow for a new run: compiles it in time slices if it is large, and reads apart what takes long to read, so that the next
-   * call finds it with all of its issues. Null where there is nothing to wait for, or no such workflow.
+   * Prepares the caller's own workflow for a new run: compiles it in time slices if it is large, and reads its slow expressions, so that the next call
+   * finds it with all of its issues. Null if there is nothing to wait for, or no such workflow.
    */
   prepare(scope: Scope, id: string): Promise<unknown> | null {
     if (examples().has(id)) return null

@@ -1,10 +1,10 @@
 // Formulas, code, patterns, paths, templates and schemas in a node's own values: read before anything runs, and refused where they cannot be.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import type { ReadApart } from '../../src/engine/node-type.ts'
+import type { BackgroundReader } from '../../src/engine/node-type.ts'
+import { readPendingExpressions } from '../../src/engine/pending-expressions.ts'
 import { compileGraph, isRunnable } from '../../src/engine/plan.ts'
 import { t } from '../../src/engine/types.ts'
-import { readUnread } from '../../src/engine/unread.ts'
 import { builtinNodes } from '../../src/nodes/registry.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { acceptedPlan, runnablePlan } from '../../src/workflows/invalid-graph.ts'
@@ -82,21 +82,21 @@ const LONG_CASES: readonly (readonly [type: string, property: string, good: unkn
   ['code.JavaScript', 'code', `${LONG}\nfor (;;) {}`, '//'.padEnd(1_000_001, 'x')],
 ]
 
-describe('what takes long to read', () => {
+describe('slow expressions', () => {
   const sandbox = createSandbox({ workers: 1 })
   after(() => Promise.all([compute[Symbol.asyncDispose](), sandbox[Symbol.asyncDispose]()]))
   const turn = async () => {}
 
   async function read(...given: Parameters<typeof of>) {
     const compiled = compileGraph(of(...given), builtinNodes)
-    assert.deepEqual([compiled.issues, compiled.unread.length], [[], 1])
-    await readUnread(compiled, { compute, sandbox, owner: 'ada', turn })
-    assert.deepEqual(compiled.unread, [])
+    assert.deepEqual([compiled.issues, compiled.pending.length], [[], 1])
+    await readPendingExpressions(compiled, { compute, sandbox, owner: 'ada', turn })
+    assert.deepEqual(compiled.pending, [])
     return compiled.issues
   }
 
   for (const [type, property, good, bad, more = {}] of LONG_CASES)
-    test(`is read apart: ${type}.${property}`, async () => {
+    test(`is read in a thread: ${type}.${property}`, async () => {
       assert.deepEqual(await read(type, { ...more, [property]: good }), [])
       const [issue, ...others] = await read(type, { ...more, [property]: bad })
       assert.deepEqual(
@@ -106,34 +106,38 @@ describe('what takes long to read', () => {
       assert.match(issue!.message, /^Node "n": .{10,2100}\.?$/s)
     })
 
-  test('is in this list, by its own name', () => {
+  test('every one is in the list of cases, by its property', () => {
     const listed = new Set(LONG_CASES.map(([type, property]) => `${type} ${property}`))
-    for (const { node_type, unread = {}, expressions } of builtinNodes.all())
-      for (const property of Object.keys(unread)) {
+    for (const { node_type, slowExpressions = {}, expressions } of builtinNodes.all())
+      for (const property of Object.keys(slowExpressions)) {
         assert.ok(listed.has(`${node_type} ${property}`), `${node_type} ${property}`)
         assert.ok(expressions && property in expressions)
       }
   })
 
-  test('is left to the firing where nobody can say what it is, or it takes too long', async () => {
+  test('are left to the firing if a reader fails or takes too long', async () => {
     const own = { name: 'own', type: t('str') }
-    const readers: ReadApart[] = [
+    const readers: BackgroundReader[] = [
       async () => Promise.reject(new Error('there is no thread')),
       () => new Promise(() => {}),
     ]
     const types = [
-      ...readers.map((reader, at) => testType(`test.${at}`, { properties: [own], unread: { own: () => reader } })),
-      testType('test.after', { properties: [own], unread: { own: () => async () => 'It is wrong.' } }),
+      ...readers.map((reader, at) =>
+        testType(`test.${at}`, { properties: [own], slowExpressions: { own: () => reader } }),
+      ),
+      testType('test.after', { properties: [own], slowExpressions: { own: () => async () => 'It is wrong.' } }),
     ].map((type) => ({ ...type, expressions: { own: () => {} } }))
     const nodes = types.map(({ node_type }) => node(node_type, node_type, { own: 'x' }))
     const compiled = compileGraph(graph(nodes, []), withTypes(...types))
-    await readUnread(compiled, { compute, sandbox, owner: 'ada', turn }, 50)
-    assert.deepEqual([compiled.issues, compiled.unread], [[], []])
+    await readPendingExpressions(compiled, { compute, sandbox, owner: 'ada', turn }, 50)
+    assert.deepEqual([compiled.issues, compiled.pending], [[], []])
   })
 
-  test('is said once, however many ask at the same time', async () => {
+  test('give one issue each, also if several callers read them at the same time', async () => {
     const compiled = compileGraph(of('control.WaitFor', { name: 'x', schema: { $ref: '#/no' } }), builtinNodes)
-    await Promise.all([1, 2, 3].map((owner) => readUnread(compiled, { compute, sandbox, owner: `${owner}`, turn })))
+    await Promise.all(
+      [1, 2, 3].map((owner) => readPendingExpressions(compiled, { compute, sandbox, owner: `${owner}`, turn })),
+    )
     assert.equal(compiled.issues.length, 1)
   })
 
@@ -147,9 +151,9 @@ describe('what takes long to read', () => {
     )
     const compiled = compileGraph(graph(nodes, []), builtinNodes)
     const began = performance.now()
-    await readUnread(compiled, { compute, sandbox, owner: 'ada', turn }, 200)
+    await readPendingExpressions(compiled, { compute, sandbox, owner: 'ada', turn }, 200)
     assert.ok(performance.now() - began < PATIENCE_MS)
-    assert.deepEqual(compiled.unread, [])
+    assert.deepEqual(compiled.pending, [])
   })
 })
 

@@ -38,7 +38,7 @@ function slowToRead(store: Store) {
   const slow = testType('test.Slow', {
     properties: [{ name: 'own', type: t('str') }],
     expressions: { own: () => {} },
-    unread: {
+    slowExpressions: {
       own: () => async (apart) => {
         readFor.push(apart.owner)
         return 'It is wrong.'
@@ -54,7 +54,7 @@ function slowToRead(store: Store) {
   }
 }
 
-function unreadable({ issues }: CompiledGraph): string[] {
+function invalidExpressions({ issues }: CompiledGraph): string[] {
   return issues.filter(({ code }) => code === 'invalid_expression').map(({ message }) => message)
 }
 
@@ -202,7 +202,7 @@ describe('Plans', () => {
       const graph = graphWith(more)
       await plans.prepare('one', graph)
       const compiled = plans.compile(graph)
-      assert.deepEqual(unreadable(compiled), ['Node "slow": It is wrong.'])
+      assert.deepEqual(invalidExpressions(compiled), ['Node "slow": It is wrong.'])
       assert.equal(plans.prepare('one', graph), null)
       await plans.prepare('two', structuredClone(graph))
       assert.deepEqual(readFor, ['one'])
@@ -215,9 +215,9 @@ describe('Plans', () => {
       await store.write((tx) => keepGraph(tx, sha256, body))
       const { plans, readFor } = slowToRead(store)
       await plans.prepareStored('one', sha256)
-      assert.deepEqual([unreadable(plans.stored(sha256)), readFor], [[], []])
+      assert.deepEqual([invalidExpressions(plans.stored(sha256)), readFor], [[], []])
       await plans.prepareRun('one', sha256)
-      assert.equal(unreadable(plans.stored(sha256)).length, 1)
+      assert.equal(invalidExpressions(plans.stored(sha256)).length, 1)
       assert.equal(plans.prepareRun('two', sha256), null)
       assert.deepEqual(readFor, ['one'])
     })

@@ -1,12 +1,12 @@
-// A graph with all that is wrong with it, also what takes long to find out.
+// Compiles a graph for the terminal and reads its slow expressions.
 import type { Graph } from '../engine/graph.ts'
 import type { NodeRegistry } from '../engine/node-type.ts'
+import { readPendingExpressions } from '../engine/pending-expressions.ts'
 import { type Compiled, compileGraph } from '../engine/plan.ts'
-import { readUnread } from '../engine/unread.ts'
 
-export async function compiledWhole(graph: Graph, registry: NodeRegistry): Promise<Compiled> {
+export async function compileFully(graph: Graph, registry: NodeRegistry): Promise<Compiled> {
   const compiled = compileGraph(graph, registry)
-  if (compiled.unread.length > 0) await readInThreads(compiled)
+  if (compiled.pending.length > 0) await readInThreads(compiled)
   return compiled
 }
 
@@ -17,5 +17,5 @@ async function readInThreads(compiled: Compiled): Promise<void> {
   ])
   await using compute = createCompute()
   await using sandbox = createSandbox()
-  await readUnread(compiled, { compute, sandbox, owner: '', turn: async () => {} })
+  await readPendingExpressions(compiled, { compute, sandbox, owner: '', turn: async () => {} })
 }

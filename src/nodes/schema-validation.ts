@@ -1,27 +1,27 @@
-// JSON schemas that workflows bring: what is wrong with them is told before anything runs, and by the firings that need them.
-import { NodeError, type ReadApart } from '../engine/node-type.ts'
+// JSON schemas in a workflow: checks that a schema can be used, and validates values by it.
+import { type BackgroundReader, NodeError } from '../engine/node-type.ts'
 import { isKnownUsable, Schemas, unusableAtSight, type Verdict } from '../sandbox/schemas.ts'
 import { cut } from '../short.ts'
 import type { Schema } from './chat-schema.ts'
 import { lazily } from './libraries.ts'
 
-/** How much is told of why a schema cannot be used, in characters: it may have parts of the schema in it. */
-const SHOWN_WHY = 500
+/** In characters. A reason may quote the schema. */
+const LONGEST_REASON = 500
 
 const schemas = lazily(() => new Schemas())
 
 function unusable(why: string): string {
-  return `The schema cannot be used: ${cut(why, SHOWN_WHY)}.`
+  return `The schema cannot be used: ${cut(why, LONGEST_REASON)}.`
 }
 
-/** @throws NodeError `bad_schema` where it shows without a thread that a schema can judge nothing */
+/** Checks what is quick to check. @throws NodeError `bad_schema` if the schema cannot be used */
 export function readSchema(schema: Schema): void {
   const why = unusableAtSight(schema)
   if (why !== null) throw new NodeError(unusable(why), 'bad_schema')
 }
 
-/** What is left to be found of a schema that `readSchema` took. */
-export function unreadSchema(schema: Schema): ReadApart | null {
+/** The reader for what `readSchema` does not check: it compiles the schema in a thread. */
+export function backgroundSchemaReader(schema: Schema): BackgroundReader | null {
   if (isKnownUsable(schema)) return null
   return async ({ owner }) => {
     const verdict = await schemas().judge(schema, owner)
@@ -29,14 +29,14 @@ export function unreadSchema(schema: Schema): ReadApart | null {
   }
 }
 
-/** @throws NodeError `bad_schema` where a schema can judge nothing */
+/** Compiles the schema in a thread. @throws NodeError `bad_schema` if the schema cannot be used */
 export async function guardSchema(schema: Schema, owner: string): Promise<void> {
   const verdict = await schemas().judge(schema, owner)
   if (verdict.kind === 'unusable') throw new NodeError(unusable(verdict.why), 'bad_schema')
   if (verdict.kind === 'costly') throw new NodeError('The schema needs too much work.', 'bad_schema')
 }
 
-/** Never `unusable` where `guardSchema` took the schema. */
-export function judgedBy(schema: Schema, value: unknown, owner: string): Promise<Verdict> {
+/** Validates a value in a thread. The verdict is never `unusable` for a schema that passed `guardSchema`. */
+export function validateBySchema(schema: Schema, value: unknown, owner: string): Promise<Verdict> {
   return schemas().check(schema, value, { owner })
 }
