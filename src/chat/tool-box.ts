@@ -40,7 +40,7 @@ const TIMEOUT_SECONDS = 600
 
 export interface WorkflowToolParts {
   readonly workflows: WorkflowService
-  readonly jobs: Pick<JobService, 'submit' | 'outcome'>
+  readonly jobs: Pick<JobService, 'prepare' | 'submit' | 'outcome'>
   readonly store: Store
   readonly slices: TimeSlices
 }
@@ -89,7 +89,10 @@ async function run(
   params: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<ToolResult> {
-  const { active } = jobs.submit(owner, submission(workflow_id, params))
+  const request = submission(workflow_id, params)
+  await jobs.prepare(owner, request)
+  signal.throwIfAborted()
+  const { active } = jobs.submit(owner, request)
   if (!active) throw new Error('a new job is always active')
   await active.accepted()
   const row = await jobs.outcome(active, signal)

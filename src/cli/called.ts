@@ -2,7 +2,7 @@
 import { basename, join, resolve } from 'node:path'
 import type { Graph } from '../engine/graph.ts'
 import { NodeError, type NodeRegistry } from '../engine/node-type.ts'
-import { isRunnable, type Plan } from '../engine/plan.ts'
+import { type Compiled, compileGraph, isRunnable, type Plan } from '../engine/plan.ts'
 import { examples } from '../workflows/examples.ts'
 import { meantTool } from '../workflows/meant-tool.ts'
 import { toolGraph } from '../workflows/tool-graph.ts'
@@ -58,7 +58,7 @@ export async function calledWorkflows(
     workflow,
     async plan(id) {
       const tool = toolGraph(id)
-      return tool ? runnable(tool, 'the tool', registry) : (await workflow(id)).plan
+      return tool ? runnablePlan(compileGraph(tool, registry), 'the tool') : (await workflow(id)).plan
     },
   }
 }
@@ -93,7 +93,10 @@ async function inFile(path: string, registry: NodeRegistry, reader: Reader): Pro
 }
 
 async function runnable(graph: Graph, name: string, registry: NodeRegistry): Promise<Plan> {
-  const compiled = await compileFully(graph, registry)
+  return runnablePlan(await compileFully(graph, registry), name)
+}
+
+function runnablePlan(compiled: Compiled, name: string): Plan {
   if (isRunnable(compiled)) return compiled.plan
   const errors = compiled.issues.filter((issue) => issue.severity === 'error')
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more; svc validate lists them)` : ''

@@ -6,7 +6,7 @@ import { type Compiled, compileGraph } from '../engine/plan.ts'
 
 export async function compileFully(graph: Graph, registry: NodeRegistry): Promise<Compiled> {
   const compiled = compileGraph(graph, registry)
-  if (compiled.pending.length > 0) await readInThreads(compiled)
+  if (compiled.pending.size > 0) await readInThreads(compiled)
   return compiled
 }
 

@@ -72,7 +72,7 @@ export class WorkflowFaces {
       const isModel = isRunnable(compiled) && typeof faceOf(compiled.plan) !== 'string'
       // Dropping all is rare, and cheaper than knowing which was used last.
       if (this.#isModel.size >= MOST_KEPT) this.#isModel.clear()
-      if (compiled.etag === etag) this.#isModel.set(etag, isModel)
+      if (compiled.etag === etag && compiled.pending.size === 0) this.#isModel.set(etag, isModel)
       return isModel
     } catch (error) {
       // Deleted while others were looked at.

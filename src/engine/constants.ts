@@ -134,7 +134,7 @@ function* judgeExpressions(
     try {
       read(own as never, values)
       const reader = type.slowExpressions?.[property]?.(own as never, values) ?? null
-      if (reader) issues.pending.push({ node_id: id, property, read: reader })
+      if (reader) issues.pending.add({ node_id: id, property, read: reader })
     } catch (error) {
       if (!(error instanceof NodeError)) throw error
       issues.push(expressionIssue(id, property, error.message))

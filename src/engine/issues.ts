@@ -13,7 +13,7 @@ export interface PendingExpression {
 }
 
 export class Issues {
-  readonly pending: PendingExpression[] = []
+  readonly pending = new Set<PendingExpression>()
   readonly #kept: GraphIssue[] = []
   #errors = 0
   #leaveNoPlan = false

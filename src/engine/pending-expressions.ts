@@ -1,12 +1,11 @@
 // Reads the expressions of a graph that take long to read, in threads, before a run of the graph begins.
 import { expressionIssue } from './constants.ts'
-import type { GraphIssue } from './graph.ts'
-import type { PendingExpression } from './issues.ts'
 import type { ReaderContext } from './node-type.ts'
 import type { Compiled } from './plan.ts'
 
-/** For all expressions of one graph. A client waits meanwhile; what is not read by then is left to the firings. */
+/** A client waits meanwhile. What is not read by then is left to the firings. */
 const TIME_LIMIT_MS = 5_000
+/** What is not read when so many issues are found is left to the firings as well. */
 const MOST_ISSUES = 100
 
 export interface ReaderServices extends Omit<ReaderContext, 'signal'> {
@@ -14,37 +13,32 @@ export interface ReaderServices extends Omit<ReaderContext, 'signal'> {
   turn(): Promise<void>
 }
 
-/**
- * Reads the pending expressions of a compiled graph and adds what is wrong to its issues. After that none is pending. Two calls may overlap: the first to end
- * counts.
- */
-export async function readPendingExpressions(
-  compiled: Compiled,
-  services: ReaderServices,
-  time_limit_ms = TIME_LIMIT_MS,
-): Promise<void> {
-  const { pending } = compiled
-  const found = await issuesOf(pending, services, time_limit_ms)
-  if (compiled.pending !== pending) return
-  compiled.pending = []
-  compiled.issues = [...compiled.issues, ...found]
+/** The time limit for the expressions of one graph, or of several that a client waits for. */
+export function expressionDeadline(): AbortSignal {
+  return AbortSignal.timeout(TIME_LIMIT_MS)
 }
 
-async function issuesOf(
-  pending: readonly PendingExpression[],
+/**
+ * Reads the pending expressions of a compiled graph, one after the other, and adds what is wrong to its issues. Those that are not read when `signal` aborts
+ * stay pending: the next call goes on with them. Several calls may overlap.
+ */
+export async function readPendingExpressions(
+  { pending, issues }: Compiled,
   { turn, ...services }: ReaderServices,
-  time_limit_ms: number,
-): Promise<GraphIssue[]> {
-  const signal = AbortSignal.timeout(time_limit_ms)
+  signal = expressionDeadline(),
+): Promise<void> {
   const late = Promise.withResolvers<null>()
   signal.addEventListener('abort', () => late.resolve(null), { once: true })
-  const issues: GraphIssue[] = []
-  for (const { node_id, property, read } of pending) {
+  let found = 0
+  for (const expression of pending) {
     await turn()
-    if (signal.aborted || issues.length >= MOST_ISSUES) break
-    const reading = read({ ...services, signal }).catch(() => null)
+    if (signal.aborted) return
+    if (!pending.has(expression)) continue
+    const reading = expression.read({ ...services, signal }).catch(() => null)
     const wrong = await Promise.race([reading, late.promise])
-    if (wrong !== null) issues.push(expressionIssue(node_id, property, wrong))
+    if (signal.aborted) return
+    if (!pending.delete(expression) || wrong === null) continue
+    issues.push(expressionIssue(expression.node_id, expression.property, wrong))
+    if (++found === MOST_ISSUES) return pending.clear()
   }
-  return issues
 }

@@ -26,7 +26,7 @@ export interface Compiled {
   plan: Plan | null
   issues: GraphIssue[]
   /** Expressions that are not read yet: `readPendingExpressions` reads them and adds to the issues. */
-  pending: readonly PendingExpression[]
+  readonly pending: Set<PendingExpression>
 }
 
 interface Runnable extends Compiled {

@@ -110,7 +110,7 @@ function begin({ config, platform, own_requests }: AppContext): RequestHandler {
   }
 }
 
-/** RFC 9112, section 3.2. */
+/** RFC 9112, section 3.2. The gate judges a request with several Host headers: it counts as one without a host. */
 const requireHost: RequestHandler = ({ httpVersion, headers }, _response, next) => {
   if (httpVersion === '1.1' && headers.host === undefined)
     throw new ServiceError('INVALID_REQUEST', { message: NO_HOST })

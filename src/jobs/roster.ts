@@ -162,6 +162,11 @@ export class Roster implements JobHost {
     return unlessDamaged(() => this.parts.plans.prepareStored(userKey(row), row.graph_sha256), null)
   }
 
+  /** The same for a new run of the job's graph: its slow expressions are read as well. */
+  prepareRun(row: JobTable): Promise<unknown> | null {
+    return unlessDamaged(() => this.parts.plans.prepareRun(userKey(row), row.graph_sha256), null)
+  }
+
   /** As `preparePlan`, and reads what the job remembers where that is much, for `adopt`, until it is disposed of. It rejects with NoRoom where there is none for that. */
   prepare(row: JobTable): Promise<Disposable | null> | null {
     const compiling = this.preparePlan(row)

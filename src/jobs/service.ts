@@ -367,7 +367,8 @@ export class JobService {
   async retry(scope: Scope, job_id: string): Promise<JobHandle> {
     const { row } = await this.get(scope, job_id)
     await this.preparePlan(row)
-    await this.#parts.workflows.prepare(scope, row.workflow_id)
+    if (row.workflow_etag === null) await this.#roster.prepareRun(row)
+    else await this.#parts.workflows.prepare(scope, row.workflow_id)
     using early = this.#early.of(++this.#lastKey)
     const parts = await retryOf(this.#roster, scope, row, early)
     const job = this.#roster.make(parts)

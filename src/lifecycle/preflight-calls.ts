@@ -1,6 +1,7 @@
 // The workflows that a run will call, and those that these call in turn: each looked at once for all calls from which the same is to be told.
 import type { Scope } from '../db/scope.ts'
 import type { NodeRegistry } from '../engine/node-type.ts'
+import { expressionDeadline } from '../engine/pending-expressions.ts'
 import type { PlanInput } from '../engine/plan.ts'
 import type { ToolTarget } from '../engine/services.ts'
 import { DEEPEST_CALL } from '../engine/sub-workflow.ts'
@@ -63,6 +64,7 @@ class Explorer {
   readonly #tools: CallTools
   readonly #run: Explored
   readonly #issues: Issues
+  readonly #deadline = expressionDeadline()
   readonly #turns: Turns
   /** Null for those that are not there. */
   readonly #callees = new Map<string, Callee | null>()
@@ -241,7 +243,7 @@ class Explorer {
     if (this.#looked >= MOST_CALLED || this.#length > MOST_TEXT) return undefined
     // A workflow may be large, and to compile it takes its time: others have their turn in between.
     await this.#turns.next()
-    await this.#tools.workflows.prepare(this.#run.owner, id)
+    await this.#tools.workflows.prepare(this.#run.owner, id, this.#deadline)
     const compiled = this.#compiled(id)
     if (!compiled) {
       this.#callees.set(id, null)

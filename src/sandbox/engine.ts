@@ -57,9 +57,7 @@ export class EngineCall {
   step(): Step {
     this.#deadline = performance.now() + this.#request.time_limit_ms
     try {
-      this.#generator ??= this.#begin()
-      // The body of a generator does not run before somebody asks for something of it.
-      const step = this.#request.syntax_only ? NOTHING : this.#next(this.#generator)
+      const step = this.#request.syntax_only ? this.#parse() : this.#next(this.#begun())
       if (!this.#interrupted) return step
       throw Fault.timeout(this.#request.time_limit_ms)
     } catch (error) {
@@ -78,6 +76,19 @@ export class EngineCall {
   #late(): boolean {
     this.#interrupted ||= performance.now() > this.#deadline
     return this.#interrupted
+  }
+
+  /** Reads the code and runs nothing of it, not even what stands behind an end of the function. */
+  #parse(): Step {
+    const result = this.#vm.evalCode(wrapped(this.#request.code), FILE, { compileOnly: true })
+    if (result.error) throw this.#thrown(result.error)
+    result.value.dispose()
+    return NOTHING
+  }
+
+  #begun(): QuickJSHandle {
+    this.#generator ??= this.#begin()
+    return this.#generator
   }
 
   #begin(): QuickJSHandle {

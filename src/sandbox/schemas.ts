@@ -88,8 +88,8 @@ export class Schemas {
     return this.#places.waiting(owner)
   }
 
-  /** Whether a schema can judge values at all: never `unfit`. */
-  judge(schema: Schema, owner = NO_OWNER): Promise<Verdict> {
+  /** Whether a schema can judge values at all: never `unfit`. Waits no longer for its turn than until `signal` aborts, and rejects then. */
+  judge(schema: Schema, owner = NO_OWNER, signal?: AbortSignal): Promise<Verdict> {
     const refused = refusedAtSight(schema)
     if (refused) return Promise.resolve(refused)
     const bare = withoutDraft(schema)
@@ -98,11 +98,16 @@ export class Schemas {
     const owned = JSON.stringify(owner) + text
     const known = this.#usable.get(text) ?? this.#judging.get(owned)
     if (known) return known
-    const verdict = this.#inTurn(owner, { schema: bare, given: null })
-    this.#judging.set(owned, verdict)
-    const end = () => this.#judging.delete(owned)
-    // How much it takes varies.
-    verdict.then(({ kind }) => end() && kind !== 'costly' && this.#remember(text, verdict), end)
+    const verdict = this.#inTurn(owner, { schema: bare, given: null }, signal)
+    // Nobody else may rely on a judgement that can be given up.
+    if (!signal) this.#judging.set(owned, verdict)
+    const end = () => !signal && this.#judging.delete(owned)
+    const ended = ({ kind }: Verdict) => {
+      end()
+      // How much it takes varies.
+      if (kind !== 'costly') this.#remember(text, verdict)
+    }
+    verdict.then(ended, end)
     return verdict
   }
 
@@ -121,8 +126,12 @@ export class Schemas {
   }
 
   /** What is asked may be made when its turn has come. */
-  async #inTurn(owner: Owner, asked: ToSchemaWorker | (() => Promise<ToSchemaWorker | null>)): Promise<Verdict> {
-    await this.#places.turn(owner, new AbortController().signal)
+  async #inTurn(
+    owner: Owner,
+    asked: ToSchemaWorker | (() => Promise<ToSchemaWorker | null>),
+    signal = new AbortController().signal,
+  ): Promise<Verdict> {
+    await this.#places.turn(owner, signal)
     try {
       const made = typeof asked === 'function' ? await asked() : asked
       return made ? await ask(made) : { kind: 'costly' }

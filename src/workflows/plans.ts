@@ -88,27 +88,38 @@ export class Plans {
    */
   prepare(owner: string, graph: Graph): Promise<void> | null {
     const prepared = this.#large.of(graph)
-    if (prepared) return this.#readPendingExpressions(owner, prepared)
+    if (prepared) return this.#readPending(owner, prepared)
     if (!isLight(graph)) return this.#prepareGiven(owner, graph)
     if (!graph.nodes.some(({ type }) => this.#registry.get(type)?.slowExpressions)) return null
     const compiled = this.compile(graph)
     this.#large.addGraph(graph, compiled)
-    return this.#readPendingExpressions(owner, compiled)
+    return this.#readPending(owner, compiled)
   }
 
   /** The same for a stored graph, before a new run of it: `stored` finds it then. */
-  prepareRun(owner: string, hash: string): Promise<unknown> | null {
+  prepareRun(owner: string, hash: string, deadline?: AbortSignal): Promise<unknown> | null {
     const compiling = this.prepareStored(owner, hash)
     const read = () => {
       const compiled = this.#recall(hash)
-      return compiled ? this.#readPendingExpressions(owner, compiled) : null
+      return compiled ? this.#readPending(owner, compiled, deadline) : null
     }
     return compiling ? compiling.then(read) : read()
   }
 
-  #readPendingExpressions(owner: string, compiled: CompiledGraph): Promise<void> | null {
-    if (compiled.pending.length === 0 || !this.#workers) return null
-    return readPendingExpressions(compiled, { ...this.#workers, owner, turn: () => this.slices.turn(owner) })
+  #readPending(owner: string, compiled: CompiledGraph, deadline?: AbortSignal): Promise<void> | null {
+    if (compiled.pending.size === 0 || !this.#workers) return null
+    return this.#readInTurns(owner, compiled, this.#workers, deadline)
+  }
+
+  async #readInTurns(
+    owner: string,
+    compiled: CompiledGraph,
+    workers: ExpressionWorkers,
+    deadline?: AbortSignal,
+  ): Promise<void> {
+    await readPendingExpressions(compiled, { ...workers, owner, turn: () => this.slices.turn(owner) }, deadline)
+    // Other graphs may have pushed it out meanwhile. Compiled anew, its expressions would be pending again.
+    if (!this.#recall(compiled.sha256)) this.#kept.set(compiled.sha256, compiled)
   }
 
   /** Compiles a stored graph as `prepare` does, for a job that was accepted before. Such a job goes on with expressions that are wrong, so that none is read. */
@@ -139,7 +150,7 @@ export class Plans {
     const steps = () => this.#entrySteps({ hash, body, graph }, memory.kept)
     const compiled = this.#recall(hash) ?? (await this.#make(owner, text, steps))
     this.#large.addGraph(graph, compiled)
-    await this.#readPendingExpressions(owner, compiled)
+    await this.#readPending(owner, compiled)
   }
 
   /** Makes one, or goes on with it in the owner's turns where others make it: of one text none is made twice at the same time. */

@@ -137,12 +137,19 @@ export class WorkflowService {
 
   /**
    * Prepares the caller's own workflow for a new run: compiles it in time slices if it is large, and reads its slow expressions, so that the next call
-   * finds it with all of its issues. Null if there is nothing to wait for, or no such workflow.
+   * finds it with all of its issues. Null if there is nothing to wait for, or no such workflow. `deadline`: the time limit for slow expressions, if several
+   * workflows share one.
    */
-  prepare(scope: Scope, id: string): Promise<unknown> | null {
+  prepare(scope: Scope, id: string, deadline?: AbortSignal): Promise<unknown> | null {
+    const hash = this.#graphOf(scope, id)
+    return hash === null ? null : this.#plans.prepareRun(userKey(scope), hash, deadline)
+  }
+
+  /** The hash of the graph of the caller's own workflow; null for a bundled example, and if there is no such workflow. */
+  #graphOf(scope: Scope, id: string): string | null {
     if (examples().has(id)) return null
     const head = this.#heads.get(scope, id) ?? this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
-    return head ? this.#plans.prepareRun(userKey(scope), head.graph_sha256) : null
+    return head?.graph_sha256 ?? null
   }
 
   /** Counts the memory of a large graph for as long as a request works on it, until that is disposed of. */
@@ -243,12 +250,16 @@ export class WorkflowService {
    * @throws WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH where two inputs or outputs share a name
    */
   async interface(scope: Scope, id: string): Promise<WorkflowInterface> {
+    await this.prepare(scope, id)
     return (await this.sizedInterface(scope, id)).record
   }
 
-  /** The same with the length of the graph's JSON text, of which most may be in it: defaults are. */
+  /**
+   * The same without reading slow expressions, and with the length of the graph's JSON text, of which most may be in it: defaults are.
+   */
   async sizedInterface(scope: Scope, id: string): Promise<{ record: WorkflowInterface; graph_length: number }> {
-    const preparing = this.prepare(scope, id)
+    const hash = this.#graphOf(scope, id)
+    const preparing = hash === null ? null : this.#plans.prepareStored(userKey(scope), hash)
     if (preparing) await preparing
     const { compiled } = this.runnable(scope, id)
     using _ = this.hold(compiled)

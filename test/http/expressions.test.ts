@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredWorkflow } from '../../generated/types.ts'
+import { workflowTools } from '../../src/chat/tool-box.ts'
 import type { Graph } from '../../src/engine/graph.ts'
+import { finish } from '../../src/time-slices.ts'
 import { control, graph, node } from '../engine/kit.ts'
 import { call, refused } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
+import { coded, ended, OWNER, submit } from '../jobs/kit.ts'
 import { httpServer } from '../net/servers.ts'
 
 /** By the place that is wrong: what asks a server first, and comes to that place afterwards. */
@@ -30,6 +33,11 @@ const GRAPHS: Readonly<Record<string, (url: string) => Graph>> = {
       ],
       [{ ...control('ask', 'wait'), sourceHandle: '', targetHandle: '' }, 'wait.value->out.value'],
     ),
+}
+
+function calledByModel({ context }: TestServer, id: string): Promise<unknown> {
+  const { toolSteps } = workflowTools(context)
+  return finish(toolSteps(OWNER, `workflow/${id}`, '/tools/0')).call({}, new AbortController().signal)
 }
 
 async function refusedByAll(server: TestServer, id: string, graph: Graph, place: string): Promise<void> {
@@ -76,9 +84,21 @@ describe('a graph with something that cannot be read', () => {
       )
       await refusedByAll(server, id, graph, place)
       await server.close()
-      // A server that has not compiled it yet finds the same.
+      // A server that has not compiled it yet finds the same, also if a model of a chat is the first to ask for a run.
+      await using chatting = await startServer({ environment, data_dir: server.data_dir })
+      await assert.rejects(calledByModel(chatting, id), coded('INVALID_WORKFLOW_GRAPH'))
+      await chatting.close()
       await using later = await startServer({ environment, data_dir: server.data_dir })
       await refusedByAll(later, id, graph, place)
       assert.equal(asked, 0)
     })
+
+  test('is not run again by a retry, if its job was accepted before it was read', async () => {
+    const [, graphOf] = Object.entries(GRAPHS)[1]!
+    await using server = await startServer()
+    const { row } = submit(server, { graph: graphOf('http://127.0.0.1:9') })
+    assert.equal((await ended(server, row.id)).status, 'failed')
+    const paths = await refused(server, 'POST', `/api/jobs/${row.id}/retry`, {}, [422, 'invalid_workflow_graph'])
+    assert.deepEqual(paths, ['/graph/nodes/wait/schema'])
+  })
 })

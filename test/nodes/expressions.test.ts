@@ -1,6 +1,7 @@
 // Formulas, code, patterns, paths, templates and schemas in a node's own values: read before anything runs, and refused where they cannot be.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import type { GraphIssue } from '../../src/engine/graph.ts'
 import type { BackgroundReader } from '../../src/engine/node-type.ts'
 import { readPendingExpressions } from '../../src/engine/pending-expressions.ts'
 import { compileGraph, isRunnable } from '../../src/engine/plan.ts'
@@ -11,7 +12,6 @@ import { acceptedPlan, runnablePlan } from '../../src/workflows/invalid-graph.ts
 import { compute } from '../compute/kit.ts'
 import { found } from '../engine/issues.ts'
 import { graph, node, source, testType, withTypes } from '../engine/kit.ts'
-import { PATIENCE_MS } from '../helpers/patience.ts'
 import { leastProcessorMs } from '../helpers/processor.ts'
 
 /** By node type: a property, what it may be, what it cannot be, and what else the node needs. */
@@ -85,13 +85,13 @@ const LONG_CASES: readonly (readonly [type: string, property: string, good: unkn
 describe('slow expressions', () => {
   const sandbox = createSandbox({ workers: 1 })
   after(() => Promise.all([compute[Symbol.asyncDispose](), sandbox[Symbol.asyncDispose]()]))
-  const turn = async () => {}
+  const services = { compute, sandbox, owner: 'ada', turn: async () => {} }
 
   async function read(...given: Parameters<typeof of>) {
     const compiled = compileGraph(of(...given), builtinNodes)
-    assert.deepEqual([compiled.issues, compiled.pending.length], [[], 1])
-    await readPendingExpressions(compiled, { compute, sandbox, owner: 'ada', turn })
-    assert.deepEqual(compiled.pending, [])
+    assert.deepEqual([compiled.issues, compiled.pending.size], [[], 1])
+    await readPendingExpressions(compiled, services)
+    assert.equal(compiled.pending.size, 0)
     return compiled.issues
   }
 
@@ -115,45 +115,59 @@ describe('slow expressions', () => {
       }
   })
 
-  test('are left to the firing if a reader fails or takes too long', async () => {
+  /** A compiled graph of one node for each reader. */
+  function compiledWith(...readers: BackgroundReader[]) {
     const own = { name: 'own', type: t('str') }
-    const readers: BackgroundReader[] = [
-      async () => Promise.reject(new Error('there is no thread')),
-      () => new Promise(() => {}),
-    ]
-    const types = [
-      ...readers.map((reader, at) =>
-        testType(`test.${at}`, { properties: [own], slowExpressions: { own: () => reader } }),
-      ),
-      testType('test.after', { properties: [own], slowExpressions: { own: () => async () => 'It is wrong.' } }),
-    ].map((type) => ({ ...type, expressions: { own: () => {} } }))
+    const types = readers.map((reader, at) =>
+      testType(`test.${at}`, {
+        properties: [own],
+        expressions: { own: () => {} },
+        slowExpressions: { own: () => reader },
+      }),
+    )
     const nodes = types.map(({ node_type }) => node(node_type, node_type, { own: 'x' }))
-    const compiled = compileGraph(graph(nodes, []), withTypes(...types))
-    await readPendingExpressions(compiled, { compute, sandbox, owner: 'ada', turn }, 50)
-    assert.deepEqual([compiled.issues, compiled.pending], [[], []])
+    return compileGraph(graph(nodes, []), withTypes(...types))
+  }
+  const nodesOf = ({ issues }: { issues: readonly GraphIssue[] }) => issues.map(({ node_id }) => node_id)
+
+  test('are left to the firing if a reader fails', async () => {
+    const compiled = compiledWith(
+      async () => Promise.reject(new Error('there is no thread')),
+      async () => 'It is wrong.',
+    )
+    await readPendingExpressions(compiled, services)
+    assert.deepEqual([nodesOf(compiled), compiled.pending.size], [['test.1'], 0])
   })
 
-  test('give one issue each, also if several callers read them at the same time', async () => {
-    const compiled = compileGraph(of('control.WaitFor', { name: 'x', schema: { $ref: '#/no' } }), builtinNodes)
-    await Promise.all(
-      [1, 2, 3].map((owner) => readPendingExpressions(compiled, { compute, sandbox, owner: `${owner}`, turn })),
+  test('stay pending at the deadline, and the next call goes on with them', async () => {
+    let isSlow = true
+    const compiled = compiledWith(
+      async () => 'It is wrong.',
+      () => (isSlow ? new Promise(() => {}) : Promise.resolve('It is wrong.')),
+      async () => null,
     )
-    assert.equal(compiled.issues.length, 1)
+    await readPendingExpressions(compiled, services, AbortSignal.timeout(50))
+    assert.deepEqual([nodesOf(compiled), compiled.pending.size], [['test.0'], 2])
+    isSlow = false
+    await readPendingExpressions(compiled, services)
+    assert.deepEqual([nodesOf(compiled), compiled.pending.size], [['test.0', 'test.1'], 0])
   })
 
-  test('many schemas that take too long keep nobody waiting for long', async () => {
-    const endless = (at: number) => ({
-      $ref: '#/$defs/a',
-      $defs: { a: { allOf: [{ $ref: '#/$defs/a' }], title: `${at}` } },
-    })
-    const nodes = Array.from({ length: 50 }, (_, at) =>
-      node(`w${at}`, 'control.WaitFor', { name: 'x', schema: endless(at) }),
-    )
-    const compiled = compileGraph(graph(nodes, []), builtinNodes)
-    const began = performance.now()
-    await readPendingExpressions(compiled, { compute, sandbox, owner: 'ada', turn }, 200)
-    assert.ok(performance.now() - began < PATIENCE_MS)
-    assert.deepEqual(compiled.pending, [])
+  test('give one issue each if several callers read them at the same time, also if one of them gives up', async () => {
+    const gate = Promise.withResolvers<string>()
+    const compiled = compiledWith(() => gate.promise)
+    const patient = [1, 2].map(() => readPendingExpressions(compiled, services))
+    await readPendingExpressions(compiled, services, AbortSignal.timeout(20))
+    assert.equal(compiled.pending.size, 1)
+    gate.resolve('It is wrong.')
+    await Promise.all(patient)
+    assert.deepEqual([nodesOf(compiled), compiled.pending.size], [['test.0'], 0])
+  })
+
+  test('of which many are wrong give a hundred issues', async () => {
+    const compiled = compiledWith(...Array.from({ length: 150 }, () => async () => 'It is wrong.'))
+    await readPendingExpressions(compiled, services)
+    assert.deepEqual([compiled.issues.length, compiled.pending.size], [100, 0])
   })
 })
 

@@ -101,6 +101,19 @@ describe('a schema', () => {
     assert.deepEqual(await faults({ a: `${'a'.repeat(50_000)}b` }), ['/a'])
   })
 
+  test('does not wait for a thread any longer when its judgement is given up', async () => {
+    const schemas = new Schemas()
+    const given = new AbortController()
+    const verdicts = Array.from({ length: 12 }, (_, at) => schemas.judge({ pattern: `^${at}` }, 'ada', given.signal))
+    assert.ok(schemas.waiting('ada') > 0)
+    given.abort(new Error('nobody waits'))
+    assert.equal(schemas.waiting('ada'), 0)
+    const ends = await Promise.allSettled(verdicts)
+    const under_way = ends.filter(({ status }) => status === 'fulfilled').length
+    assert.ok(under_way > 0 && under_way <= 2)
+    assert.deepEqual(await schemas.judge({ pattern: '^11' }, 'ada'), { kind: 'fits' })
+  })
+
   test('refuses a value that nobody could hand over', async () => {
     let deep: object = {}
     for (let i = 0; i < 20_000; i++) deep = { a: deep }

@@ -221,4 +221,15 @@ describe('Plans', () => {
       assert.equal(plans.prepareRun('two', sha256), null)
       assert.deepEqual(readFor, ['one'])
     })
+
+  test('a graph that others push out while its slow expressions are read is found with its issues', async () => {
+    await using store = await Store.open(':memory:')
+    const { sha256, body } = new Plans(store, builtinNodes).compile(slowToRead(store).graphWith(graphOf(1, 100)))
+    await store.write((tx) => keepGraph(tx, sha256, body))
+    const { plans } = slowToRead(store)
+    const reading = plans.prepareRun('one', sha256)
+    for (let number = 2; plans.isKnown(sha256); number++) plans.compile(graphOf(number, 200_000))
+    await reading
+    assert.equal(invalidExpressions(plans.stored(sha256)).length, 1)
+  })
 })
