@@ -6,8 +6,11 @@ HOST ?= 127.0.0.1
 PORT ?= 7777
 ONLY ?=
 OUT ?= dist
-# Tests that need more than Node and npm have targets of their own.
-TESTS ?= $(shell find test -name '*.test.ts' -not -path 'test/browser/*' -not -path 'test/strace/*' -not -path 'test/netns/*' -not -path 'test/generators/*' -not -path 'test/local/*' -not -path 'test/clients-python/*' | sort)
+# Folders of test/ with a target of their own: they need more than Node and npm, or take long.
+OWN_TARGETS := browser strace netns generators local clients-python crash fairness small-heap
+TESTS ?= $(shell find test -name '*.test.ts' $(OWN_TARGETS:%=-not -path 'test/%/*') | sort)
+# Those of them that need only Node and npm.
+LONG_TESTS := $(shell find test/crash test/fairness test/small-heap -name '*.test.ts' | sort)
 
 # A test that takes so long, in milliseconds, waits for what never comes: it fails by its name.
 TEST_MS := 900000
@@ -16,7 +19,7 @@ NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help install start test check generate check-generated publish-contract check-contract types lint coverage test-long test-browser test-strace test-netns test-generators test-clients-python test-models crash bench clean
+.PHONY: help install start test check generate check-generated publish-contract check-contract types lint coverage test-long test-crash test-fairness test-small-heap test-browser test-strace test-netns test-generators test-clients-python test-models crash bench clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +38,7 @@ install: $(INSTALLED) ## only install, as the others do when it is needed
 start: $(INSTALLED) generated/openapi.json ## install, and serve on HOST and PORT (127.0.0.1:7777)
 	@exec $(NODE) src/main.ts serve --host $(HOST) --port $(PORT)
 
-test: $(INSTALLED) types lint ## install, and run all tests (TESTS= selects files)
+test: $(INSTALLED) types lint ## install, and run the tests (TESTS= selects files)
 	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) $(TESTS)
 
 check: $(INSTALLED) types lint check-generated ## types, lint, drift and the tests nearest to the change, in 90 s
@@ -68,8 +71,17 @@ coverage: $(INSTALLED) ## run the tests and tell what of src/ they reach, line b
 	$(NODE) node_modules/c8/bin/c8.js --include 'src/**' --exclude 'src/web/**' --temp-directory .cache/coverage \
 		--reporter text-summary --reporter html $(NODE) --test --test-concurrency=2 $(TESTS)
 
-test-long: $(INSTALLED) ## the tests with their full counts
-	SVC_TEST_SCALE=100 $(NODE) --test --test-concurrency=2 $(TESTS)
+test-long: $(INSTALLED) ## the tests with their full counts, and those of the next three targets
+	SVC_TEST_SCALE=100 $(NODE) --test --test-concurrency=2 $(TESTS) $(LONG_TESTS)
+
+test-crash: $(INSTALLED) ## ten kills of the server, and that the crash run notices sabotaged servers
+	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) 'test/crash/**/*.test.ts'
+
+test-fairness: $(INSTALLED) ## that no user can hold up the main thread or the threads of workers
+	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) 'test/fairness/**/*.test.ts'
+
+test-small-heap: $(INSTALLED) ## that a server with little memory outlives more work than it has room for
+	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) 'test/small-heap/**/*.test.ts'
 
 test-browser: $(INSTALLED) ## the pages, in Debian's Chromium
 	$(NODE) --test 'test/browser/**/*.test.ts'

@@ -1,4 +1,4 @@
-// Ten kills in each run of the tests, two hundred in `make crash`: nothing that was acknowledged is lost, nothing finished runs twice, nobody
+// Ten kills in `make test-crash`, two hundred in `make crash`: nothing that was acknowledged is lost, nothing finished runs twice, nobody
 // who watches misses anything.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
