@@ -103,7 +103,8 @@ export class Calls {
       if (late.aborted) return unsettled('The tool took too long.', error)
       logFailure(this.#parts.log, error, { tool: tool.name }, 'a tool of a chat failed')
       const problems = error.problems.map(({ path, message }) => `${path} ${message}`).join('; ')
-      return unsettled(problems === '' ? error.publicMessage : `${error.publicMessage} ${problems}`, error)
+      const said = problems === '' ? error.publicMessage : `${error.publicMessage} ${problems}`
+      return unsettled(this.#parts.redactor.message(said), error)
     }
   }
 

@@ -275,7 +275,8 @@ export class Turn {
     if (this.#taking) await this.#taking
     this.#writing?.cut()
     const content = this.#writing?.content ?? ''
-    const about = { status, error: error?.publicMessage ?? null, ...this.#writing?.origin } as const
+    const shown = error && this.#of.redactor.message(error.publicMessage)
+    const about = { status, error: shown, ...this.#writing?.origin } as const
     try {
       await this.#store({ role: 'assistant', content, ...about }, true)
       return this.#update(status, error)
@@ -339,8 +340,16 @@ export class Turn {
       status,
       last_sequence: this.#last,
       job_id: this.#job_id,
-      error: error && (errorBodies.socket(error) as SocketError),
+      error: error && this.#shown(errorBodies.socket(error) as SocketError),
     }
+  }
+
+  /** An error may quote a workflow of the owner, and cut what it quotes. */
+  #shown(error: SocketError): SocketError {
+    const { redactor } = this.#of
+    const withoutSecrets = (_key: string, value: unknown) =>
+      typeof value === 'string' ? redactor.message(value) : value
+    return JSON.parse(JSON.stringify(error), withoutSecrets) as SocketError
   }
 }
 

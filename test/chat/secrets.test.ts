@@ -7,6 +7,7 @@ import type { Thread } from '../../generated/types.ts'
 import { ProviderError } from '../../src/models/provider-error.ts'
 import { call } from '../helpers/http.ts'
 import { connect, type Frame } from '../helpers/socket.ts'
+import { makeWorkflow } from '../settings/kit.ts'
 import { messagesOf, newThread, Reader, startChat } from './kit.ts'
 
 const KEY = 'planted-key-4711-of-a-caller'
@@ -109,6 +110,43 @@ test('an answer that is stopped, superseded or fails in the middle of a key keep
   }
   for (const frame of client.frames) assert.ok(!JSON.stringify(frame).includes(KEY.slice(0, 8)), JSON.stringify(frame))
   assert.ok(!filesOf(server.data_dir).includes(KEY.slice(0, 8)), 'no file holds it')
+})
+
+test('a key that an error quotes from a workflow, whole or in part, is in no message, frame or request', async () => {
+  await using bench = await startChat()
+  const { server, led } = bench
+  const long = 'Zq7Kx2Vb9Lm4Rt8W'.repeat(8)
+  for (const [name, value] of Object.entries({ PLANTED: KEY, LONG: long }))
+    assert.ok((await call(server, 'PUT', `/api/secrets/${name}`, { body: { value } })).status < 300)
+  await using client = await connect(server)
+  for (const [at, value] of [KEY, long].entries()) {
+    const nodes = [
+      { id: 'in', type: 'input.String', data: { name: 'text' } },
+      { id: 'get', type: 'dict.Get', data: { dict: {}, path: `a..${value}` } },
+      { id: 'out', type: 'output.Output', data: { name: 'text' } },
+    ]
+    const edges = [{ source: 'in', sourceHandle: 'output', target: 'out', targetHandle: 'value' }]
+    const workflow_id = await makeWorkflow(server, { name: 'Quoting', graph: { nodes, edges } })
+    const failing = await newThread(server)
+    client.command('chat_message', { thread_id: failing, content: 'Hello', workflow_id })
+    const { error } = await client.next((frame) => ended(frame) && frame.thread_id === failing)
+    assert.match((error as { message: string }).message, /"a\.\.\[redacted\]…?"/)
+    const thread_id = await newThread(server)
+    const tools = [`workflow/${workflow_id}`]
+    client.command('chat_message', { thread_id, content: 'Hello', model: 'led/model', tools })
+    const first = await led.answer(2 * at)
+    const [tool] = first.request.tools!
+    assert.ok(tool?.type === 'function')
+    first.give({ type: 'tool_call', index: 0, id: 'call', name: tool.function.name, arguments: '{"text": "x"}' })
+    first.end('tool_calls')
+    const second = await led.answer(2 * at + 1)
+    assert.match(JSON.stringify(second.request.messages.at(-1)), /a\.\.\[redacted\]/)
+    second.end()
+    await client.next((frame) => ended(frame) && frame.thread_id === thread_id)
+    const kept = JSON.stringify([await messagesOf(server, failing), await messagesOf(server, thread_id)])
+    const told = JSON.stringify([client.frames, led.answers.map(({ request }) => request)])
+    for (const text of [kept, told]) assert.ok(!/planted-key|Zq7Kx2Vb9Lm4/.test(text), text)
+  }
 })
 
 test('a key in a title is replaced, and in the name of a tool refused', async () => {
