@@ -8,9 +8,6 @@ import { lazily } from './libraries.ts'
 /** In characters. A reason may quote the schema. */
 const LONGEST_REASON = 500
 
-/** Of one user. If more schemas wait for a thread, further ones are left to their firings. */
-const MOST_WAITING = 16
-
 const schemas = lazily(() => new Schemas())
 
 function unusable(why: string): string {
@@ -27,7 +24,6 @@ export function readSchema(schema: Schema): void {
 export function backgroundSchemaReader(schema: Schema): BackgroundReader | null {
   if (isKnownUsable(schema)) return null
   return async ({ owner, signal }) => {
-    if (schemas().waiting(owner) >= MOST_WAITING) return null
     const verdict = await schemas().judge(schema, owner, signal)
     return verdict.kind === 'unusable' ? unusable(verdict.why) : null
   }

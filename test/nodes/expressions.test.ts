@@ -12,6 +12,7 @@ import { acceptedPlan, runnablePlan } from '../../src/workflows/invalid-graph.ts
 import { compute } from '../compute/kit.ts'
 import { found } from '../engine/issues.ts'
 import { graph, node, source, testType, withTypes } from '../engine/kit.ts'
+import { PATIENCE_MS } from '../helpers/patience.ts'
 import { leastProcessorMs } from '../helpers/processor.ts'
 
 /** By node type: a property, what it may be, what it cannot be, and what else the node needs. */
@@ -151,6 +152,13 @@ describe('slow expressions', () => {
     isSlow = false
     await readPendingExpressions(compiled, services)
     assert.deepEqual([nodesOf(compiled), compiled.pending.size], [['test.0', 'test.1'], 0])
+  })
+
+  test('that are schemas are all read, however many of one user are read at the same time', async () => {
+    const wrong = (at: number) => of('control.WaitFor', { name: 'x', schema: { title: `${at}`, $ref: '#/$defs/none' } })
+    const all = Array.from({ length: 40 }, (_, at) => compileGraph(wrong(at), builtinNodes))
+    await Promise.all(all.map((one) => readPendingExpressions(one, services, AbortSignal.timeout(PATIENCE_MS))))
+    assert.deepEqual(all.flatMap(nodesOf), Array(40).fill('n'))
   })
 
   test('give one issue each if several callers read them at the same time, also if one of them gives up', async () => {
