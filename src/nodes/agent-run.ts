@@ -2,6 +2,7 @@
 // is a step of the firing, so that a run that goes on after an interruption does none of them again that had ended.
 import { Final, type NodeContext, NodeError, type Outputs } from '../engine/node-type.ts'
 import type { ModelMessage, ModelRequest } from '../engine/services.ts'
+import type { Steps } from '../time-slices.ts'
 import { type CallInputs, type CallStep, ToolCalls } from './agent-calls.ts'
 import { type Limits, Used } from './agent-limits.ts'
 import { Deadline, keptTime } from './agent-time.ts'
@@ -66,6 +67,8 @@ class Agent {
 
   async *run(): AsyncGenerator<Outputs, Outputs, unknown> {
     for (;;) {
+      // Turns and calls that are remembered wait for nothing. However many there are, others have their turn between them.
+      await this.#context.inSlices(nothing())
       this.#wasted.count()
       this.#used.check()
       const turn = yield* this.#turn()
@@ -97,7 +100,7 @@ class Agent {
     try {
       const { left } = this.#used
       const [speech, wasted, ids] = [this.#speech, this.#wasted, this.#ids]
-      const parts = { name, body: this.#body(), left, speech, wasted, ids, deadline }
+      const parts = { name, body: () => this.#body(), left, speech, wasted, ids, deadline }
       const turn = yield* turnOf(this.#context, parts)
       this.#used.add(turn.use)
       this.#used.ms += Math.max(turn.ms, keptTime(this.#context, name)) - before
@@ -164,6 +167,9 @@ class Agent {
     return { answer: text, messages: this.#messages, steps: this.#steps, usage }
   }
 }
+
+/** No work: in slices it only waits until the run has time. */
+function* nothing(): Steps<void> {}
 
 function messageOf({ text, calls }: Turn): ModelMessage {
   if (calls.length === 0) return { role: 'assistant', content: text }

@@ -56,7 +56,8 @@ export class Speech {
 
 export interface TurnParts {
   readonly name: string
-  readonly body: ModelRequest['body']
+  /** Makes what the model is sent. A turn that is remembered needs it not, and it may be long. */
+  readonly body: () => ModelRequest['body']
   /** The most tokens of the answer, or null for no limit of the agent's. */
   readonly left: number | null
   readonly speech: Speech
@@ -92,7 +93,7 @@ export async function* turnOf(
   try {
     yield* asked(
       context,
-      { body: goingOn(body, before), left, signal, used: (use) => gathered.used(use) },
+      { body: goingOn(body(), before), left, signal, used: (use) => gathered.used(use) },
       speech,
       gathered,
     )

@@ -6,13 +6,17 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { ResultManifest } from '../../generated/types.ts'
 import type { Graph } from '../../src/engine/graph.ts'
+import type { Provider } from '../../src/models/provider.ts'
 import { graph, node, output, sink, testType, value, withTypes } from '../engine/kit.ts'
-import { agentProvider, toolTexts } from '../helpers/agent-provider.ts'
+import { agentProvider, type Move, toolTexts } from '../helpers/agent-provider.ts'
 import { inFolder } from '../helpers/folder.ts'
+import { call as http } from '../helpers/http.ts'
+import { longestTurn } from '../helpers/loop.ts'
 import { serve } from '../helpers/process.ts'
+import { mostMs } from '../helpers/processor.ts'
 import { startServer, until } from '../helpers/server.ts'
 import { ended, OWNER, submit } from '../jobs/kit.ts'
-import { resultOf, run, snapshot } from '../models/kit.ts'
+import { resultOf, run, snapshot, stored } from '../models/kit.ts'
 
 const SCRIPT = fileURLToPath(new URL('agent-server.ts', import.meta.url))
 
@@ -129,4 +133,30 @@ test('a retry of a job whose agent failed takes over its turns and calls', async
   const { outputs, cost } = JSON.parse(again.result!) as ResultManifest
   assert.equal((outputs.text as string[]).join(''), '0\n\n1\n\nend')
   assert.deepEqual([provider.requests.length, calls, cost!.amount], [4, 2, 3])
+})
+
+/** Many calls in many turns, of which none takes long; then one that waits for somebody. */
+function busy(turns: number, calls: number): Provider {
+  const moves: Move[] = Array.from({ length: turns }, () => ({ calls: Array(calls).fill({ name: 'none', args: {} }) }))
+  moves.push({ calls: [{ name: 'ask', args: {} }] }, { say: ['done'] })
+  let turn = 0
+  const provider = agentProvider(() => moves[turn++]!)
+  // Such long conversations are not kept.
+  return { ...provider, complete: (request, call) => provider.complete({ ...request, messages: [] }, call) }
+}
+
+test('an agent that goes on does not hold the event loop while it finds what its turns and calls had come to', async () => {
+  await using server = await startServer({ providers: [busy(100, 64)] })
+  const asks = graph([node('ask', 'control.WaitFor', { name: 'answer' }), sink('out')], ['ask.value->out.value'])
+  const tools = [{ workflow_id: await stored(server, asks), name: 'ask' }]
+  const job = submit(server, { graph: agent({ prompt: 'x', tools, max_steps: 1_000, max_failures: 1_000 }) })
+  await job.settled()
+  const { id } = job.row
+  const goOn = async () => {
+    const { status, text } = await http(server, 'POST', `/api/jobs/${id}/resume`, { body: { value: 'yes' } })
+    assert.equal(status, 200, text)
+    assert.equal((await ended(server, id)).status, 'completed')
+  }
+  const longest = await longestTurn(goOn)
+  assert.ok(longest < mostMs(longest, 50), `it was held for ${longest} ms`)
 })
