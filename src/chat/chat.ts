@@ -3,8 +3,8 @@ import { messagesAfter } from '../db/messages.ts'
 import type { MessageTable } from '../db/schema.ts'
 import type { Scope } from '../db/scope.ts'
 import { ownedThread } from '../db/threads.ts'
+import { KeyedQueue } from '../keyed-queue.ts'
 import { Places } from '../workers/places.ts'
-import { ThreadLanes } from './lanes.ts'
 import { CHAT_LIMITS, type ChatLimits } from './limits.ts'
 import { Listeners } from './listeners.ts'
 import { Threads } from './threads.ts'
@@ -18,7 +18,7 @@ export class Chat {
   readonly threads: Threads
   readonly turns: Turns
   readonly #store: ChatParts['store']
-  readonly #lanes = new ThreadLanes()
+  readonly #lanes = new KeyedQueue()
   readonly #listeners = new Listeners()
 
   constructor(parts: ChatParts) {

@@ -9,12 +9,12 @@ import { type Scope, userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
 import * as rows from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
+import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Platform } from '../platform.ts'
 import type { TimeSlices } from '../time-slices.ts'
 import { append, contentText, refuseFull, unplaced } from './appending.ts'
 import { refuseParts } from './content.ts'
 import { deletedFrame, messageFrame } from './frames.ts'
-import type { ThreadLanes } from './lanes.ts'
 import type { ChatLimits } from './limits.ts'
 import type { Listeners } from './listeners.ts'
 import { threadSteps } from './listing.ts'
@@ -29,7 +29,7 @@ export interface ThreadsParts {
   readonly platform: Platform
   readonly limits: ChatLimits
   readonly turns: Turns
-  readonly lanes: ThreadLanes
+  readonly lanes: KeyedQueue
   readonly listeners: Listeners
   readonly redacting: Redacting
 }

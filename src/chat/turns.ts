@@ -5,12 +5,12 @@ import { type Scope, userKey } from '../db/scope.ts'
 import type { Tx } from '../db/store.ts'
 import { ownedThread, putTurn, turnOf } from '../db/threads.ts'
 import { ServiceError } from '../errors.ts'
+import type { KeyedQueue } from '../keyed-queue.ts'
 import { finish } from '../time-slices.ts'
 import { append, appendLeft, contentText, refuseFull, tryAppend, type Unplaced, unplaced } from './appending.ts'
 import { NOT_OPEN, type Outcome } from './calls.ts'
 import { refuseParts } from './content.ts'
 import { type ChatFrame, type Listener, messageFrame } from './frames.ts'
-import type { ThreadLanes } from './lanes.ts'
 import type { Listeners } from './listeners.ts'
 import { chosenOf, type ModelChoice, refuseTwo } from './model-choice.ts'
 import { type Redacting, redacted } from './redacting.ts'
@@ -22,7 +22,7 @@ import { UnfinishedTurns } from './unfinished-turns.ts'
 
 export interface TurnsParts extends TurnParts {
   readonly tool_box: ToolBox
-  readonly lanes: ThreadLanes
+  readonly lanes: KeyedQueue
   readonly listeners: Listeners
   readonly redacting: Redacting
 }

@@ -97,7 +97,7 @@ export class Resuming {
    * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS, INVALID_WORKFLOW_GRAPH where this version cannot run it, SERVICE_UNAVAILABLE; DATA_DAMAGED
    * where its graph is damaged: the job ends
    */
-  async judge(row: JobTable, answer: Answer): Promise<string> {
+  async judge(row: JobTable, answer: Answer, ahead: number): Promise<string> {
     if (this.#roster.obstacle(row) === 'damaged') this.#roster.adopt(row).job.endDamaged(false)
     this.#roster.planOf(row)
     const requests = await this.#roster.memories.requests(row)
@@ -108,7 +108,7 @@ export class Resuming {
     const { shown, request } = awaiting(all, answer, answer.at)
     const judged = { value: answer.value, at: `${answer.at}/value` }
     const doing: Doing = (steps) => this.#roster.slices.run(owner, steps)
-    const found = await schemaProblems(this.#schemas, request, judged, { owner, doing })
+    const found = await schemaProblems(this.#schemas, request, judged, { owner, doing, ahead })
     if (found.length > 0) {
       // What is told of a value may quote the schema.
       const problems = this.#roster.publisherOf(row).redact(found)

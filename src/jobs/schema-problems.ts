@@ -7,19 +7,20 @@ import type { Doing, Schemas, Verdict } from '../sandbox/schemas.ts'
 const MOST_WAITING = 20
 
 /**
- * Everything that is wrong with a value; `at` is the JSON pointer of the value in its request. `doing` does the work that a large one makes.
+ * Everything that is wrong with a value; `at` is the JSON pointer of the value in its request. `doing` does the work that a large one makes. `ahead`: how
+ * many answers of the owner to jobs that wait for much were there when this one came.
  * @throws SERVICE_UNAVAILABLE where too many of the owner wait to be judged
  */
 export async function schemaProblems(
   schemas: Schemas,
   { kind, schema }: Pick<WaitRequest, 'kind' | 'schema'>,
   { value, at }: { readonly value: unknown; readonly at: string },
-  { owner, doing }: { readonly owner: string; readonly doing: Doing },
+  { owner, doing, ahead }: { readonly owner: string; readonly doing: Doing; readonly ahead: number },
 ): Promise<Problem[]> {
   if (schema === null) return []
   // Its schema is ours, and says no more than this.
   if (kind === 'approval') return typeof value === 'boolean' ? [] : [{ path: at, message: 'must be boolean' }]
-  if (schemas.waiting(owner) >= MOST_WAITING) throw new ServiceError('SERVICE_UNAVAILABLE')
+  if (Math.max(schemas.waiting(owner), ahead) >= MOST_WAITING) throw new ServiceError('SERVICE_UNAVAILABLE')
   return told(await schemas.check(schema, value, { owner, doing }), at)
 }
 

@@ -16,6 +16,7 @@ import type { Graph } from '../engine/graph.ts'
 import type { Plan } from '../engine/plan.ts'
 import { ServiceError } from '../errors.ts'
 import { isLargeText } from '../events/lazy-event.ts'
+import { KeyedQueue } from '../keyed-queue.ts'
 import { isLight } from '../light-parts.ts'
 import type { RunDefaults } from '../settings/registry.ts'
 import { ShiftingMap } from '../shifting-map.ts'
@@ -46,6 +47,9 @@ const STOPPED = 'stopped_at'
 /** How long a key identifies its submission. */
 export const IDEMPOTENCY_RETENTION_SECONDS = 86_400
 
+/** A job waits for much if what it asks has more characters. */
+const MUCH_WAITING = 65_536
+
 /** A job that was found or admitted: `active` while this process has it, `row` always. */
 export interface JobHandle {
   readonly row: JobTable
@@ -68,6 +72,8 @@ export class JobService {
   readonly #roster: Roster
   readonly #recovery: Recovery
   readonly #resuming: Resuming
+  /** Answers to jobs that wait for much, by user. */
+  readonly #largeAnswers = new KeyedQueue()
   readonly #stopping = new AbortController()
   readonly #early: EarlyPages
   /** Jobs by idempotency key until both are stored. */
@@ -337,13 +343,27 @@ export class JobService {
    * this version cannot run the job: it stays suspended then
    */
   async resume(scope: Scope, job_id: string, answer: Answer): Promise<JobHandle> {
+    // An answer reads all that its job waits for. Of megabytes, only one at a time is read for a user: there is no room for many.
+    if (!(await this.#waitsForMuch(scope, job_id))) return this.#resume(scope, job_id, answer, 0)
+    const user = userKey(scope)
+    const ahead = this.#largeAnswers.length(user)
+    return this.#largeAnswers.run(user, () => this.#resume(scope, job_id, answer, ahead))
+  }
+
+  async #waitsForMuch(scope: Scope, job_id: string): Promise<boolean> {
+    const { waiting } = (await this.get(scope, job_id)).row
+    return waiting !== null && waiting.length > MUCH_WAITING
+  }
+
+  /** `ahead`: how many answers of the user to jobs that wait for much were there when this one came. */
+  async #resume(scope: Scope, job_id: string, answer: Answer, ahead: number): Promise<JobHandle> {
     let { row, active } = await this.get(scope, job_id)
     while (active?.resting) {
       await active.flushed()
       ;({ row, active } = await this.get(scope, job_id))
     }
     await this.preparePlan(row)
-    const firing = await this.#resuming.judge(this.#suspended(row.key), answer)
+    const firing = await this.#resuming.judge(this.#suspended(row.key), answer, ahead)
     using _ = await this.#roster.prepare(row)
     await this.#roster.slices.turn(userKey(row))
     // From here on nothing waits: of two who answer at the same time one finds the job gone on.
