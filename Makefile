@@ -19,7 +19,7 @@ NODE := node src/launch/node.mjs
 INSTALLED := node_modules/.installed
 CONTRACT := $(shell find spec codegen.config.ts src/codegen -type f 2>/dev/null)
 
-.PHONY: help install start test check generate check-generated publish-contract check-contract types lint coverage test-long test-crash test-fairness test-small-heap test-browser test-strace test-netns test-generators test-clients-python test-models crash bench clean
+.PHONY: help install start test test-shared check generate check-generated publish-contract check-contract types lint coverage test-long test-crash test-fairness test-small-heap test-browser test-strace test-netns test-generators test-clients-python test-models crash bench clean
 
 help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ start: $(INSTALLED) generated/openapi.json ## install, and serve on HOST and POR
 
 test: $(INSTALLED) types lint ## install, and run the tests (TESTS= selects files)
 	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) $(TESTS)
+
+test-shared: $(INSTALLED) ## the same tests in a third of the time: many files share a process
+	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) $$($(NODE) test/helpers/batches.ts $(TESTS))
 
 check: $(INSTALLED) types lint check-generated ## types, lint, drift and the tests nearest to the change, in 90 s
 	$(NODE) test/helpers/nearest.ts

@@ -34,7 +34,7 @@ const FLOORS: readonly (readonly string[])[] = [
     'thread-priority.ts',
     'time-slices.ts',
   ],
-  ['json-steps.ts', 'sorting.ts', 'value-parts.ts'],
+  ['json-steps.ts', 'keyed-queue.ts', 'sorting.ts', 'value-parts.ts'],
   ['hashes.ts'],
   ['redaction', 'vault'],
   ['log.ts'],

@@ -1,4 +1,5 @@
 // Statements that give rows give whole ones, which are verified; those that do not are named here, with the reason.
+// own-process: it looks at all statements that its process runs.
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
 import { readdirSync } from 'node:fs'

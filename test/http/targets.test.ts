@@ -1,4 +1,5 @@
 // Targets that name a host, as proxies are asked (RFC 9112, section 3.2.2), and such that are no URL at all.
+// own-process: it looks at all warnings of its process.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

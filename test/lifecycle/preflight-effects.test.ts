@@ -1,4 +1,5 @@
 // A preflight leaves nothing behind: no row of any table, no file, no connection to anywhere, no call that costs, no place in the queue.
+// own-process: it looks at all connections of its process.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'

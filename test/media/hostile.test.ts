@@ -1,4 +1,5 @@
 // Hostile files, uploaded to a server and given to a workflow: an error that says what is wrong, within a ceiling of memory, and a server that works on.
+// own-process: it measures the memory of its process.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import sharp from 'sharp'

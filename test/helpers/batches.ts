@@ -1,0 +1,36 @@
+// Puts test files into batches. The files of a batch share a process, which reads the modules of the server once for all of them. Prints the files that
+// `node --test` runs. A test file that measures or watches its whole process says so in its first lines, with the reason: `// own-process: …`.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+const FOLDER = resolve('.cache/test-batches')
+/** In one batch. */
+const MOST_FILES = 24
+
+function needsOwnProcess(file: string): boolean {
+  return /^\/\/ own-process: /m.test(readFileSync(file, 'utf8').slice(0, 1_000))
+}
+
+/** Only files of one folder share a batch, so that its name tells what failed. */
+function batchesOf(files: readonly string[]): string[][] {
+  const folders = Map.groupBy(files, dirname)
+  return [...folders.values()].flatMap((all) =>
+    Array.from({ length: Math.ceil(all.length / MOST_FILES) }, (_, at) =>
+      all.slice(at * MOST_FILES, (at + 1) * MOST_FILES),
+    ),
+  )
+}
+
+function write(files: readonly string[], at: number): string {
+  const path = join(FOLDER, `${at}-${dirname(files[0]!).replaceAll('/', '-')}.test.mjs`)
+  const lines = files.map((file) => `await import(${JSON.stringify(pathToFileURL(resolve(file)).href)})\n`)
+  writeFileSync(path, lines.join(''))
+  return path
+}
+
+const given = process.argv.slice(2)
+rmSync(FOLDER, { recursive: true, force: true })
+mkdirSync(FOLDER, { recursive: true })
+const shared = batchesOf(given.filter((file) => !needsOwnProcess(file))).map(write)
+console.log([...shared, ...given.filter(needsOwnProcess)].join('\n'))
