@@ -41,7 +41,7 @@ start: $(INSTALLED) generated/openapi.json ## install, and serve on HOST and POR
 test: $(INSTALLED) types lint ## install, and run the tests (TESTS= selects files)
 	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) $(TESTS)
 
-test-shared: $(INSTALLED) ## the same tests in a third of the time: many files share a process
+test-shared: $(INSTALLED) ## the same tests, and quicker: the files of a folder share a process
 	$(NODE) --test --test-concurrency=2 --test-timeout=$(TEST_MS) $$($(NODE) test/helpers/batches.ts $(TESTS))
 
 check: $(INSTALLED) types lint check-generated ## types, lint, drift and the tests nearest to the change, in 90 s
