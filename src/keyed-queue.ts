@@ -21,7 +21,7 @@ export class KeyedQueue {
   }
 
   /** Runs `work` after all earlier work under the key, and gives what it gives. */
-  run<T>(key: string, work: () => Promise<T>): Promise<T> {
+  run<T>(key: string, work: () => T | Promise<T>): Promise<T> {
     const line = this.#lines.get(key) ?? { tail: Promise.resolve(), length: 0 }
     const result = line.tail.then(work)
     this.#lines.set(key, line)

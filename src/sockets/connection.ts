@@ -1,5 +1,6 @@
 // One open socket: what comes in is decoded, limited and dispatched; what goes out is encoded and held back where the peer is slow.
 // What commands mean is in the channel's files.
+
 import type { RawData, WebSocket } from 'ws'
 import type { CommandInfo } from '../../generated/messages.ts'
 import type { Principal } from '../access/principal.ts'
@@ -9,6 +10,7 @@ import { measuredSteps } from '../engine/measure.ts'
 import { Slice } from '../engine/slice.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import { LARGE_ANSWER, type Reader, weigh } from '../held-answers.ts'
+import { KeyedQueue } from '../keyed-queue.ts'
 import { ReadingTurn } from '../net/reading-turn.ts'
 import { decodeFrame, InvalidFrame, inexactIn } from '../payloads/frames.ts'
 import { parseJsonInParts } from '../payloads/json-parts.ts'
@@ -22,7 +24,6 @@ import { encode, type Mode } from './codec.ts'
 import { accepted, carry, dispatch, refuseUnread } from './dispatch.ts'
 import { Followers } from './followers.ts'
 import { KeepAlive, type SocketTimes, type Wired } from './keep-alive.ts'
-import { Lanes } from './lanes.ts'
 import { encoded, isLargeFrame, OneAtATime } from './large-frames.ts'
 import { MessageRoom } from './message-room.ts'
 import { Subscriptions } from './subscriptions.ts'
@@ -56,7 +57,7 @@ export class Connection {
   readonly subscriptions: Subscriptions
   readonly chats: ChatFollowers
   readonly asking = new Asking()
-  readonly lanes = new Lanes()
+  readonly lanes = new KeyedQueue()
   readonly large_answers = new OneAtATime()
   readonly reader: Reader
   readonly #channel: Channel

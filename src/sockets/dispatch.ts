@@ -64,11 +64,13 @@ export function accepted(
 export function carry(channel: Channel, connection: Peer, message: Message, info: CommandInfo): Promise<void> | null {
   const handler = (channel.handlers as Readonly<Record<string, Handler>>)[info.command]!
   // What is done to a thread waits for its turn there, and not here: `stop` goes before what waits.
-  const ended = connection.lanes.run(jobIdOf(message), () => {
+  const work = () => {
     const error = forbidden(connection.principal, info)
     if (error) return refuseCommand(connection, message, info, error)
     return info.kind === 'rpc' ? answerRpc(connection, message, handler) : carryOut(connection, message, info, handler)
-  })
+  }
+  const job_id = jobIdOf(message)
+  const ended = job_id === null ? Promise.resolve(work()) : connection.lanes.run(job_id, work)
   return info.command === commandManifest.ws.inference.command ? null : ended
 }
 

@@ -1,9 +1,10 @@
 // An open socket as commands and their answers see it. How it reads and writes is left to the connection.
+
 import type { Principal } from '../access/principal.ts'
+import type { KeyedQueue } from '../keyed-queue.ts'
 import type { Asking } from './asking.ts'
 import type { ChatFollowers } from './chat-followers.ts'
 import type { Followers, Outlet } from './followers.ts'
-import type { Lanes } from './lanes.ts'
 import type { OneAtATime } from './large-frames.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
@@ -16,7 +17,7 @@ export interface Peer extends Outlet {
   /** What it asks models for. */
   readonly asking: Asking
   /** Where commands that name the same job wait for each other. */
-  readonly lanes: Lanes
+  readonly lanes: KeyedQueue
   /** Where large answers wait for each other. */
   readonly large_answers: OneAtATime
   /** The encoding of what is sent from now on. */
