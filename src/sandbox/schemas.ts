@@ -99,16 +99,20 @@ export class Schemas {
     const known = this.#usable.get(text) ?? this.#judging.get(owned)
     if (known) return known
     const verdict = this.#inTurn(owner, { schema: bare, given: null }, signal)
-    // Nobody else may rely on a judgement that can be given up.
-    if (!signal) this.#judging.set(owned, verdict)
-    const end = () => !signal && this.#judging.delete(owned)
-    const ended = ({ kind }: Verdict) => {
-      end()
-      // How much it takes varies.
-      if (kind !== 'costly') this.#remember(text, verdict)
-    }
-    verdict.then(ended, end)
+    // How much it takes varies.
+    verdict.then(
+      ({ kind }) => kind !== 'costly' && this.#remember(text, verdict),
+      () => {},
+    )
+    // A judgement that can be given up is not shared.
+    if (!signal) this.#share(owned, verdict)
     return verdict
+  }
+
+  #share(owned: string, verdict: Promise<Verdict>): void {
+    this.#judging.set(owned, verdict)
+    const end = () => this.#judging.delete(owned)
+    verdict.then(end, end)
   }
 
   #remember(text: string, verdict: Promise<Verdict>): void {

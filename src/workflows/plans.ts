@@ -59,7 +59,6 @@ export class Plans {
   readonly #room: SharedRoom
   /** Large ones that are being made, by hash: several owners may go on with one in their turns. */
   readonly #making = new Map<string, Steps<CompiledGraph>>()
-
   readonly #workers: ExpressionWorkers | null
 
   /**
@@ -108,18 +107,11 @@ export class Plans {
 
   #readPending(owner: string, compiled: CompiledGraph, deadline?: AbortSignal): Promise<void> | null {
     if (compiled.pending.size === 0 || !this.#workers) return null
-    return this.#readInTurns(owner, compiled, this.#workers, deadline)
-  }
-
-  async #readInTurns(
-    owner: string,
-    compiled: CompiledGraph,
-    workers: ExpressionWorkers,
-    deadline?: AbortSignal,
-  ): Promise<void> {
-    await readPendingExpressions(compiled, { ...workers, owner, turn: () => this.slices.turn(owner) }, deadline)
-    // Other graphs may have pushed it out meanwhile. Compiled anew, its expressions would be pending again.
-    if (!this.#recall(compiled.sha256)) this.#kept.set(compiled.sha256, compiled)
+    const services = { ...this.#workers, owner, turn: () => this.slices.turn(owner) }
+    return readPendingExpressions(compiled, services, deadline).then(() => {
+      // Other graphs may have pushed it out meanwhile. Compiled anew, its expressions would be pending again.
+      if (!this.#recall(compiled.sha256)) this.#kept.set(compiled.sha256, compiled)
+    })
   }
 
   /** Compiles a stored graph as `prepare` does, for a job that was accepted before. Such a job goes on with expressions that are wrong, so that none is read. */
