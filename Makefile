@@ -6,11 +6,11 @@ HOST ?= 127.0.0.1
 PORT ?= 7777
 ONLY ?=
 OUT ?= dist
-# Folders of test/ with a target of their own: they need more than Node and npm, or take long.
-OWN_TARGETS := browser strace netns generators local clients-python crash fairness small-heap
+# Folders of test/ with a target of their own: they take long, or need more than Node and npm.
+LONG := crash fairness small-heap
+OWN_TARGETS := $(LONG) browser strace netns generators local clients-python
 TESTS ?= $(shell find test -name '*.test.ts' $(OWN_TARGETS:%=-not -path 'test/%/*') | sort)
-# Those of them that need only Node and npm.
-LONG_TESTS := $(shell find test/crash test/fairness test/small-heap -name '*.test.ts' | sort)
+LONG_TESTS := $(shell find $(LONG:%=test/%) -name '*.test.ts' | sort)
 
 # A test that takes so long, in milliseconds, waits for what never comes: it fails by its name.
 TEST_MS := 900000
