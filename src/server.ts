@@ -241,10 +241,11 @@ async function startIn(
     context.previews.start()
     context.folder_removals.begin()
     context.jobs.open()
-    setTimeout(
-      () => void warmUp().catch((error) => context.log.error({ err: error }, 'the warm-up failed')),
-      WARM_UP_MS,
-    ).unref()
+    if (heapBytes(1) >= WARM_UP_HEAP_BYTES)
+      setTimeout(
+        () => void warmUp().catch((error) => context.log.error({ err: error }, 'the warm-up failed')),
+        WARM_UP_MS,
+      ).unref()
     const close = once(async (drain_ms: number) => {
       context.chat.turns.close()
       await context.jobs.drain(drain_ms)
@@ -286,6 +287,8 @@ const DRAIN_MS = 30_000
 const FILES_SWEPT = 500
 /** After the first answers: a process that was just started has better things to do. */
 const WARM_UP_MS = 1_000
+/** A smaller heap keeps the tens of megabytes that the warm-up takes for its first requests. */
+const WARM_UP_HEAP_BYTES = 128 * 1_048_576
 
 /** After the first answers as well, but soon: a model of this machine may be asked for at once. */
 const LOOK_AROUND_MS = 200

@@ -92,7 +92,7 @@ const KEPT = 256
 
 /** The part of what is left of the heap that heads may take which have not come to their end. */
 const HEADS_PART = 0.5
-/** What the service takes of the heap while nobody asks for anything, and by how much the size of a small heap is overestimated. */
+/** What the service takes of the heap while nobody asks for anything, and what it then needs to accept connections. */
 const OWN_BYTES = 96 * 1_048_576
 /** The part of a heap that is left at the least, whatever the service takes of it. */
 const LEAST_LEFT = 1 / 8

@@ -117,8 +117,8 @@ export class MemoryAccount {
 /** What V8 has for new objects on 64 bits unless it is told otherwise, and counts as part of its limit: values that last have no room there. */
 const YOUNG_BYTES = 192 * 1_048_576
 
-/** So much of the heap that the process may have for what lasts. */
+/** So much of the heap that the process may have for what lasts; a quarter where the limit leaves room for little but new objects. */
 export function heapBytes(part: number): number {
   const { heap_size_limit } = getHeapStatistics()
-  return Math.max(heap_size_limit - YOUNG_BYTES, heap_size_limit / 2) * part
+  return Math.max(heap_size_limit - YOUNG_BYTES, heap_size_limit / 4) * part
 }
