@@ -11,6 +11,7 @@ import { refreshChecksums } from '../helpers/checksums.ts'
 import { call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
 import { coverage } from './audit/coverage.ts'
+import { judgeResult } from './audit/results.ts'
 import { databaseOf } from './census.ts'
 import { Counter } from './counter.ts'
 import type { Evidence } from './evidence.ts'
@@ -25,13 +26,19 @@ import { Ledger, TrackedJob } from './ledger.ts'
 import { Random } from './random.ts'
 import { judge } from './report.ts'
 import { soundEvidence } from './sound.ts'
-import { type Mutable, SPOILT } from './spoilt.ts'
+import { givenUp, type Mutable, SPOILT } from './spoilt.ts'
 import { storyOf } from './story.ts'
 import { plan } from './work.ts'
 
 describe('the judges of the crash run', () => {
   test('find nothing wrong with a job that was killed, recovered and completed', () => {
     assert.deepEqual(judge(soundEvidence()), [])
+  })
+
+  test('find nothing wrong with the end of a job that was interrupted twenty times without getting any further', () => {
+    const evidence = soundEvidence()
+    givenUp(evidence as Mutable<Evidence>, 20)
+    assert.deepEqual([...judgeResult(evidence)], [])
   })
 
   test('tell what is known of a job in the order of time', () => {

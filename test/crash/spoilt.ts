@@ -140,6 +140,20 @@ export const SPOILT: Readonly<Record<string, readonly [FaultKind, RegExp, Spoil]
     (one) => Object.assign(one, { log: one.log.filter((each) => !('status' in each) || each.status !== 'running') }),
   ],
   'it failed for no reason': ['loss', /failed at null: interrupted/, (one) => fail(one, 'interrupted', null)],
+  'it was given up before it had been interrupted twenty times': [
+    'loss',
+    /failed at null: interrupted/,
+    (one) => givenUp(one, 19),
+  ],
+  'it was given up though it had got further': [
+    'loss',
+    /failed at null: interrupted/,
+    (one) => {
+      givenUp(one, 20)
+      const at = one.log.findLastIndex((event) => event.type === 'job_status' && event.status === 'recovering')
+      one.log.splice(at, 0, soundEvidence().log[4] as never)
+    },
+  ],
   'it was given up at a node that had finished': [
     'loss',
     /which no kill cut off/,
@@ -177,6 +191,16 @@ export const SPOILT: Readonly<Record<string, readonly [FaultKind, RegExp, Spoil]
 function fail(one: Mutable<Evidence>, type: string, node_id: string | null): void {
   const error = { type, node_id, message: 'It failed.', retryable: true }
   Object.assign(one.snapshot!, { status: 'failed', result: null, error })
+}
+
+/** It was interrupted so often at its first call, and given up then. */
+export function givenUp(one: Mutable<Evidence>, times: number): void {
+  const [end, running] = [one.log.at(-1)!, one.log[1]!]
+  const again = [{ ...running, status: 'recovering' }, running]
+  const lives = Array.from({ length: times }, () => again).flat()
+  const whole = [...one.log.slice(0, 3), ...lives, { ...end, status: 'failed' }] as Mutable<Evidence>['log']
+  one.log = whole.map((event, at) => ({ ...event, sequence: at + 1 }))
+  fail(one, 'interrupted', null)
 }
 
 const CONTENT = sha256(largeOf(answerTo('GET', '/j1/big/0')))

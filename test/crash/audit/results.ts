@@ -1,8 +1,12 @@
 // How a job ended against what it was asked: the outputs that its work must give, and no other failure than those that may be.
 import { isDeepStrictEqual } from 'node:util'
+import type { JobEvent } from '../../../generated/types.ts'
 import { type Evidence, type Fault, fault, type Judge } from '../evidence.ts'
 import { expected, SAFE_KINDS } from '../work.ts'
 import { cutOff } from './calls.ts'
+
+/** So often a job is recovered without getting any further: it may be what brings the process down. */
+const MOST_IDLE_RECOVERIES = 20
 
 export const judgeResult: Judge = function* (evidence) {
   const { work, snapshot } = evidence
@@ -49,6 +53,7 @@ function* failure(evidence: Evidence): Iterable<Fault> {
   if (['flaky', 'stumbling'].includes(kind) && node_id === 'flaky' && type !== 'node_interrupted') return
   // What the disk lacks is told as such, and such a job may be tried again.
   if (type === 'unavailable' && evidence.short) return
+  if (type === 'interrupted' && lastRecoveries(evidence.log) === MOST_IDLE_RECOVERIES) return
   if (type !== 'node_interrupted' || node_id === null) {
     return yield fault(evidence, 'loss', `it failed at ${node_id}: ${type}, ${message}`)
   }
@@ -56,6 +61,13 @@ function* failure(evidence: Evidence): Iterable<Fault> {
   else if (cutOff(evidence, node_id) === false) {
     yield fault(evidence, 'loss', `it was given up at ${node_id}, which no kill cut off`)
   }
+}
+
+/** How often in a row a job was recovered at last, and came to its end without anything else between. */
+function lastRecoveries(log: readonly JobEvent[]): number {
+  const moves = log.map((event) => (event.type === 'job_status' ? event.status : null)).slice(0, -1)
+  const last = moves.slice(moves.findLastIndex((status) => status !== 'recovering' && status !== 'running') + 1)
+  return last.filter((status) => status === 'recovering').length
 }
 
 /** A cancellation that was acknowledged leaves its mark: the job has ended as cancelled, or its log tells of the request. */
