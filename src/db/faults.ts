@@ -10,6 +10,9 @@ export type Fault = 'full' | 'read_only' | 'damaged' | 'locked' | 'unreachable'
 const BY_CODE: readonly (readonly [prefix: string, fault: Fault])[] = [
   ['SQLITE_CORRUPT', 'damaged'],
   ['SQLITE_NOTADB', 'damaged'],
+  // The file ends before a page that belongs to the database.
+  ['SQLITE_IOERR_SHORT_READ', 'damaged'],
+  ['SQLITE_IOERR_CORRUPTFS', 'damaged'],
   ['SQLITE_FULL', 'full'],
   ['SQLITE_READONLY', 'read_only'],
   ['SQLITE_PERM', 'read_only'],
@@ -25,10 +28,19 @@ const BY_CODE: readonly (readonly [prefix: string, fault: Fault])[] = [
 
 /** The fault that `error` tells of; null for everything else, such as a broken constraint. `path` is the database's file. */
 export function faultOf(error: unknown, path: string): Fault | null {
-  const code = codeOf(error)
-  const fault = BY_CODE.find(([prefix]) => code.startsWith(prefix))?.[1] ?? null
+  const fault = faultByCode(error)
   // An error of input or output keeps its reason to itself.
   return fault === 'unreachable' ? (obstacle(path) ?? fault) : fault
+}
+
+/** Whether `error` says that the file is not what was written. */
+export function isDamagedFile(error: unknown): boolean {
+  return faultByCode(error) === 'damaged'
+}
+
+function faultByCode(error: unknown): Fault | null {
+  const code = codeOf(error)
+  return BY_CODE.find(([prefix]) => code.startsWith(prefix))?.[1] ?? null
 }
 
 /** The code of what SQLite or Node threw: `SQLITE_FULL`, `EROFS`; '' where there is none. */
@@ -68,6 +80,8 @@ const DAMAGED_AT_START = (path: string) =>
 const AT_START: Readonly<Record<string, (path: string) => string>> = {
   SQLITE_NOTADB: (path) => `${path} is not a database; move it away or choose another data folder with SVC_DATA_DIR`,
   SQLITE_CORRUPT: DAMAGED_AT_START,
+  SQLITE_IOERR_SHORT_READ: DAMAGED_AT_START,
+  SQLITE_IOERR_CORRUPTFS: DAMAGED_AT_START,
   // Of statements that were always the same: a schema, or an index for search, that is not what was written.
   SQLITE_ERROR: DAMAGED_AT_START,
   SQLITE_READONLY: (path) => `${path} cannot be written; check its owner and mode`,

@@ -4,7 +4,7 @@ import { COVERED, isSound, TABLES, type Table } from './checksum.ts'
 import type { Connection } from './connection.ts'
 import { DamagedRowRoom, type FoundRow } from './damaged-keys.ts'
 import { DamagedRow } from './damaged-row.ts'
-import { codeOf } from './faults.ts'
+import { codeOf, isDamagedFile } from './faults.ts'
 
 /** What is wrong with the structure of a table or of its indexes. */
 export interface StructureDamage {
@@ -37,7 +37,7 @@ export function rowDamages(db: Connection): FoundDamages['rows'] {
     for (const { table, row, values } of damagedRows(db))
       if (rows.push({ table, row, values: room.take(values) }) >= MOST_ROWS) break
   } catch (error) {
-    if (!codeOf(error).startsWith('SQLITE_CORRUPT')) throw error
+    if (!isDamagedFile(error)) throw error
   }
   return rows
 }

@@ -1,10 +1,8 @@
 // Tells faults that may pass by themselves from lasting ones, where stored data of a job cannot be read. After a passing fault the job is as it was,
 // and the caller may try again. A file that is missing, or a page that does not open, does not come back.
-import { codeOf } from '../db/faults.ts'
+import { codeOf, isDamagedFile } from '../db/faults.ts'
 import { ServiceError } from '../errors.ts'
 
-/** Codes of faults of the database that may pass. */
-const OF_DATABASE = /^SQLITE_(?!CORRUPT|NOTADB)/
 /** Codes of faults of files that may pass, by themselves or because somebody mends them. */
 const OF_FILES = /^(?:ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|ENOMEM|EBUSY|EAGAIN|EACCES|EPERM)$/
 
@@ -20,5 +18,5 @@ export function momentaryFault(cause: unknown): ServiceError | null {
   if (cause instanceof ServiceError) return cause.code === 'SERVICE_UNAVAILABLE' ? cause : null
   const code = codeOf(cause)
   if (OF_FILES.test(code)) return new UnreadableNow(cause)
-  return OF_DATABASE.test(code) ? new ServiceError('SERVICE_UNAVAILABLE', { cause }) : null
+  return code.startsWith('SQLITE_') && !isDamagedFile(cause) ? new ServiceError('SERVICE_UNAVAILABLE', { cause }) : null
 }

@@ -1,11 +1,12 @@
 // A database whose disk fails: what is refused, what stays as it was, what the log says, and that it goes on by itself.
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { checkDatabase } from '../../src/db/check.ts'
 import { openDataFolder } from '../../src/db/data-folder.ts'
 import { faultOf } from '../../src/db/faults.ts'
+import { jobByKey } from '../../src/db/jobs.ts'
 import { probe } from '../../src/db/probe.ts'
 import { statement } from '../../src/db/statement.ts'
 import { Store, type StoreOptions, type Tx } from '../../src/db/store.ts'
@@ -361,6 +362,28 @@ describe('a damaged database', () => {
   )
 
   test(
+    'whose file ends before the last pages of a long row is damaged, and not out of reach',
+    inFolder(async (folder) => {
+      const long = 400_000
+      {
+        await using opened = await openIn(folder)
+        await opened.store.write(putting(1, long))
+      }
+      await using opened = await openIn(folder)
+      const { store, path, lines } = opened
+      // With a commit in its log, SQLite takes the number of pages from there, and does not look how long the file is.
+      await store.write(putting(2))
+      truncateSync(path, statSync(path).size - long / 2)
+      assert.throws(() => store.read((tx) => jobByKey(tx, 1)), refusedLater)
+      assert.deepEqual(
+        lines.filter(({ level }) => level >= 50).map(({ code }) => code),
+        ['SQLITE_IOERR_SHORT_READ'],
+      )
+      assert.equal(probe(store), 'damaged')
+    }),
+  )
+
+  test(
     'that belongs to another program is refused, and not changed',
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
@@ -403,6 +426,8 @@ describe('a fault', () => {
       EROFS: 'read_only',
       SQLITE_CORRUPT_INDEX: 'damaged',
       SQLITE_NOTADB: 'damaged',
+      SQLITE_IOERR_SHORT_READ: 'damaged',
+      SQLITE_IOERR_CORRUPTFS: 'damaged',
       SQLITE_BUSY_SNAPSHOT: 'locked',
       SQLITE_IOERR_FSYNC: 'unreachable',
       SQLITE_CANTOPEN_ISDIR: 'unreachable',
