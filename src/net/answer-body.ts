@@ -27,6 +27,17 @@ export function tooLarge(max_bytes: number): NodeError {
   return new NodeError(`${text} Ask for less, or allow more with max_bytes.`, 'too_large')
 }
 
+/** An answer is compressed as nobody here understands. What a server says may hold a secret that was sent to it: its name is shown masked alone. */
+export class UnknownEncoding extends Error {
+  readonly encoding: string
+
+  constructor(encoding: string) {
+    super('an answer is compressed as nobody here understands')
+    this.name = 'UnknownEncoding'
+    this.encoding = encoding
+  }
+}
+
 /** The names of the encodings, in the order in which they were applied. */
 export function encodingsOf(header: string): string[] {
   const names = header.split(',').map((name) => name.trim().toLowerCase())
@@ -38,8 +49,7 @@ function decoders(encodings: readonly string[]): Transform[] {
     throw new NodeError('The answer is compressed several times over.', 'bad_response')
   return encodings.toReversed().map((name) => {
     if (Object.hasOwn(DECODERS, name)) return DECODERS[name]!()
-    const text = `The answer is compressed as ${JSON.stringify(name.slice(0, 40))}, which is not understood.`
-    throw new NodeError(`${text} Leave Accept-Encoding to the client.`, 'bad_response')
+    throw new UnknownEncoding(name)
   })
 }
 

@@ -1,6 +1,8 @@
 // Turns what goes wrong with a request into an error with a stable type and a sentence that says what to do. The cause
 // keeps what only the log may hear.
 import { NodeError } from '../engine/node-error.ts'
+import { shortValue } from '../short.ts'
+import { UnknownEncoding } from './answer-body.ts'
 import type { Mask } from './mask.ts'
 import { RefusedAddress, refusal, type Target } from './target.ts'
 
@@ -74,10 +76,17 @@ function codeOf(error: unknown): string {
 export function failure(error: unknown, target: Target, mask: Mask): NodeError {
   if (error instanceof NodeError) return error
   if (error instanceof RefusedAddress) return refusal(target, error)
+  if (error instanceof UnknownEncoding) return notUnderstood(error, mask)
   const code = codeOf(error)
   const { type, text } = FAILURES.find(({ codes }) => codes.test(code)) ?? OTHERWISE
   const detail = error instanceof Error ? error.message : 'no error was given'
   return new NodeError(`"${target.shown}" ${text}`, type, { cause: new Error(mask(`${code}: ${detail}`)) })
+}
+
+/** Masked before it is cut: the beginning of a secret is not found any more. */
+function notUnderstood({ encoding }: UnknownEncoding, mask: Mask): NodeError {
+  const text = `The answer is compressed as ${JSON.stringify(shortValue(mask(encoding)))}, which is not understood.`
+  return new NodeError(`${text} Leave Accept-Encoding to the client.`, 'bad_response')
 }
 
 export function timedOut(host: string, timeout_ms: number): NodeError {

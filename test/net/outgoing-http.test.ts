@@ -159,6 +159,21 @@ describe('an answer', () => {
     }
   })
 
+  test('that says a secret as its compression is told without it, however long it is', async () => {
+    await using server = await httpServer((asked, response) => {
+      response.writeHead(200, { 'content-encoding': `${asked.headers['x-before']}${asked.headers['x-key']}` }).end('x')
+    })
+    await using http = localHttp()
+    for (const secret of ['Short-Secret', `Long-Secret-${'4711-aBcD'.repeat(7)}`]) {
+      for (const before of ['-', 'of so many letters that it is cut: ']) {
+        const headers = { 'x-before': before, 'x-key': secret }
+        const { type, message } = await errorOf(http.send(request(server.url, { headers, secrets: [secret] })))
+        assert.equal(type, 'bad_response')
+        assert.match(message, /^The answer is compressed as ".+\*\*\*", which is not understood\. Leave/)
+      }
+    }
+  })
+
   test('without a body has none, compressed or not', async () => {
     await using server = await httpServer((asked, response) => {
       const status = Number(asked.url!.slice(1))
