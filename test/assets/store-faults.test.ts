@@ -590,6 +590,16 @@ describe('a start', () => {
     ],
     ['is elsewhere', { region: 'eu-other-1' }, /it answered 403 SignatureDoesNotMatch; check/],
   ]
+  test('says nothing of its credentials that the storage repeats, and not all of what is long', async () => {
+    const credentials = { ...CREDENTIALS, session_token: 'session+token/4711-of-the-storage' }
+    for (const said of [credentials.secret_access_key, credentials.session_token]) {
+      server.fault = () => ({ answer: { status: 403, code: `Not${said}` } })
+      await assert.rejects(openStore({}, { ...server.settings, credentials }), /it answered 403 Not\*\*\*; check/)
+      server.fault = () => ({ answer: { status: 403, code: `${'x'.repeat(8_185)}${said}` } })
+      await assert.rejects(openStore({}, { ...server.settings, credentials }), /it answered 403 x{100}…; check/)
+    }
+  })
+
   for (const [what, settings, message] of refused) {
     test(`says in one line that the bucket ${what}`, async () => {
       await assert.rejects(openStore({}, { ...server.settings, ...settings }), (error) => {

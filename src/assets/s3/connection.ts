@@ -5,6 +5,8 @@ import { request as overHttps, Agent as SecureAgent } from 'node:https'
 import { pipeline } from 'node:stream'
 import { AwsV4Signer } from 'aws4fetch'
 import type { BucketSettings } from '../../config/storage.ts'
+import { type Mask, strictMask } from '../../net/mask.ts'
+import { cut } from '../../short.ts'
 import { BucketFailure } from './failure.ts'
 import { textOf } from './xml.ts'
 
@@ -31,18 +33,24 @@ export interface BucketBody {
 /** SHA-256 of nothing. */
 const EMPTY = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const LONGEST_TEXT = 16 * 1024 * 1024
+/** Characters of a code of an error that are told. */
+const LONGEST_CODE = 100
 
 export class BucketConnection {
   readonly #settings: BucketSettings
   readonly #base: string
   readonly #agent: Agent
   readonly #silence_ms: number
+  /** A storage may repeat what it was sent, and a start that fails tells what it says past the log. */
+  readonly #mask: Mask
   readonly #keys = new Map<string, ArrayBuffer>()
 
   /** `silence_ms`: for so long nothing may come or go before a request counts as lost. */
   constructor(settings: BucketSettings, silence_ms: number) {
     this.#settings = settings
     this.#silence_ms = silence_ms
+    const { secret_access_key, session_token } = settings.credentials
+    this.#mask = strictMask([secret_access_key, session_token ?? ''])
     const { protocol, host } = new URL(settings.endpoint)
     this.#base = settings.path_style
       ? `${protocol}//${host}/${settings.bucket}`
@@ -82,7 +90,8 @@ export class BucketConnection {
     const response = await this.send(call)
     const status = response.statusCode!
     if ((status >= 200 && status < 300) || also.includes(status)) return response
-    const code = textOf(await bodyText(response).catch(() => ''), 'Code')
+    const said = textOf(await bodyText(response).catch(() => ''), 'Code')
+    const code = said === null ? null : cut(this.#mask(said), LONGEST_CODE)
     // What is left of the body of the request is not wanted any more.
     response.destroy()
     throw new BucketFailure(`it answered ${status}${code === null ? '' : ` ${code}`}`, { status, code })
