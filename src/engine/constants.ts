@@ -131,6 +131,12 @@ function* judgeExpressions(
   for (const [property, read] of Object.entries(expressions)) {
     const own = values[property] ?? null
     if (own === null || meant.has(property)) continue
+    const costly = type.costlyExpressions?.[property]
+    if (costly && !issues.spendReading(costly.cost(own as never))) {
+      issues.pending.add({ node_id: id, property, read: costly.reader(own as never, values) })
+      yield
+      continue
+    }
     try {
       read(own as never, values)
       const reader = type.slowExpressions?.[property]?.(own as never, values) ?? null

@@ -12,8 +12,13 @@ export interface PendingExpression {
   readonly read: BackgroundReader
 }
 
+/** Nanoseconds that the main thread may take to read one expression. */
+const LONGEST_READING = 20_000_000
+
 export class Issues {
   readonly pending = new Set<PendingExpression>()
+  /** Nanoseconds that are left for reading expressions: of a graph that is compiled at once, all of them share those of one. */
+  #reading_left = Number.POSITIVE_INFINITY
   readonly #kept: GraphIssue[] = []
   #errors = 0
   #leaveNoPlan = false
@@ -28,6 +33,18 @@ export class Issues {
   /** Whether one of them leaves nothing to run. A job that was accepted before expressions were read goes on without those that cannot be. */
   get leaveNoPlan(): boolean {
     return this.#leaveNoPlan
+  }
+
+  /** The graph is compiled at once, with no turns of others in between. */
+  compiledAtOnce(): void {
+    this.#reading_left = LONGEST_READING
+  }
+
+  /** Whether there is time to read an expression that takes so many nanoseconds, which are spent then. */
+  spendReading(cost: number): boolean {
+    if (cost > Math.min(LONGEST_READING, this.#reading_left)) return false
+    this.#reading_left -= cost
+    return true
   }
 
   push(issue: GraphIssue): void {

@@ -237,6 +237,14 @@ export interface ReaderContext extends Pick<NodeServices, 'compute' | 'sandbox' 
  */
 export type BackgroundReader = (context: ReaderContext) => Promise<string | null>
 
+/** An expression that takes long to read where its value says so. */
+export interface CostlyExpression<Own = never> {
+  /** About how many nanoseconds the main thread would take for a value. */
+  cost(own: Own): number
+  /** The reader for a value that is too dear for it. */
+  reader(own: Own, data: Readonly<Inputs>): BackgroundReader
+}
+
 export interface NodeType {
   /** `namespace.Name`. */
   node_type: string
@@ -289,9 +297,11 @@ export interface NodeType {
    * values are read before anything runs. To read one takes some milliseconds at most.
    */
   expressions?: Readonly<Record<string, (own: never, data: Readonly<Inputs>) => unknown>>
+  /** For properties in `expressions` of which some values take longer than that: those are read in threads alone. It never throws. */
+  costlyExpressions?: Readonly<Record<string, CostlyExpression>>
   /**
-   * For properties in `expressions` whose values can take longer than that to read: gives the reader for what `expressions` skips of a value, or null if it
-   * skips nothing. It never throws.
+   * For properties in `expressions` that are read in part: gives the reader for what `expressions` skips of a value, or null if it skips nothing. It never
+   * throws.
    */
   slowExpressions?: Readonly<Record<string, (own: never, data: Readonly<Inputs>) => BackgroundReader | null>>
   /** What is wrong with values that fit their properties one by one, so that its firings will fail. It never throws. */

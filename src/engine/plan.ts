@@ -141,15 +141,16 @@ function* planNode(node: DraftNode, found: Found, issues: Issues): Steps<PlanNod
 
 /** Checks the whole graph and, where it can be laid out, compiles it. Linear in nodes and edges. */
 export function compileGraph(graph: Graph, registry: NodeRegistry): Compiled {
-  return finish(compileSteps(graph, registry))
+  return finish(compileSteps(graph, registry, true))
 }
 
 /** So many nodes to a step. */
 const SOME = 64
 
 /** The same in steps, for graphs that are large. */
-export function* compileSteps(graph: Graph, registry: NodeRegistry): Steps<Compiled> {
+export function* compileSteps(graph: Graph, registry: NodeRegistry, at_once = false): Steps<Compiled> {
   const { nodes: drafts, issues } = yield* draftGraph(graph, registry)
+  if (at_once) issues.compiledAtOnce()
   yield* checkNames(drafts, issues)
   const ordered = yield* orderNodes(drafts, issues)
   const scopes = yield* scopeNodes(ordered, issues)

@@ -16,7 +16,7 @@ import {
   SMALLEST_MEMORY_LIMIT_MB,
   TIME_LIMIT_MS,
 } from '../sandbox/limits.ts'
-import { isShort, syntaxFault } from '../sandbox/syntax.ts'
+import { costOfSyntax, syntaxFault } from '../sandbox/syntax.ts'
 import { option, required } from './define.ts'
 import { errorMessage } from './error-message.ts'
 
@@ -30,15 +30,14 @@ interface CodeInputs extends Inputs {
 /** Seeds that the run's random numbers give are whole numbers below this. */
 const SEEDS = 2 ** 32
 
-/** Throws NodeError `code_error` where code cannot be read. */
+/** Throws NodeError `code_error` where code cannot be read, as far as it is short. */
 function checkSyntax(code: string): void {
   const fault = syntaxFault(code)
   if (fault !== null) throw new NodeError(fault, 'code_error')
 }
 
-/** The reader for code that `checkSyntax` skips because it is long. */
-function backgroundCodeReader(code: string): BackgroundReader | null {
-  if (isShort(code)) return null
+/** Reads code in a thread. */
+function backgroundCodeReader(code: string): BackgroundReader {
   return ({ sandbox, owner, signal }) => {
     const limits = { time_limit_ms: TIME_LIMIT_MS, memory_limit_mb: MEMORY_LIMIT_MB }
     const script = { code, syntax_only: true, inputs: {}, seed: 0, ...limits, owner, signal, log() {} }
@@ -69,7 +68,7 @@ export const codeNodes: NodeType[] = [
       option('seed', 'int?', 'Math.random gives the same numbers for the same seed. Without it, the run chooses one.'),
     ],
     expressions: { code: checkSyntax },
-    slowExpressions: { code: backgroundCodeReader },
+    costlyExpressions: { code: { cost: costOfSyntax, reader: backgroundCodeReader } },
     outputs: [],
     supports_dynamic_inputs: true,
     supports_dynamic_outputs: true,

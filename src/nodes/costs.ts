@@ -39,9 +39,17 @@ function sizeOfPattern(pattern: string): number {
 const WIDE_RANGE = /-(?:[^\0-\x7f]|\\x)/g
 const WIDE = 4_000_000
 
+/** A class of letters all over the world, such as `\pL`: its table is copied, and where case counts for nothing its letters are looked up. */
+const UNICODE_CLASS = /\\p/gi
+const OF_CLASS = 120_000
+/** An instruction that is made ready. */
+const INSTRUCTION = 1_500
+
 /** Of making a pattern ready to be matched, besides what every one takes. */
 export function costOfCompiling(pattern: string): number {
-  return pattern.length > COUNTED ? 0 : (pattern.match(WIDE_RANGE)?.length ?? 0) * WIDE
+  if (pattern.length > COUNTED) return 0
+  const [ranges, classes] = [WIDE_RANGE, UNICODE_CLASS].map((part) => pattern.match(part)?.length ?? 0)
+  return ranges! * WIDE + classes! * OF_CLASS + sizeOfPattern(pattern) * INSTRUCTION
 }
 
 /** Of the first match of a pattern. */

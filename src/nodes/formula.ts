@@ -66,7 +66,9 @@ interface Token {
 function tokens(text: string): Token[] {
   const found: Token[] = []
   let at = 0
-  while (text.slice(at).trim() !== '') {
+  // Looked for once: there may be as many spaces at the end as tokens before them.
+  const end = text.trimEnd().length
+  while (at < end) {
     TOKEN.lastIndex = at
     const match = TOKEN.exec(text)
     if (!match) throw wrong(text, at + (text.slice(at).length - text.slice(at).trimStart().length))

@@ -2,7 +2,13 @@
 // pattern can hold up the server; what needs more than that (look-around, back references) is refused.
 
 import type { RE2JS } from 're2js'
-import { type BackgroundReader, type Inputs, NodeError, type NodeType } from '../engine/node-type.ts'
+import {
+  type BackgroundReader,
+  type CostlyExpression,
+  type Inputs,
+  NodeError,
+  type NodeType,
+} from '../engine/node-type.ts'
 import { cut } from '../short.ts'
 import { costOfCompiling, costOfMatches, costOfPattern } from './costs.ts'
 import { option, output, required } from './define.ts'
@@ -54,25 +60,29 @@ function patternOf({ text, pattern, ignore_case }: Search): Pattern {
   return ignore_case ? relaxed(pattern) : exact(pattern)
 }
 
-/** Nanoseconds. What takes longer is made ready by the firing that needs it. */
-const QUICK = 20_000_000
+/** Nanoseconds that any pattern takes to be read, and each of its characters. */
+const READING = 30_000
+const READING_CHARACTER = 5_000
 
-/** Whether `readPattern` reads a pattern. */
-export const isQuick = (pattern: string) => costOfCompiling(pattern) <= QUICK
-
-/** Throws NodeError where a pattern can't be used, as far as that is found quickly. */
-export function readPattern(pattern: string, { ignore_case }: Readonly<Inputs>): void {
-  if (isQuick(pattern)) patternOf({ text: '', pattern, ignore_case: ignore_case === true })
+/** About how many nanoseconds it takes to read a pattern. */
+export function costOfReading(pattern: string): number {
+  return pattern.length > LONGEST_PATTERN ? 0 : READING + pattern.length * READING_CHARACTER + costOfCompiling(pattern)
 }
 
-/** The reader for a pattern that `readPattern` skips. */
-export function backgroundPatternReader(pattern: string, { ignore_case }: Readonly<Inputs>): BackgroundReader | null {
-  if (isQuick(pattern)) return null
+/** Throws NodeError where a pattern can't be used. */
+export function readPattern(pattern: string, { ignore_case }: Readonly<Inputs>): void {
+  patternOf({ text: '', pattern, ignore_case: ignore_case === true })
+}
+
+/** Does so in a thread. */
+function backgroundPatternReader(pattern: string, { ignore_case }: Readonly<Inputs>): BackgroundReader {
   return async ({ compute, owner, signal }) => {
     const inputs = { text: '', pattern, ignore_case }
     return errorMessage(compute.run({ node_type: 'regex.Match', inputs, owner, signal }), 'bad_pattern')
   }
 }
+
+const costlyPattern: CostlyExpression<string> = { cost: costOfReading, reader: backgroundPatternReader }
 
 export { SharedWork }
 
@@ -151,7 +161,7 @@ export const regexNodes: NodeType[] = [
     description: 'Finds the first match of a pattern: whether there is one, its text and its groups.',
     properties: search(),
     expressions: { pattern: readPattern },
-    slowExpressions: { pattern: backgroundPatternReader },
+    costlyExpressions: { pattern: costlyPattern },
     cost: ({ text, pattern }) => costOfPattern(text, pattern),
     outputs: [
       output('output', 'bool'),
@@ -175,7 +185,7 @@ export const regexNodes: NodeType[] = [
     description: 'Lists every match of a pattern: {text, index, groups, named}.',
     properties: search(),
     expressions: { pattern: readPattern },
-    slowExpressions: { pattern: backgroundPatternReader },
+    costlyExpressions: { pattern: costlyPattern },
     cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'list[dict[str,any]]'), output('count', 'int')],
     run(inputs: Search) {
@@ -189,7 +199,7 @@ export const regexNodes: NodeType[] = [
     description: 'Puts a text in the place of every match; `$1` or `$<name>` stand for groups, `$&` for the match.',
     properties: [...search(), option('replacement', 'str', 'What to put in its place.', { default: '' })],
     expressions: { pattern: readPattern },
-    slowExpressions: { pattern: backgroundPatternReader },
+    costlyExpressions: { pattern: costlyPattern },
     cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'str')],
     run(inputs: Search & { replacement: string }) {
@@ -204,7 +214,7 @@ export const regexNodes: NodeType[] = [
     description: 'Cuts a text at every match of a pattern.',
     properties: search(),
     expressions: { pattern: readPattern },
-    slowExpressions: { pattern: backgroundPatternReader },
+    costlyExpressions: { pattern: costlyPattern },
     cost: ({ text, pattern }) => costOfMatches(text, pattern),
     outputs: [output('output', 'list[str]')],
     run(inputs: Search) {

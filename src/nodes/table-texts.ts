@@ -1,8 +1,8 @@
 // Conditions on the texts of rows: what they contain, and which patterns they match.
-import type { BackgroundReader, Inputs } from '../engine/node-type.ts'
+import type { BackgroundReader, CostlyExpression, Inputs } from '../engine/node-type.ts'
 import { errorMessage } from './error-message.ts'
 import { guardGathered } from './limits.ts'
-import { isQuick, type Matching, matching, readPattern, SharedWork } from './regex.ts'
+import { costOfReading, type Matching, matching, readPattern, SharedWork } from './regex.ts'
 import { cell, type Row } from './rows.ts'
 import { search } from './text-search.ts'
 
@@ -18,25 +18,34 @@ function textIn(row: Row, column: string): string | null {
   return value === null || typeof value === 'object' ? null : String(value)
 }
 
-/** Of so many patterns it is looked beforehand whether they can be used. */
-const FEW = 3
-
-/** Throws NodeError where a pattern can't be used, as far as that is found quickly. */
+/** Throws NodeError where a pattern can't be used. */
 export function readPatterns(matches: Record<string, string>, data: Readonly<Inputs>): void {
-  for (const pattern of Object.values(matches).slice(0, FEW)) readPattern(pattern, data)
+  for (const pattern of Object.values(matches)) readPattern(pattern, data)
 }
 
-/** The reader for all patterns if `readPatterns` skips some of them. */
-export function backgroundPatternsReader(
+/** Does so in a thread. */
+function backgroundPatternsReader(
   matches: Record<string, string>,
   { ignore_case }: Readonly<Inputs>,
-): BackgroundReader | null {
-  const patterns = Object.values(matches)
-  if (patterns.length <= FEW && patterns.every(isQuick)) return null
+): BackgroundReader {
   return async ({ compute, owner, signal }) => {
     const inputs = { rows: [], where: {}, present: [], contains: {}, matches, ignore_case, formula: '' }
     return errorMessage(compute.run({ node_type: 'data.Filter', inputs, owner, signal }), 'bad_pattern')
   }
+}
+
+/** So many patterns are dear, whatever they are. */
+const MANY = 500
+
+function costOfPatterns(matches: Record<string, string>): number {
+  const patterns = Object.values(matches)
+  if (patterns.length > MANY) return Number.POSITIVE_INFINITY
+  return patterns.reduce((cost, pattern) => cost + costOfReading(pattern), 0)
+}
+
+export const costlyPatterns: CostlyExpression<Record<string, string>> = {
+  cost: costOfPatterns,
+  reader: backgroundPatternsReader,
 }
 
 /** Says of a row whether all of its texts are as they should be. Throws NodeError `bad_pattern`, and where it is too much work. */

@@ -23,7 +23,7 @@ import {
 import { costOfConditions, costOfTable } from './table-costs.ts'
 import { evaluateRows, FORMULA_RULES } from './table-formula.ts'
 import { sortRows } from './table-sort.ts'
-import { backgroundPatternsReader, readPatterns, type TextConditions, textsMeet } from './table-texts.ts'
+import { costlyPatterns, readPatterns, type TextConditions, textsMeet } from './table-texts.ts'
 import { equal } from './values.ts'
 
 const result = () => output('output', 'list[dict[str,any]]')
@@ -144,7 +144,7 @@ export const tableNodes: NodeType[] = [
     ],
     cost: (inputs) => costOfConditions(inputs, costOfFilter(inputs)),
     expressions: { formula: (own: string) => own !== '' && formulaOf(own), matches: readPatterns },
-    slowExpressions: { matches: backgroundPatternsReader },
+    costlyExpressions: { matches: costlyPatterns },
     outputs: [result(), output('rest', 'list[dict[str,any]]')],
     supports_dynamic_inputs: true,
     run(inputs) {

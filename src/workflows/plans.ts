@@ -89,10 +89,15 @@ export class Plans {
     const prepared = this.#large.of(graph)
     if (prepared) return this.#readPending(owner, prepared)
     if (!isLight(graph)) return this.#prepareGiven(owner, graph)
-    if (!graph.nodes.some(({ type }) => this.#registry.get(type)?.slowExpressions)) return null
+    if (!graph.nodes.some(({ type }) => this.#mayBePending(type))) return null
     const compiled = this.compile(graph)
     this.#large.addGraph(graph, compiled)
     return this.#readPending(owner, compiled)
+  }
+
+  #mayBePending(node_type: string): boolean {
+    const type = this.#registry.get(node_type)
+    return type?.slowExpressions !== undefined || type?.costlyExpressions !== undefined
   }
 
   /** The same for a stored graph, before a new run of it: `stored` finds it then. */

@@ -62,6 +62,9 @@ const unread = (...given: Parameters<typeof of>) =>
 
 /** What takes long to read: what it may be, and what it cannot be. */
 const WIDE = '[a-\\x{10FFFF}]'.repeat(8)
+const REPEATED = 'a{1000}'.repeat(280)
+const CLASSES = '\\pL'.repeat(660)
+const CLASSES_IN_CODE = `let a;${'/\\p{L}/u;'.repeat(100)}`
 const LONG = '//'.padEnd(70_000, 'x')
 const LONG_CASES: readonly (readonly [type: string, property: string, good: unknown, bad: unknown, more?: object])[] = [
   ['control.WaitFor', 'schema', { $ref: '#/$defs/a', $defs: { a: {} } }, { $ref: '#/$defs/b' }, { name: 'x' }],
@@ -75,10 +78,12 @@ const LONG_CASES: readonly (readonly [type: string, property: string, good: unkn
   ],
   ['regex.Match', 'pattern', WIDE, `${WIDE}(`, { text: '' }],
   ['regex.FindAll', 'pattern', WIDE, `${WIDE}(`, { text: '', ignore_case: true }],
+  ['regex.Match', 'pattern', REPEATED, `${REPEATED}(`, { text: '' }],
+  ['regex.Match', 'pattern', CLASSES, `${CLASSES}(`, { text: '', ignore_case: true }],
   ['regex.Replace', 'pattern', WIDE, `${WIDE}(`, { text: '' }],
   ['regex.Split', 'pattern', WIDE, `${WIDE}(`, { text: '' }],
   ['data.Filter', 'matches', { a: WIDE }, { a: `${WIDE}(` }, { rows: [] }],
-  ['data.Filter', 'matches', { a: 'a', b: 'b', c: 'c', d: 'd' }, { a: 'a', b: 'b', c: 'c', d: '(' }, { rows: [] }],
+  ['code.JavaScript', 'code', `${CLASSES_IN_CODE}; return {}`, `${CLASSES_IN_CODE}; return {`],
   ['code.JavaScript', 'code', `${LONG}\nreturn {}`, `${LONG}\nreturn {`],
   ['code.JavaScript', 'code', `${LONG}\nfor (;;) {}`, '//'.padEnd(1_000_001, 'x')],
 ]
@@ -109,8 +114,8 @@ describe('slow expressions', () => {
 
   test('every one is in the list of cases, by its property', () => {
     const listed = new Set(LONG_CASES.map(([type, property]) => `${type} ${property}`))
-    for (const { node_type, slowExpressions = {}, expressions } of builtinNodes.all())
-      for (const property of Object.keys(slowExpressions)) {
+    for (const { node_type, slowExpressions, costlyExpressions, expressions } of builtinNodes.all())
+      for (const property of Object.keys({ ...slowExpressions, ...costlyExpressions })) {
         assert.ok(listed.has(`${node_type} ${property}`), `${node_type} ${property}`)
         assert.ok(expressions && property in expressions)
       }
@@ -221,9 +226,36 @@ describe('what is written in a language', () => {
     const long: [string, object][] = [
       ['code.JavaScript', { code: `${'['.repeat(60_000)}` }],
       ['code.JavaScript', { code: 'x'.repeat(10_000_000) }],
+      ['code.JavaScript', { code: '/\\p{RGI_Emoji}/v;'.repeat(4_000) }],
       ['math.Formula', { formula: '('.repeat(9_999) }],
+      ['regex.Match', { text: '', pattern: CLASSES, ignore_case: true }],
+      ['regex.Match', { text: '', pattern: REPEATED }],
       ['regex.Match', { text: '', pattern: '[a-\\x{10FFFF}]'.repeat(130), ignore_case: true }],
     ]
     for (const [type, data] of long) assert.ok(leastProcessorMs(100, () => found(of(type, data))) < 100, type)
   })
+
+  const MANY: readonly (readonly [what: string, count: number, type: string, data: (at: number) => object])[] = [
+    ['patterns of Unicode classes', 90, 'regex.Match', (at) => ({ pattern: `${CLASSES}${at}`, ignore_case: true })],
+    ['patterns that repeat', 400, 'regex.Match', (at) => ({ pattern: `(aa){1000}|${at}` })],
+    ['code with Unicode classes', 400, 'code.JavaScript', (at) => ({ code: `${'/\\p{RGI_Emoji}/v;'.repeat(8)}${at}` })],
+    [
+      'formulas with spaces',
+      25,
+      'math.Formula',
+      (at) => ({ formula: `${at}${'+1'.repeat(2_450)}${' '.repeat(5_000)}` }),
+    ],
+  ]
+  for (const [what, count, type, data] of MANY)
+    test(`is read in a time that nobody notices, however much of it a graph has: ${what}`, () => {
+      let round = 0
+      // What is known of a pattern, or a formula, is kept: each round has other ones.
+      const compile = () => {
+        const from = round++ * count
+        const nodes = Array.from({ length: count }, (_, at) => node(`n${at}`, type, { text: '', ...data(from + at) }))
+        return compileGraph(graph(nodes, []), builtinNodes)
+      }
+      const took = leastProcessorMs(150, compile)
+      assert.ok(took < 150, `${took} ms`)
+    })
 })
