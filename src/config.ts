@@ -1,16 +1,21 @@
 // Every setting, read and checked once. Nothing else in the service looks at the environment.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { type AccessSettings, type RateLimitSettings, readAccess, readRateLimit } from './config/access.ts'
-import { mismatches } from './config/mode.ts'
-import { type ModelSettings, readModels } from './config/models.ts'
-import { type Environment, type SettingsReader, settingsReader, shownValue } from './config/reader.ts'
-import { type BucketSettings, readStorage, storageWarnings } from './config/storage.ts'
-import { limiterWarnings, unknownSettings } from './config/warnings.ts'
-import { isAllowEntry } from './net/allow.ts'
-import { knownSecrets } from './redaction/known.ts'
-import { isSecretName } from './secret-name.ts'
-import { SHORTEST_KEY } from './vault/master-key.ts'
+import {
+  type AccessSettings,
+  type RateLimitSettings,
+  readAccessSettings,
+  readRateLimitSettings,
+} from './config/access.ts'
+import { accessModeWarnings } from './config/access-mode.ts'
+import { type ModelSettings, readModelSettings } from './config/models.ts'
+import { createSettingsReader, describeValue, type Environment, type SettingsReader } from './config/settings-reader.ts'
+import { type BucketSettings, readStorageSettings, storageWarnings } from './config/storage.ts'
+import { rateLimitWarnings, unknownSettingWarnings } from './config/warnings.ts'
+import { isAllowListEntry } from './net/outgoing/allow-list.ts'
+import { findEnvironmentSecrets } from './redaction/environment-secrets.ts'
+import { isSecretName } from './shared/secret-name.ts'
+import { MIN_KEY_LENGTH } from './vault/master-key-file.ts'
 
 export interface Config extends AccessSettings, RateLimitSettings, ModelSettings {
   host: string
@@ -84,12 +89,12 @@ const MIB = KIB * KIB
 export function readConfig(environment: Environment, listen: { host: string; port: number }): Config {
   const problems: string[] = []
   const warnings: string[] = []
-  const read = settingsReader(environment, problems)
+  const read = createSettingsReader(environment, problems)
   const config: Config = {
     ...listen,
     data_dir: read.text('SVC_DATA_DIR') ?? join(homedir(), '.local', 'share', 'svc'),
-    database_url: databaseUrl(read.text('SVC_DATABASE_URL'), problems),
-    storage: readStorage(read, problems),
+    database_url: readDatabaseUrl(read.text('SVC_DATABASE_URL'), problems),
+    storage: readStorageSettings(read, problems),
     durability: read.oneOf('SVC_DURABILITY', ['full', 'normal']) ?? 'full',
     public_url: read.url('SVC_PUBLIC_URL'),
     log_level: read.oneOf('SVC_LOG_LEVEL', LEVELS) ?? 'info',
@@ -110,24 +115,24 @@ export function readConfig(environment: Environment, listen: { host: string; por
     ws_max_message_bytes: read.integer('SVC_WS_MAX_MESSAGE_BYTES', KIB, 1024 * MIB) ?? 32 * MIB,
     ws_rate_limit_disabled: read.flag('SVC_WS_RATE_LIMIT_DISABLED'),
     ws_rate_limit_max: read.integer('SVC_WS_RATE_LIMIT_MAX', 1, 1_000_000) ?? 200,
-    ...readAccess(read, listen.host, problems, warnings),
-    ...readRateLimit(read),
-    ...readModels(read, problems),
-    http_node_allow: read.list('SVC_HTTP_NODE_ALLOW').filter((entry) => allowed(entry, read, problems)),
-    secrets: secrets(environment, problems),
-    secrets_master_key: masterKey('SECRETS_MASTER_KEY', read.text, problems),
-    secrets_master_key_new: masterKey('SECRETS_MASTER_KEY_NEW', read.text, problems),
-    known_secrets: knownSecrets(environment),
+    ...readAccessSettings(read, listen.host, problems, warnings),
+    ...readRateLimitSettings(read),
+    ...readModelSettings(read, problems),
+    http_node_allow: read.list('SVC_HTTP_NODE_ALLOW').filter((entry) => isValidAllowEntry(entry, read, problems)),
+    secrets: readSecrets(environment, problems),
+    secrets_master_key: readMasterKey('SECRETS_MASTER_KEY', read.text, problems),
+    secrets_master_key_new: readMasterKey('SECRETS_MASTER_KEY_NEW', read.text, problems),
+    known_secrets: findEnvironmentSecrets(environment),
     warnings,
   }
   if (problems.length > 0) throw new ConfigError(problems)
-  warnings.push(...mismatches(config), ...storageWarnings(config))
-  warnings.push(...limiterWarnings(config, listen.host), ...unknownSettings(environment, read.asked))
+  warnings.push(...accessModeWarnings(config), ...storageWarnings(config))
+  warnings.push(...rateLimitWarnings(config, listen.host), ...unknownSettingWarnings(environment, read.asked))
   return config
 }
 
-function allowed(entry: string, read: SettingsReader, problems: string[]): boolean {
-  if (isAllowEntry(entry)) return true
+function isValidAllowEntry(entry: string, read: SettingsReader, problems: string[]): boolean {
+  if (isAllowListEntry(entry)) return true
   const what = 'addresses, ranges such as 10.0.0.0/8, and host names, the first and last with or without a port'
   const name = 'SVC_HTTP_NODE_ALLOW'
   problems.push(`${name} must be a list of ${what}${read.shownEntry(name, entry)}`)
@@ -138,7 +143,7 @@ const SECRET = /^SVC_SECRET_(.*)$/s
 const SECRET_NAME = 'up to 128 letters, digits and _, and no digit at its beginning'
 
 /** The values as they are: a space at an end may belong to a secret. Those that are empty are not set. */
-function secrets(environment: Environment, problems: string[]): Record<string, string> {
+function readSecrets(environment: Environment, problems: string[]): Record<string, string> {
   const found: [string, string][] = []
   for (const [variable, value] of Object.entries(environment)) {
     const name = SECRET.exec(variable)?.[1]
@@ -150,18 +155,18 @@ function secrets(environment: Environment, problems: string[]): Record<string, s
 }
 
 // A problem names the setting alone: its value may be most of a secret.
-function masterKey(name: string, text: (name: string) => string | null, problems: string[]): string | null {
+function readMasterKey(name: string, text: (name: string) => string | null, problems: string[]): string | null {
   const value = text(name)
-  if (value === null || value.length >= SHORTEST_KEY) return value
-  problems.push(`${name} must have at least ${SHORTEST_KEY} characters`)
+  if (value === null || value.length >= MIN_KEY_LENGTH) return value
+  problems.push(`${name} must have at least ${MIN_KEY_LENGTH} characters`)
   return null
 }
 
 /** Of a server, with user information: no path of a file, which errors would show. */
 const SERVER_URL = /^sqlite:\/\/[^/]*@/
 
-function databaseUrl(value: string | null, problems: string[]): string | null {
+function readDatabaseUrl(value: string | null, problems: string[]): string | null {
   if (value === null || (value.startsWith('sqlite:') && value !== 'sqlite:' && !SERVER_URL.test(value))) return value
-  problems.push(`SVC_DATABASE_URL must be sqlite: and the path of a file${shownValue('is', value)}`)
+  problems.push(`SVC_DATABASE_URL must be sqlite: and the path of a file${describeValue('is', value)}`)
   return null
 }

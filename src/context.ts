@@ -1,46 +1,46 @@
 // What every door is handed: the services of one process, as one explicit argument.
-import type { Audit } from './access/audit.ts'
-import type { Gate } from './access/gate.ts'
-import type { RateLimiter } from './access/limiter.ts'
-import type { Rechecks } from './access/recheck.ts'
-import type { Tokens } from './access/token-checks.ts'
-import type { Assets } from './assets/assets.ts'
-import type { Files } from './assets/files.ts'
+import type { AuditLog } from './access/audit-log.ts'
+import type { Authenticator } from './access/authenticator.ts'
+import type { CredentialRechecker } from './access/credential-rechecker.ts'
+import type { RateLimiter } from './access/rate-limiter.ts'
+import type { TokenServices } from './access/tokens/token-services.ts'
+import type { AssetStore } from './assets/asset-store.ts'
+import type { FileLookup } from './assets/file-lookup.ts'
 import type { FolderRemovals } from './assets/folder-removals.ts'
-import type { Library } from './assets/library.ts'
-import type { StoredObjects } from './assets/objects.ts'
-import type { Previews } from './assets/previews.ts'
-import type { TemporaryStore } from './assets/temporary.ts'
-import type { Chat } from './chat/chat.ts'
-import type { Completions } from './completions/completions.ts'
-import type { WorkflowModels } from './completions/workflow-models.ts'
+import type { PreviewScheduler } from './assets/previews/scheduler.ts'
+import type { AssetService } from './assets/service.ts'
+import type { StoredObjectService } from './assets/stored-object-service.ts'
+import type { TemporaryStore } from './assets/temporary/store.ts'
+import type { ChatService } from './chat/service.ts'
+import type { CompletionService } from './completions/service.ts'
+import type { WorkflowModelService } from './completions/workflow-models/service.ts'
 import type { Config } from './config.ts'
-import type { Scope } from './db/scope.ts'
+import type { OwnerScope } from './db/owner-scope.ts'
+import type { SealedCursors } from './db/sealed-cursors.ts'
 import type { Store } from './db/store.ts'
-import type { Downloads } from './downloads/downloads.ts'
-import type { NodeRegistry } from './engine/node-type.ts'
+import type { DownloadService } from './downloads/service.ts'
+import type { NodeRegistry } from './engine/node-api/node-type.ts'
 import type { EventLog } from './events/log.ts'
-import type { Followed } from './followed.ts'
-import type { HeldAnswers } from './held-answers.ts'
-import type { Retention } from './jobs/retention.ts'
+import type { FollowQuota } from './follow-quota.ts'
+import type { RetentionSweeper } from './jobs/retention.ts'
 import type { JobService } from './jobs/service.ts'
-import type { Preflight } from './lifecycle/preflight.ts'
+import type { PreflightService } from './lifecycle/preflight/service.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import type { Customer } from './models/customer.ts'
-import type { Ledger } from './models/ledger.ts'
-import type { Listings } from './models/listings.ts'
-import type { Models } from './models/models.ts'
-import type { Providers } from './models/providers.ts'
-import type { OwnRequests } from './net/own-requests.ts'
-import type { UploadPace } from './net/upload-pace.ts'
-import type { PayloadJudge } from './payloads/payload-judge.ts'
+import type { BillingContext } from './models/billing/billing-context.ts'
+import type { SpendingLedger } from './models/billing/spending-ledger.ts'
+import type { ModelService } from './models/calls/model-service.ts'
+import type { ModelListCache } from './models/catalogue/model-list-cache.ts'
+import type { ProviderRegistry } from './models/providers/registry.ts'
+import type { OwnRequestDetector } from './net/own-request-detector.ts'
+import type { ResponseBuffers } from './net/response-buffers.ts'
+import type { UploadStallDetector } from './net/upload-stall-detector.ts'
+import type { PayloadValidator } from './payloads/payload-validator.ts'
 import type { Platform } from './platform.ts'
 import type { Redactor } from './redaction/redactor.ts'
-import type { SealedCursors } from './sealed-cursors.ts'
-import type { Secrets } from './settings/secrets.ts'
-import type { Settings } from './settings/settings.ts'
-import type { TimeSlices } from './time-slices.ts'
+import type { SecretService } from './settings/secret-service.ts'
+import type { SettingsService } from './settings/settings-service.ts'
+import type { TimeSliceScheduler } from './shared/time-slices.ts'
 import type { Vault } from './vault/vault.ts'
 import type { WorkflowService } from './workflows/service.ts'
 
@@ -49,16 +49,16 @@ export interface AppContext {
   readonly log: Log
   readonly platform: Platform
   /** Does long work of the main thread in short slices. */
-  readonly slices: TimeSlices
+  readonly slices: TimeSliceScheduler
   /** The same for whoever reads much that is stored: many of them share each turn, and none waits behind what its owner has in `slices`. */
-  readonly reading: TimeSlices
+  readonly reading: TimeSliceScheduler
   /** Judges large bodies and frames in a thread of its own. */
-  readonly payloads: PayloadJudge
+  readonly payloads: PayloadValidator
   /** What waits for readers of large answers. */
-  readonly held: HeldAnswers
+  readonly held: ResponseBuffers
   /** What sockets follow. */
-  readonly followed: Followed
-  readonly followed_threads: Followed
+  readonly followed: FollowQuota
+  readonly followed_threads: FollowQuota
   /** What is served or logged goes through it. */
   readonly redactor: Redactor
   /** Of lists in the order of keys. */
@@ -68,58 +68,58 @@ export interface AppContext {
   /** Counts requests and upgrades by their caller's address, before `principalOf` is asked. */
   readonly limiter: RateLimiter
   /** Where the log is told what callers with rights did, and who was refused. */
-  readonly audit: Audit
-  readonly tokens: Tokens
+  readonly audit: AuditLog
+  readonly tokens: TokenServices
   /** Who makes a request or asks for a socket, or why the caller is refused. */
-  readonly principalOf: Gate
+  readonly principalOf: Authenticator
   /** Asks again about the credentials of whoever keeps a socket or a stream open. */
-  readonly rechecks: Rechecks
+  readonly rechecks: CredentialRechecker
   readonly store: Store
   /** Of users. */
-  readonly secrets: Secrets
+  readonly secrets: SecretService
   /** Of users; the operator's are the config. */
-  readonly settings: Settings
-  readonly assets: Assets
+  readonly settings: SettingsService
+  readonly assets: AssetStore
   /** Of callers: lists, folders, and what is made and changed. */
-  readonly library: Library
+  readonly library: AssetService
   /** Looks at what they hold, for small pictures and facts. */
-  readonly previews: Previews
+  readonly previews: PreviewScheduler
   readonly folder_removals: FolderRemovals
   /** What callers put under keys of their own. */
-  readonly objects: StoredObjects
+  readonly objects: StoredObjectService
   /** What callers uploaded for their runs. */
   readonly temporary: TemporaryStore
   /** All of them, by the addresses of what they keep. */
-  readonly files: Files
+  readonly files: FileLookup
   /** Holds uploads to a pace, which may take longer than other requests. */
-  readonly upload_pace: UploadPace
+  readonly upload_pace: UploadStallDetector
   /** Knows requests that this process sends for users, where they come back to it. */
-  readonly own_requests: OwnRequests
+  readonly own_requests: OwnRequestDetector
   readonly registry: NodeRegistry
   /** Of models. */
-  readonly providers: Providers
+  readonly providers: ProviderRegistry
   /** What each of them lists. */
-  readonly listings: Listings
+  readonly listings: ModelListCache
   /** Asks them. */
-  readonly models: Models
+  readonly models: ModelService
   /** Of files of models. */
-  readonly downloads: Downloads
+  readonly downloads: DownloadService
   /** With whose keys, and at whose cost, a caller asks models. */
-  customerOf(owner: Scope): Customer
+  customerOf(owner: OwnerScope): BillingContext
   /** What they have cost. */
-  readonly ledger: Ledger
+  readonly ledger: SpendingLedger
   /** Answers conversations, with models and with workflows. */
-  readonly completions: Completions
+  readonly completions: CompletionService
   /** Which workflows are models. */
-  readonly workflow_models: WorkflowModels
+  readonly workflow_models: WorkflowModelService
   /** Threads, and the turns that are under way in them. */
-  readonly chat: Chat
+  readonly chat: ChatService
   readonly events: EventLog
   readonly workflows: WorkflowService
   readonly jobs: JobService
   /** Whether a run could be started, for doors and submissions. */
-  readonly preflight: Preflight
-  readonly retention: Retention
+  readonly preflight: PreflightService
+  readonly retention: RetentionSweeper
   readonly metrics: Metrics
   /** Aborts when what is still open must come to its end. */
   readonly stopping: AbortSignal

@@ -10,15 +10,15 @@ export interface Problem {
 }
 
 /** How many problems an error lists at most. */
-export const MOST_PROBLEMS = 100
+export const MAX_PROBLEMS = 100
 
 /** How many problems there are besides the first, as the end of its sentence. More than an error lists are not counted. */
-export function andMore({ length }: readonly Problem[], hasMore = length > MOST_PROBLEMS): string {
-  if (hasMore) return ` (and more than ${Math.min(length, MOST_PROBLEMS) - 1} more)`
+export function moreProblemsSuffix({ length }: readonly Problem[], hasMore = length > MAX_PROBLEMS): string {
+  if (hasMore) return ` (and more than ${Math.min(length, MAX_PROBLEMS) - 1} more)`
   return length > 1 ? ` (and ${length - 1} more)` : ''
 }
 
-interface Options {
+interface ServiceErrorOptions {
   message?: string | undefined
   /** Of more than a hundred the first hundred are kept. */
   problems?: readonly Problem[] | undefined
@@ -43,7 +43,7 @@ export class ServiceError extends Error {
   /** The job that may be stored, where the outcome of its submission is not known. */
   readonly job_id: string | null
 
-  constructor(code: ErrorCode, options: Options = {}) {
+  constructor(code: ErrorCode, options: ServiceErrorOptions = {}) {
     const info = errorCatalogue[code]
     super(options.message ?? info.message, { cause: options.cause })
     this.name = 'ServiceError'
@@ -52,8 +52,8 @@ export class ServiceError extends Error {
     this.type = info.type
     this.retryable = info.retryable
     const problems = options.problems ?? []
-    this.problems = problems.length > MOST_PROBLEMS ? problems.slice(0, MOST_PROBLEMS) : problems
-    this.more_problems = options.more_problems ?? problems.length > MOST_PROBLEMS
+    this.problems = problems.length > MAX_PROBLEMS ? problems.slice(0, MAX_PROBLEMS) : problems
+    this.more_problems = options.more_problems ?? problems.length > MAX_PROBLEMS
     this.headers = options.headers ?? {}
     this.param = options.param ?? null
     this.job_id = options.job_id ?? null
@@ -66,12 +66,12 @@ export class ServiceError extends Error {
 }
 
 /** Whether an error says that something cannot be had for now. */
-export function isUnavailable(error: unknown): boolean {
+export function isUnavailableError(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE'
 }
 
 /** Whether something is not read, or not written, because what is stored is damaged: it stays so. */
-export function isDamage(error: unknown): boolean {
+export function isDamagedDataError(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'DATA_DAMAGED'
 }
 
@@ -81,25 +81,28 @@ export function toServiceError(thrown: unknown): ServiceError {
   return new ServiceError('INTERNAL_ERROR', { cause: thrown })
 }
 
-interface Listed {
+interface ProblemFields {
   problems?: readonly Problem[]
   more_problems?: true
 }
 
-type Detail = { message: string; type: string; code: number } & Listed
+type ErrorDetail = { message: string; type: string; code: number } & ProblemFields
 
 /** Problems as error bodies list them; nothing where there are none. */
-export function listed({ problems, more_problems }: Pick<ServiceError, 'problems' | 'more_problems'>): Listed {
+export function problemFields({
+  problems,
+  more_problems,
+}: Pick<ServiceError, 'problems' | 'more_problems'>): ProblemFields {
   if (problems.length === 0) return {}
   return more_problems ? { problems, more_problems } : { problems }
 }
 
-function detailOf(error: ServiceError): Detail {
-  return { message: error.publicMessage, type: error.type, code: error.status, ...listed(error) }
+function toErrorDetail(error: ServiceError): ErrorDetail {
+  return { message: error.publicMessage, type: error.type, code: error.status, ...problemFields(error) }
 }
 
 /** What the first problem is about, as OpenAI names places: `messages[0].role`. */
-function paramOf([first]: readonly Problem[]): string | null {
+function toOpenAiParam([first]: readonly Problem[]): string | null {
   const at = first ? /^\/(?:body|query|path|headers)\/(.+)$/s.exec(first.path)?.[1] : undefined
   if (at === undefined) return null
   return at
@@ -111,17 +114,17 @@ function paramOf([first]: readonly Problem[]): string | null {
 
 /** The error bodies by door, as the contract's `x-svc-errors` names them. */
 export const errorBodies = {
-  api: (error: ServiceError) => ({ error: detailOf(error) }),
+  api: (error: ServiceError) => ({ error: toErrorDetail(error) }),
   sdk: (error: ServiceError) => ({
-    error: detailOf(error),
+    error: toErrorDetail(error),
     code: error.code,
     message: error.publicMessage,
     detail: error.publicMessage,
     retryable: error.retryable,
   }),
   openai: (error: ServiceError) => {
-    const { message, type, code, ...problems } = detailOf(error)
-    const param = error.param ?? paramOf(error.problems)
+    const { message, type, code, ...problems } = toErrorDetail(error)
+    const param = error.param ?? toOpenAiParam(error.problems)
     return { error: { message, type, param, code, ...problems } }
   },
   socket: (error: ServiceError) => ({
@@ -129,7 +132,7 @@ export const errorBodies = {
     message: error.publicMessage,
     retryable: error.retryable,
     apiCode: error.retryable ? 'SERVICE_UNAVAILABLE' : error.code,
-    ...listed(error),
+    ...problemFields(error),
     ...(error.job_id === null ? {} : { job_id: error.job_id }),
   }),
 } as const

@@ -5,37 +5,41 @@ import { Redactor } from './redaction/redactor.ts'
 export type Log = Logger
 
 /** A logger that writes one JSON object a line, by default to standard error. `level` is a pino level or `silent`. */
-export function createLog(level: string, redactor = new Redactor(), output: DestinationStream = standardError()): Log {
+export function createLog(
+  level: string,
+  redactor = new Redactor(),
+  output: DestinationStream = openStandardError(),
+): Log {
   const cause = (text: unknown) =>
-    typeof text === 'string' ? redactor.text(text, { names: true }).slice(0, LONGEST_CAUSE).toWellFormed() : text
-  const streamWrite = (line: string) => redactedLine(line, redactor)
+    typeof text === 'string' ? redactor.text(text, { names: true }).slice(0, MAX_CAUSE_LENGTH).toWellFormed() : text
+  const streamWrite = (line: string) => redactLine(line, redactor)
   const timestamp = pino.stdTimeFunctions.isoTime
   return pino({ level, base: null, timestamp, serializers: { cause }, hooks: { streamWrite } }, output)
 }
 
 /** Bytes that wait for whoever reads standard error. */
-const MOST_WAITING = 1_048_576
+const MAX_WAITING_BYTES = 1_048_576
 
 /**
  * Standard error as the process has it: a file or a terminal takes each line at once, and a pipe as soon as there is room in it. Where nobody reads the
  * pipe, lines beyond what may wait are left out: to wait for the reader would hold everybody up.
  */
-function standardError(): DestinationStream {
+function openStandardError(): DestinationStream {
   const { stderr } = process
   let left_out = 0
   const write = (line: string) => {
-    if (stderr.writableLength > MOST_WAITING) {
+    if (stderr.writableLength > MAX_WAITING_BYTES) {
       left_out++
       return
     }
-    if (left_out > 0) stderr.write(leftOut(left_out))
+    if (left_out > 0) stderr.write(skippedLinesNotice(left_out))
     left_out = 0
     stderr.write(line)
   }
   return { write }
 }
 
-function leftOut(count: number): string {
+function skippedLinesNotice(count: number): string {
   const msg = 'lines of the log were left out: nobody read them'
   return `${JSON.stringify({ level: pino.levels.values.warn, time: new Date().toISOString(), left_out: count, msg })}\n`
 }
@@ -43,37 +47,37 @@ function leftOut(count: number): string {
 type Fields = Readonly<Record<string, unknown>>
 
 /** What callers send to be refused. The rest of the audit log is names and ids, and nobody gets their own out of it by making it their secret. */
-const SENT = new Set(['path', 'reason', 'method', 'request_id', 'host', 'origin', 'forwarded_by'])
+const CALLER_SENT_FIELDS = new Set(['path', 'reason', 'method', 'request_id', 'host', 'origin', 'forwarded_by'])
 /** What the source says, whatever it is about. Who makes such words their secret does not blot them out for the operator. */
-const SAID = new Set(['level', 'time', 'msg', 'code'])
+const SOURCE_FIELDS = new Set(['level', 'time', 'msg', 'code'])
 /** No scope is called so. */
-const NOBODY = ''
+const NO_SCOPE_KEY = ''
 
 // The line, and not what it is made of: a secret may stand in a message, a stack, or a property of an error that a library threw.
-function redactedLine(line: string, redactor: Redactor): string {
+function redactLine(line: string, redactor: Redactor): string {
   const fields = JSON.parse(line) as Fields
-  const isTold = (name: string) => ('audit' in fields ? SENT.has(name) : !SAID.has(name))
-  const told = eachOf(fields, (name, value) => {
+  const isTold = (name: string) => ('audit' in fields ? CALLER_SENT_FIELDS.has(name) : !SOURCE_FIELDS.has(name))
+  const told = mapFields(fields, (name, value) => {
     if (!isTold(name)) return value
-    return name === 'err' ? redactedError(value, redactor) : redactor.value(value)
+    return name === 'err' ? redactError(value, redactor) : redactor.value(value)
   })
   // Everybody's come first: what is left of a secret after a part of it was taken for something else would not be found.
-  const redacted = redactor.of(NOBODY).value(told, { names: true })
+  const redacted = redactor.forOwner(NO_SCOPE_KEY).value(told, { names: true })
   return redacted === fields ? line : `${JSON.stringify({ ...redacted, level: fields.level, time: fields.time })}\n`
 }
 
 /** With each member as `change` makes it; the same object where it makes none another. */
-function eachOf(fields: Fields, change: (name: string, value: unknown) => unknown): Fields {
+function mapFields(fields: Fields, change: (name: string, value: unknown) => unknown): Fields {
   const entries = Object.entries(fields).map(([name, value]) => [name, change(name, value)] as const)
   return entries.some(([name, value]) => !Object.is(value, fields[name])) ? Object.fromEntries(entries) : fields
 }
 
 /** An error as pino writes it. Its type is said by the source, and so are the frames of its stack. */
-function redactedError(error: unknown, redactor: Redactor): unknown {
+function redactError(error: unknown, redactor: Redactor): unknown {
   if (typeof error !== 'object' || error === null || Array.isArray(error)) return redactor.value(error)
-  return eachOf(error as Fields, (name, value) => {
+  return mapFields(error as Fields, (name, value) => {
     if (name === 'type') return value
-    return name === 'stack' && typeof value === 'string' ? redactedStack(value, redactor) : redactor.value(value)
+    return name === 'stack' && typeof value === 'string' ? redactStack(value, redactor) : redactor.value(value)
   })
 }
 
@@ -82,7 +86,7 @@ const FRAMES =
   /((?:\n {4}at (?:[\w$.<>#[\] ]{1,200} \()?(?:file:\/\/\/|node:)[^\s()]{1,1000}:\d{1,9}:\d{1,9}\)?(?=\n|$))+)/
 
 /** What stands between the frames are messages; one may have several lines. */
-function redactedStack(stack: string, redactor: Redactor): string {
+function redactStack(stack: string, redactor: Redactor): string {
   return stack
     .split(FRAMES)
     .map((part, at) => (at % 2 === 1 ? part : redactor.text(part)))
@@ -104,9 +108,9 @@ export function logFailure(log: Log, error: Failure, fields: object, message: st
 }
 
 /** Of the cause of a failure that was told, this much is logged: parts of it may come from elsewhere. */
-const LONGEST_CAUSE = 500
+const MAX_CAUSE_LENGTH = 500
 /** So much of it is looked at, because what is cut short no longer looks like the secret that it was. */
-const LONGEST_LOOK = 16_384
+const MAX_SCANNED_LENGTH = 16_384
 
 /**
  * Logs why a node failed. Where the failure was told, it was meant, and anybody can bring it about as often as they like: it
@@ -115,12 +119,12 @@ const LONGEST_LOOK = 16_384
 export function logNodeFailure(
   log: Log,
   cause: unknown,
-  told: boolean,
+  isExpected: boolean,
   fields: object,
   redact = (message: string) => message,
 ): void {
   const message = 'a node failed'
-  if (!told) return log.error({ ...fields, err: cause }, message)
+  if (!isExpected) return log.error({ ...fields, err: cause }, message)
   const text = cause instanceof Error ? cause.message : String(cause)
-  log.warn({ ...fields, cause: redact(text.slice(0, LONGEST_LOOK)) }, message)
+  log.warn({ ...fields, cause: redact(text.slice(0, MAX_SCANNED_LENGTH)) }, message)
 }

@@ -5,21 +5,21 @@ import type { Registry } from 'prom-client'
 
 type Labels = Readonly<Record<string, string | number>>
 
-interface Sample {
+interface MetricSample {
   readonly metricName?: string
   readonly labels: Labels
   readonly value: number
 }
 
-interface Family {
+interface MetricFamily {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  samples(): Sample[]
+  samples(): MetricSample[]
 }
 
 /** A number that only grows, by labels. */
-export class Counter implements Family {
+export class Counter implements MetricFamily {
   readonly type = 'counter'
   readonly name: string
   readonly help: string
@@ -37,13 +37,13 @@ export class Counter implements Family {
     else this.#counts.set(key, { labels: labels(), value: by })
   }
 
-  samples(): Sample[] {
+  samples(): MetricSample[] {
     return [...this.#counts.values()]
   }
 }
 
 /** How often values fell below each bound. */
-export class Histogram implements Family {
+export class Histogram implements MetricFamily {
   readonly type = 'histogram'
   readonly name: string
   readonly help: string
@@ -67,7 +67,7 @@ export class Histogram implements Family {
     tally.sum += value
   }
 
-  samples(): Sample[] {
+  samples(): MetricSample[] {
     return [...this.#tallies].flatMap(([label, { counts, sum }]) => {
       const labels: Labels = this.#label === null ? {} : { [this.#label]: label }
       let below = 0
@@ -88,11 +88,11 @@ export class Histogram implements Family {
 /** The metrics of one server. */
 export class Metrics {
   readonly requests = new Counter('svc_http_requests_total', 'HTTP requests by operation and status.')
-  readonly #families: Family[] = [this.requests]
+  readonly #families: MetricFamily[] = [this.requests]
   #registry: Registry | null = null
 
   /** Adds a counter or a histogram, which its maker fills. */
-  add<F extends Family>(family: F): F {
+  add<F extends MetricFamily>(family: F): F {
     this.#families.push(family)
     return family
   }

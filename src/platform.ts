@@ -38,7 +38,7 @@ export function systemPlatform(): Platform {
     // The time comes first, as in RFC 9562, section 5.7: rows that are made together lie together in an index by id. With a random place for
     // each, a job among a million costs twice as much to write as the first one.
     id: (prefix) => `${prefix}_${Date.now().toString(16).padStart(12, '0')}${randomTail()}`,
-    secret: secrets(),
+    secret: createSecretGenerator(),
   }
 }
 
@@ -48,11 +48,11 @@ export function machinePlatform(monotonic: () => [number, number]): Platform {
     const [seconds, nanoseconds] = monotonic()
     return seconds * 1_000 + nanoseconds / 1_000_000
   }
-  return { ...systemPlatform(), elapsed, boot: boot() }
+  return { ...systemPlatform(), elapsed, boot: readBootId() }
 }
 
 /** What Linux calls the start of the machine; null elsewhere. */
-function boot(): string | null {
+function readBootId(): string | null {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
   } catch {
@@ -66,7 +66,7 @@ function randomTail(): string {
   return uuid.slice(0, 8) + uuid.slice(24)
 }
 
-function secrets(): Platform['secret'] {
+function createSecretGenerator(): Platform['secret'] {
   const pool = Buffer.alloc(RANDOM_AT_ONCE)
   let next = pool.length
   return (bytes) => {

@@ -4,120 +4,124 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Audit } from './access/audit.ts'
-import { createGate } from './access/gate.ts'
-import { clientKey, RateLimiter } from './access/limiter.ts'
+import { AuditLog } from './access/audit-log.ts'
+import type { TokenVerifiers } from './access/authentication-rules.ts'
+import { createAuthenticator } from './access/authenticator.ts'
+import { CredentialRechecker } from './access/credential-rechecker.ts'
 import { LOCAL_USER } from './access/principal.ts'
-import type { TokenChecks } from './access/procedure.ts'
-import { Rechecks } from './access/recheck.ts'
-import { createTokenChecks, createTokens } from './access/token-checks.ts'
-import { Assets } from './assets/assets.ts'
-import { Contents } from './assets/contents.ts'
-import { Files } from './assets/files.ts'
+import { clientKey, RateLimiter } from './access/rate-limiter.ts'
+import { createTokenServices, createTokenVerifiers } from './access/tokens/token-services.ts'
+import { createAssetLoader } from './assets/asset-reference-loader.ts'
+import { AssetStore } from './assets/asset-store.ts'
+import { FileLookup } from './assets/file-lookup.ts'
 import { FolderRemovals } from './assets/folder-removals.ts'
-import { Library } from './assets/library.ts'
-import { assetAccess } from './assets/loading.ts'
-import { StoredObjects } from './assets/objects.ts'
-import { type ObjectStores, openObjectStores, openTemporary } from './assets/open.ts'
-import { Previews } from './assets/previews.ts'
-import { shelfOf } from './assets/shelf.ts'
-import { Signatures } from './assets/signatures.ts'
-import { Chat } from './chat/chat.ts'
+import { createJobAssetAccess } from './assets/job-asset-access.ts'
+import { PreviewScheduler } from './assets/previews/scheduler.ts'
+import { AssetService } from './assets/service.ts'
+import { type ObjectStores, openObjectStores, openTemporaryStore } from './assets/store-factory.ts'
+import { StoredObjectService } from './assets/stored-object-service.ts'
+import { BlobStore } from './assets/stores/blob-store.ts'
+import { UrlSigner } from './assets/url-signer.ts'
 import type { ChatLimits } from './chat/limits.ts'
-import { redactingWith } from './chat/redacting.ts'
-import { workflowTools } from './chat/tool-box.ts'
-import { Completions } from './completions/completions.ts'
-import { measuring } from './completions/measuring.ts'
-import { WorkflowModels } from './completions/workflow-models.ts'
+import { createOwnerRedactors } from './chat/owner-redaction.ts'
+import { ChatService } from './chat/service.ts'
+import { createWorkflowTools } from './chat/tools/server-tools.ts'
+import { createCallMetrics } from './completions/call-metrics.ts'
+import { CompletionService } from './completions/service.ts'
+import { WorkflowModelService } from './completions/workflow-models/service.ts'
 import type { Config } from './config.ts'
 import type { AppContext } from './context.ts'
-import { openDataFolder, ownDatabase } from './db/data-folder.ts'
-import { startErrorAfter } from './db/faults.ts'
-import { databaseName } from './db/meta.ts'
-import { ReservedRoom } from './db/reserved-room.ts'
-import { openServerStore } from './db/rewriting.ts'
-import { type Scope, scopedKey, userKey } from './db/scope.ts'
-import { KeyFacts } from './db/sealed.ts'
+import { readOrCreateDatabaseName } from './db/database-metadata.ts'
+import { openServerStore } from './db/files/compaction.ts'
+import { acquireDatabaseLock, openDataFolder } from './db/files/data-folder.ts'
+import { ReservedDiskSpace } from './db/files/reserved-disk-space.ts'
+import { startErrorForFault } from './db/health/database-faults.ts'
+import { type OwnerScope, ownerScopeKey, userShareKey } from './db/owner-scope.ts'
+import { StoredKeyFingerprints } from './db/sealed-columns.ts'
+import { SealedCursors } from './db/sealed-cursors.ts'
 import type { Store } from './db/store.ts'
-import { Downloads } from './downloads/downloads.ts'
-import type { NodeRegistry } from './engine/node-type.ts'
+import { DownloadService } from './downloads/service.ts'
+import type { NodeRegistry } from './engine/node-api/node-type.ts'
 import { ServiceError } from './errors.ts'
 import { EventLog } from './events/log.ts'
-import { Followed, MOST_JOBS, MOST_THREADS } from './followed.ts'
-import { HeldAnswers, heldAtMost } from './held-answers.ts'
+import { FollowQuota, MAX_FOLLOWED_JOBS, MAX_FOLLOWED_THREADS } from './follow-quota.ts'
 import { createApp } from './http/app.ts'
-import { closeListener } from './http/closing.ts'
-import { createListener, type ListenerLimits } from './http/listener.ts'
-import { readTarget } from './http/target.ts'
-import { inTurn } from './http/turns.ts'
-import { commitMetrics, endMetrics, jobMetrics } from './jobs/metrics.ts'
-import { publisherWith } from './jobs/publisher.ts'
-import { Retention } from './jobs/retention.ts'
+import { closeListener } from './http/connection/graceful-close.ts'
+import { createListener, type ListenerLimits } from './http/connection/listener.ts'
+import { serializeRequests } from './http/connection/pipelining.ts'
+import { normalizeRequestTarget } from './http/connection/request-target.ts'
+import { registerCommitMetrics, registerJobEndMetrics, registerJobMetrics } from './jobs/metrics.ts'
+import { createOutputPublisher } from './jobs/outputs/publisher.ts'
+import { RetentionSweeper } from './jobs/retention.ts'
 import { JobService } from './jobs/service.ts'
-import { storedSnapshot } from './jobs/snapshot.ts'
-import { SpilledValues } from './jobs/spilled-values.ts'
-import { Preflight } from './lifecycle/preflight.ts'
-import { Probes, type Runtime } from './lifecycle/preflight-probes.ts'
+import { readEndSnapshot } from './jobs/snapshot.ts'
+import { SpilledValueStore } from './jobs/values/spilled-value-store.ts'
+import { AvailabilityProbes, type NodeRuntime } from './lifecycle/preflight/probes.ts'
+import { PreflightService } from './lifecycle/preflight/service.ts'
 import { createLog, type Log } from './log.ts'
 import { Metrics } from './metrics.ts'
-import { Budgets } from './models/budgets.ts'
-import { configuredProviders } from './models/configured.ts'
-import { customerWith } from './models/customer.ts'
-import { type DiscoveryParts, discover, type LocalServer } from './models/discovery.ts'
-import { Ledger } from './models/ledger.ts'
-import { Listings } from './models/listings.ts'
-import { modelsFolder } from './models/local-files.ts'
-import { metering } from './models/metering.ts'
-import { Models } from './models/models.ts'
+import { createUnbilledContext } from './models/billing/billing-context.ts'
+import { BudgetEnforcer } from './models/billing/budgets.ts'
+import { SpendingLedger } from './models/billing/spending-ledger.ts'
+import { LIMIT_CURRENCY } from './models/billing/spending-limit.ts'
+import { createTokenMetering } from './models/billing/token-metrics.ts'
+import { ModelService } from './models/calls/model-service.ts'
+import { ModelListCache } from './models/catalogue/model-list-cache.ts'
 import type { Provider } from './models/provider.ts'
-import type { Providers } from './models/providers.ts'
-import { CURRENCY } from './models/purse.ts'
-import { OwnRequests } from './net/own-requests.ts'
-import { UploadPace } from './net/upload-pace.ts'
-import { UpstreamClient } from './net/upstream.ts'
-import { builtinNodes } from './nodes/registry.ts'
-import { heapBytes, MemoryAccount, RUNS_PART_OF_HEAP } from './payloads/memory-account.ts'
-import { PayloadJudge } from './payloads/payload-judge.ts'
+import { createConfiguredProviders } from './models/providers/configured-providers.ts'
+import { resolveModelsFolder } from './models/providers/local/model-files.ts'
+import {
+  type DiscoveryOptions,
+  discoverModelServers,
+  type LocalModelServer,
+} from './models/providers/local-server-discovery.ts'
+import type { ProviderRegistry } from './models/providers/registry.ts'
+import { OwnRequestDetector } from './net/own-request-detector.ts'
+import { maxResponseBufferBytes, ResponseBuffers } from './net/response-buffers.ts'
+import { UploadStallDetector } from './net/upload-stall-detector.ts'
+import { UpstreamClient } from './net/upstream/client.ts'
+import { builtinRegistry } from './nodes/registry.ts'
+import { FairMemoryAccount, heapShareBytes, RUNS_HEAP_FRACTION } from './payloads/fair-memory-account.ts'
+import { PayloadValidator } from './payloads/payload-validator.ts'
 import { type Platform, systemPlatform } from './platform.ts'
 import { Redactor } from './redaction/redactor.ts'
-import { SealedCursors } from './sealed-cursors.ts'
-import { createServices, type Services } from './services.ts'
-import { secretPurposes } from './settings/purposes.ts'
-import { settingTypes } from './settings/registry.ts'
-import { Secrets } from './settings/secrets.ts'
-import { Settings } from './settings/settings.ts'
-import { Gateway } from './sockets/gateway.ts'
-import type { SocketTimes } from './sockets/keep-alive.ts'
+import { createServices, type ProcessServices } from './services.ts'
+import { listSettingDefinitions } from './settings/definitions.ts'
+import { listSecretPurposes } from './settings/secret-purposes.ts'
+import { SecretService } from './settings/secret-service.ts'
+import { SettingsService } from './settings/settings-service.ts'
+import { TimeSliceScheduler } from './shared/time-slices.ts'
+import { SocketGateway } from './sockets/gateway.ts'
+import type { SocketTimeouts } from './sockets/keep-alive.ts'
 import { StartError } from './start-error.ts'
-import { TimeSlices } from './time-slices.ts'
-import { openVault } from './vault/open.ts'
+import { openVault } from './vault/open-vault.ts'
 import type { Vault } from './vault/vault.ts'
-import { Vectors } from './vectors/vectors.ts'
-import { Plans } from './workflows/plans.ts'
+import { VectorStore } from './vectors/vector-store.ts'
+import { PlanCache } from './workflows/plan-cache.ts'
 import { WorkflowService } from './workflows/service.ts'
-import { toolAccess, workflowsOf } from './workflows/tools.ts'
+import { createToolAccess, createWorkflowLookup } from './workflows/tools/access.ts'
 
 /** What a test may hold in its own hands. */
-export interface Overrides {
+export interface ServerOverrides {
   platform?: Platform
   log?: Log
   registry?: NodeRegistry
   /** Providers of models, besides the one that is always there. */
   providers?: readonly Provider[]
   /** Servers of models that are looked for on this machine, in the place of the usual ones. */
-  local_servers?: readonly LocalServer[]
+  local_servers?: readonly LocalModelServer[]
   /** What node types may need to run besides this process, as `required_runtimes` names it. */
-  runtimes?: readonly Runtime[]
-  socket_times?: Partial<SocketTimes>
+  runtimes?: readonly NodeRuntime[]
+  socket_times?: Partial<SocketTimeouts>
   chat_limits?: Partial<ChatLimits>
   /** What answers may hold that wait for their readers, in bytes. */
-  held_most?: number
+  max_response_buffer_bytes?: number
   /** How many jobs sockets may follow, all together. */
-  most_followed?: number
+  max_followed_jobs?: number
   /** How many threads. */
-  most_followed_threads?: number
+  max_followed_threads?: number
   /** The memory of what runs hold, in the place of a part of the heap. */
-  shared_memory?: MemoryAccount
+  shared_memory?: FairMemoryAccount
   /** How many events are kept of one job. */
   max_job_events?: number
   listener?: Partial<ListenerLimits>
@@ -141,42 +145,42 @@ export interface RunningServer extends AsyncDisposable {
  * Starts the service.
  * @throws StartError in one clear line: port in use, data folder taken or not writable, database unusable
  */
-export async function createServer(config: Config, overrides: Overrides = {}): Promise<RunningServer> {
+export async function createServer(config: Config, overrides: ServerOverrides = {}): Promise<RunningServer> {
   const owner = overrides.owner ?? `${config.host}:${config.port}`
   const owned = new DisposableStack()
   try {
     const folder = owned.use(openDataFolder(config.data_dir, owner))
     const elsewhere = config.database_url?.slice('sqlite:'.length) ?? null
-    if (elsewhere !== null && elsewhere !== ':memory:') owned.use(ownDatabase(elsewhere, owner, folder))
-    return await startIn(owned, elsewhere ?? folder.database, config, overrides, folder.warning)
+    if (elsewhere !== null && elsewhere !== ':memory:') owned.use(acquireDatabaseLock(elsewhere, owner, folder))
+    return await startServer(owned, elsewhere ?? folder.database, config, overrides, folder.warning)
   } catch (error) {
     owned.dispose()
     throw error
   }
 }
 
-async function startIn(
+async function startServer(
   owned: DisposableStack,
   database: string,
   config: Config,
-  overrides: Overrides,
+  overrides: ServerOverrides,
   folder_warning: string | null,
 ): Promise<RunningServer> {
   const platform = overrides.platform ?? systemPlatform()
-  const own_requests = new OwnRequests(platform.secret(16))
+  const own_requests = new OwnRequestDetector(platform.secret(16))
   const client = new UpstreamClient({}, own_requests)
-  const providers = configuredProviders({ config, client, more: overrides.providers })
+  const providers = createConfiguredProviders({ config, client, more: overrides.providers })
   const redactor = new Redactor(config.known_secrets)
   const log = overrides.log ?? createLog(config.log_level, redactor)
   const metrics = new Metrics()
-  const committed = commitMetrics(metrics)
-  const room = database === ':memory:' ? null : owned.use(new ReservedRoom(database))
-  const store = await openServerStore(database, { durability: config.durability, log, committed })
+  const committed = registerCommitMetrics(metrics)
+  const room = database === ':memory:' ? null : owned.use(new ReservedDiskSpace(database))
+  const store = await openServerStore(database, { durability: config.durability, log, onCommitted: committed })
   const unreadable = ({ name: provider, left_out }: Provider) =>
     log.warn({ provider, left_out }, 'a list of models has entries that cannot be read: they are passed over')
-  const slices = new TimeSlices()
-  const listings = new Listings({ now: () => platform.now(), slices, unreadable })
-  const models = new Models({ providers, listings, slices })
+  const slices = new TimeSliceScheduler()
+  const listings = new ModelListCache({ now: () => platform.now(), slices, unreadable })
+  const models = new ModelService({ providers, listings, slices })
   const services = createServices(
     config,
     models,
@@ -186,7 +190,7 @@ async function startIn(
   const downloads = openDownloads(config, log, own_requests)
   owned.use(providers)
   await using opening = new AsyncDisposableStack()
-  const upload_pace = new UploadPace(overrides.upload_window_ms)
+  const upload_pace = new UploadStallDetector(overrides.upload_window_ms)
   const http = createListener(
     log,
     { trusted_proxies: config.trusted_proxies, ...overrides.listener },
@@ -195,17 +199,21 @@ async function startIn(
   )
   try {
     const state = { url: '' }
-    const { vault, key, warning } = await openVault(config.data_dir, config.secrets_master_key, new KeyFacts(store))
+    const { vault, key, warning } = await openVault(
+      config.data_dir,
+      config.secrets_master_key,
+      new StoredKeyFingerprints(store),
+    )
     redactor.add(key)
     for (const one of [warning, folder_warning]) if (one !== null) log.warn(one)
     const stopping = new AbortController()
-    const files_dir = database === ':memory:' ? temporaryFolder(owned) : config.data_dir
+    const files_dir = database === ':memory:' ? createTemporaryFolder(owned) : config.data_dir
     // What is in memory alone is forgotten, and with it what the objects of a bucket are.
     const storage = database === ':memory:' ? null : config.storage
-    const owner = await databaseName(store, platform)
+    const owner = await readOrCreateDatabaseName(store, platform)
     const object_stores = opening.use(await openObjectStores(files_dir, { storage, owner, platform, log }))
-    const spilled = new SpilledValues(files_dir, store, platform)
-    const identity = await identityOf(config, { platform, log, stopping: stopping.signal })
+    const spilled = new SpilledValueStore(files_dir, store, platform)
+    const identity = await createIdentityCheck(config, { platform, log, stopping: stopping.signal })
     const known = {
       log,
       platform,
@@ -227,26 +235,27 @@ async function startIn(
       log.info(recovered, 'jobs of an earlier process go on')
     const cut = await context.chat.turns.restore()
     if (cut > 0) log.info({ turns: cut }, 'turns that an earlier process left unfinished are stored as interrupted')
-    const gateway = new Gateway(context, overrides.socket_times)
+    const gateway = new SocketGateway(context, overrides.socket_times)
     const { app, warmUp } = createApp(context, overrides)
     http.on(
       'request',
-      inTurn((request, response) => app(readTarget(request), response)),
+      serializeRequests((request, response) => app(normalizeRequestTarget(request), response)),
     )
     http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
     state.url = await listen(http, config)
     const own_port = (http.address() as AddressInfo).port
-    if (config.probe_local_models) lookAround(context, { client, own_port, servers: overrides.local_servers })
+    if (config.probe_local_models)
+      scheduleModelServerDiscovery(context, { client, own_port, servers: overrides.local_servers })
     context.retention.start()
     context.previews.start()
     context.folder_removals.begin()
-    context.jobs.open()
-    if (heapBytes(1) >= WARM_UP_HEAP_BYTES)
+    context.jobs.startRestored()
+    if (heapShareBytes(1) >= WARM_UP_HEAP_BYTES)
       setTimeout(
         () => void warmUp().catch((error) => context.log.error({ err: error }, 'the warm-up failed')),
         WARM_UP_MS,
       ).unref()
-    const close = once(async (drain_ms: number) => {
+    const close = callOnce(async (drain_ms: number) => {
       context.chat.turns.close()
       await context.jobs.drain(drain_ms)
       await context.chat.turns.end()
@@ -268,7 +277,7 @@ async function startIn(
       await store[Symbol.asyncDispose]()
       owned.dispose()
     })
-    room?.keep()
+    room?.keepReserved()
     opening.move()
     return { url: state.url, context, close: (ms = DRAIN_MS) => close(ms), [Symbol.asyncDispose]: () => close(0) }
   } catch (error) {
@@ -278,98 +287,116 @@ async function startIn(
     await client[Symbol.asyncDispose]()
     const { fault } = store
     await store[Symbol.asyncDispose]()
-    throw fault !== null && error instanceof ServiceError ? startErrorAfter(fault, database, error) : error
+    throw fault !== null && error instanceof ServiceError ? startErrorForFault(fault, database, error) : error
   }
 }
 
 const DRAIN_MS = 30_000
 /** How many files of assets are looked at in one round of the sweep. */
-const FILES_SWEPT = 500
+const FILES_PER_SWEEP = 500
 /** After the first answers: a process that was just started has better things to do. */
 const WARM_UP_MS = 1_000
 /** A smaller heap keeps the tens of megabytes that the warm-up takes for its first requests. */
 const WARM_UP_HEAP_BYTES = 128 * 1_048_576
 
 /** After the first answers as well, but soon: a model of this machine may be asked for at once. */
-const LOOK_AROUND_MS = 200
+const DISCOVERY_DELAY_MS = 200
 /** How long they may take to answer: nobody waits for this look, and a machine whose services all start at once is slow. */
-const LOOK_AROUND_PATIENCE_MS = 60_000
+const DISCOVERY_TIMEOUT_MS = 60_000
 
 /** Adds the servers of models that run on this machine, and says so. */
-function lookAround({ providers, config, log, stopping }: AppContext, parts: DiscoveryParts): void {
+function scheduleModelServerDiscovery({ providers, config, log, stopping }: AppContext, parts: DiscoveryOptions): void {
   const look = async () => {
-    const found = await discover(providers, { look_ms: LOOK_AROUND_PATIENCE_MS, ...parts }, stopping)
+    const found = await discoverModelServers(providers, { look_ms: DISCOVERY_TIMEOUT_MS, ...parts }, stopping)
     for (const { name, base_url } of found) log.info({ provider: name, base_url }, 'a server of models was found')
     const { default_provider: name } = config
     if (name !== null && !providers.get(name) && !stopping.aborted)
       log.warn(`SVC_DEFAULT_PROVIDER is "${name}", which does not answer on this machine: models need its name for now`)
   }
-  setTimeout(() => void look().catch((err) => log.error({ err }, 'the look for models failed')), LOOK_AROUND_MS).unref()
+  setTimeout(
+    () => void look().catch((err) => log.error({ err }, 'the look for models failed')),
+    DISCOVERY_DELAY_MS,
+  ).unref()
 }
 
 /** Files of assets are kept as long as their rows: a database in memory gets a folder that goes with it. */
-function temporaryFolder(owned: DisposableStack): string {
+function createTemporaryFolder(owned: DisposableStack): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-files-'))
   owned.defer(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
 /** Files of models, out of the hub that the operator chose. */
-function openDownloads(config: Config, log: Log, own: OwnRequests): Downloads {
+function openDownloads(config: Config, log: Log, own: OwnRequestDetector): DownloadService {
   const { model_hub_url, http_node_allow: allow } = config
-  return new Downloads({ folder: modelsFolder(config), hub_url: model_hub_url.replace(/\/+$/, ''), allow, log, own })
+  return new DownloadService({
+    folder: resolveModelsFolder(config),
+    hub_url: model_hub_url.replace(/\/+$/, ''),
+    allow,
+    log,
+    own,
+  })
 }
 
 /** Read where there is an identity provider alone: its library costs a start tens of milliseconds. */
-async function identityOf(
+async function createIdentityCheck(
   config: Config,
   tools: { platform: Platform; log: Log; stopping: AbortSignal },
-): Promise<TokenChecks['identity'] | undefined> {
+): Promise<TokenVerifiers['identity'] | undefined> {
   const { identity_provider, admin_users } = config
   if (!identity_provider) return
-  const { createIdentity } = await import('./access/identity.ts')
-  return createIdentity(identity_provider, { ...tools, admin_users, callerOf: (facts) => clientKey(facts, config) })
+  const { createIdentityVerifier } = await import('./access/identity/identity-verifier.ts')
+  return createIdentityVerifier(identity_provider, {
+    ...tools,
+    admin_users,
+    callerOf: (facts) => clientKey(facts, config),
+  })
 }
 
-interface Parts {
+interface ContextParts {
   readonly log: Log
   readonly platform: Platform
   readonly redactor: Redactor
   readonly vault: Vault
-  readonly identity: TokenChecks['identity'] | undefined
+  readonly identity: TokenVerifiers['identity'] | undefined
   readonly store: Store
-  readonly services: Services
-  readonly own_requests: OwnRequests
-  readonly providers: Providers
-  readonly models: Models
-  readonly slices: TimeSlices
-  readonly listings: Listings
-  readonly downloads: Downloads
+  readonly services: ProcessServices
+  readonly own_requests: OwnRequestDetector
+  readonly providers: ProviderRegistry
+  readonly models: ModelService
+  readonly slices: TimeSliceScheduler
+  readonly listings: ModelListCache
+  readonly downloads: DownloadService
   readonly metrics: Metrics
-  readonly upload_pace: UploadPace
-  readonly spilled: SpilledValues
+  readonly upload_pace: UploadStallDetector
+  readonly spilled: SpilledValueStore
   readonly object_stores: ObjectStores
   readonly stopping: AbortSignal
 }
 
-function composeContext(config: Config, parts: Parts, overrides: Overrides, publicUrl: () => string): AppContext {
+function composeContext(
+  config: Config,
+  parts: ContextParts,
+  overrides: ServerOverrides,
+  publicUrl: () => string,
+): AppContext {
   const { log, platform, store, services, redactor, vault, slices, metrics, stopping } = parts
-  const contents = new Contents(store, parts.object_stores.contents, platform.now)
-  const signatures = new Signatures(vault.signingKey('storage'))
-  const previews = new Previews({ store, contents, media: services.media, log })
+  const contents = new BlobStore(store, parts.object_stores.contents, platform.now)
+  const signatures = new UrlSigner(vault.signingKey('storage'))
+  const previews = new PreviewScheduler({ store, contents, media: services.media, log })
   const secret = vault.signingKey('assets')
-  const assets = new Assets({ store, contents, platform, signatures, secret, previews })
-  const temporary = openTemporary(parts.object_stores.temporary, {
+  const assets = new AssetStore({ store, contents, platform, signatures, secret, previews })
+  const temporary = openTemporaryStore(parts.object_stores.temporary, {
     store,
     platform,
     secret: vault.signingKey('temporary'),
     most_bytes: config.max_temporary_bytes_per_user,
   })
-  const objects = new StoredObjects(store, contents, platform, temporary.quota)
-  const files = new Files(assets, objects, temporary)
+  const objects = new StoredObjectService(store, contents, platform, temporary.quota)
+  const files = new FileLookup(assets, objects, temporary)
   const cursors = new SealedCursors(vault.cipher('cursors'))
   const folder_removals = new FolderRemovals({ store, contents, log })
-  const library = new Library({
+  const library = new AssetService({
     store,
     slices,
     contents,
@@ -380,23 +407,26 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     cursors,
     folder_removals,
   })
-  const registry = overrides.registry ?? builtinNodes
-  const events = new EventLog(store, (job_key) => storedSnapshot({ store, slices }, job_key), overrides.max_job_events)
+  const registry = overrides.registry ?? builtinRegistry
+  const events = new EventLog(store, (job_key) => readEndSnapshot({ store, slices }, job_key), overrides.max_job_events)
   // A search of a large index takes a second or two: what its owner asks for meanwhile does not wait for it.
-  const vector_slices = new TimeSlices()
+  const vector_slices = new TimeSliceScheduler()
   // Nor does whoever reads what others wrote.
-  const reading = new TimeSlices()
-  const payloads = new PayloadJudge(Math.max(config.max_body_bytes, config.ws_max_message_bytes))
-  const plans = new Plans(store, registry, slices, payloads.memory, services.workers)
+  const reading = new TimeSliceScheduler()
+  const payloads = new PayloadValidator(Math.max(config.max_body_bytes, config.ws_max_message_bytes))
+  const plans = new PlanCache(store, registry, slices, payloads.memory, services.workers)
   const workflows = new WorkflowService(store, plans, platform, publicUrl)
   const secrets = openSecrets(config, parts, registry)
-  const settings = new Settings({ store, platform, types: settingTypes(config.job_timeout_seconds) })
-  const metered = metering(metrics)
-  const ledger = new Ledger({ store, platform, log })
-  const budgets = new Budgets({ ...config, local_user: LOCAL_USER }, ledger, metrics)
-  const customerOf = (owner: Scope) =>
-    budgets.of(owner, metered(customerWith((name) => secrets.providerKey(owner, name), scopedKey(owner))))
-  const assetsOf = (owner: Scope) => assetAccess(files, owner, publicUrl)
+  const settings = new SettingsService({ store, platform, types: listSettingDefinitions(config.job_timeout_seconds) })
+  const metered = createTokenMetering(metrics)
+  const ledger = new SpendingLedger({ store, platform, log })
+  const budgets = new BudgetEnforcer({ ...config, local_user: LOCAL_USER }, ledger, metrics)
+  const customerOf = (owner: OwnerScope) =>
+    budgets.applyDailyLimits(
+      owner,
+      metered(createUnbilledContext((name) => secrets.providerKey(owner, name), ownerScopeKey(owner))),
+    )
+  const assetsOf = (owner: OwnerScope) => createAssetLoader(files, owner, publicUrl)
   const jobs = new JobService({
     store,
     events,
@@ -413,56 +443,56 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     defaultsOf: (owner) => settings.runDefaults(owner),
     memory_limit: config.max_job_memory_bytes,
     time_limit: config.job_timeout_seconds,
-    shared_memory: overrides.shared_memory ?? new MemoryAccount(heapBytes(RUNS_PART_OF_HEAP)),
+    shared_memory: overrides.shared_memory ?? new FairMemoryAccount(heapShareBytes(RUNS_HEAP_FRACTION)),
     servicesOf: (owner) =>
-      services.of({
-        owner: userKey(owner),
+      services.forOwner({
+        owner: userShareKey(owner),
         secret: (name) => secrets.value(owner, name),
         customer: customerOf(owner),
-        assets: { ...assetsOf(owner), ...shelfOf({ store, slices, contents, platform, previews }, owner) },
-        vectors: new Vectors(owner, { store, platform, slices: vector_slices }),
-        tools: toolAccess({ registry, workflow: workflowsOf(workflows, owner, registry) }),
-        redact: (text) => redactor.of(scopedKey(owner)).text(text),
+        assets: { ...assetsOf(owner), ...createJobAssetAccess({ store, slices, contents, platform, previews }, owner) },
+        vectors: new VectorStore(owner, { store, platform, slices: vector_slices }),
+        tools: createToolAccess({ registry, workflow: createWorkflowLookup(workflows, owner, registry) }),
+        redact: (text) => redactor.forOwner(ownerScopeKey(owner)).text(text),
       }),
-    budget: (paid) => budgets.job(() => paid(CURRENCY)),
-    ended: endMetrics(metrics),
+    budget: (paid) => budgets.createJobHold(() => paid(LIMIT_CURRENCY)),
+    onEnded: registerJobEndMetrics(metrics),
     cipher: vault.cipher('journal'),
     spilled: parts.spilled,
-    publisherOf: (owner) => publisherWith(redactor.of(scopedKey(owner)), { assets, temporary }),
+    publisherOf: (owner) => createOutputPublisher(redactor.forOwner(ownerScopeKey(owner)), { assets, temporary }),
   })
-  const workflow_models = new WorkflowModels({ workflows, jobs, events, slices, reading })
-  const completions = new Completions({
+  const workflow_models = new WorkflowModelService({ workflows, jobs, events, slices, reading })
+  const completions = new CompletionService({
     models: parts.models,
     workflows: workflow_models,
-    redactorOf: (owner) => redactor.of(scopedKey(owner)),
+    redactorOf: (owner) => redactor.forOwner(ownerScopeKey(owner)),
     customerOf,
-    httpOf: (owner) => services.httpOf(userKey(owner)),
+    httpOf: (owner) => services.httpFor(userShareKey(owner)),
     assetsOf,
     platform,
     log,
-    measuring: measuring(metrics),
+    measuring: createCallMetrics(metrics),
     slices,
     stopping,
   })
-  const chat = new Chat({
+  const chat = new ChatService({
     store,
     slices,
     platform,
     log,
     completions,
     choices: { providers: parts.providers, listings: parts.listings, customerOf },
-    tool_box: workflowTools({ workflows, jobs, store, slices }),
-    redacting: redactingWith(redactor),
+    tool_box: createWorkflowTools({ workflows, jobs, store, slices }),
+    redacting: createOwnerRedactors(redactor),
     limits: overrides.chat_limits,
   })
-  const preflight = new Preflight({
+  const preflight = new PreflightService({
     workflows,
     registry,
     jobs,
     log,
     publicUrl,
     providers: parts.providers,
-    probes: new Probes({ listings: parts.listings, log }),
+    probes: new AvailabilityProbes({ listings: parts.listings, log }),
     credentials: secrets,
     provider_credentials: { value: (owner, name) => secrets.providerKey(owner, name) },
     runtimes: new Map((overrides.runtimes ?? []).map((runtime) => [runtime.name, runtime])),
@@ -471,18 +501,21 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     reading,
   })
   for (const warning of config.warnings) log.warn(warning)
-  const audit = new Audit(log, config)
-  const tokens = createTokens(config, { store, platform, log, vault, publicUrl })
-  const principalOf = createGate(config, createTokenChecks(config, tokens, parts.identity), { log, platform })
-  const rechecks = new Rechecks(principalOf, { log, platform }, overrides.socket_times?.recheck_ms)
+  const audit = new AuditLog(log, config)
+  const tokens = createTokenServices(config, { store, platform, log, vault, publicUrl })
+  const principalOf = createAuthenticator(config, createTokenVerifiers(config, tokens, parts.identity), {
+    log,
+    platform,
+  })
+  const rechecks = new CredentialRechecker(principalOf, { log, platform }, overrides.socket_times?.recheck_ms)
   const fileSweeps = [
-    () => objects.sweep(FILES_SWEPT, stopping),
+    () => objects.sweep(FILES_PER_SWEEP, stopping),
     () => folder_removals.finish(),
-    () => contents.sweepUnreferenced(FILES_SWEPT),
-    () => temporary.sweep(FILES_SWEPT, stopping),
+    () => contents.sweepUnreferenced(FILES_PER_SWEEP),
+    () => temporary.sweep(FILES_PER_SWEEP, stopping),
     () => parts.spilled.sweep(),
   ]
-  const retention = new Retention({
+  const retention = new RetentionSweeper({
     store,
     platform,
     log,
@@ -498,9 +531,11 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     slices,
     reading,
     payloads,
-    followed: new Followed('jobs', overrides.most_followed ?? MOST_JOBS),
-    followed_threads: new Followed('threads', overrides.most_followed_threads ?? MOST_THREADS),
-    held: new HeldAnswers(log, { most: overrides.held_most ?? heldAtMost(config.max_body_bytes) }),
+    followed: new FollowQuota('jobs', overrides.max_followed_jobs ?? MAX_FOLLOWED_JOBS),
+    followed_threads: new FollowQuota('threads', overrides.max_followed_threads ?? MAX_FOLLOWED_THREADS),
+    held: new ResponseBuffers(log, {
+      most: overrides.max_response_buffer_bytes ?? maxResponseBufferBytes(config.max_body_bytes),
+    }),
     redactor,
     cursors,
     vault,
@@ -536,21 +571,22 @@ function composeContext(config: Config, parts: Parts, overrides: Overrides, publ
     jobs,
     preflight,
   }
-  jobMetrics(metrics, known)
+  registerJobMetrics(metrics, known)
   return { ...known, retention, metrics, stopping, started_at }
 }
 
 /** Known to the redactor before anything is said of what is stored. The environment's are the local user's, who is in no workspace. */
-function openSecrets(config: Config, parts: Parts, registry: NodeRegistry): Secrets {
-  const secrets = new Secrets({
+function openSecrets(config: Config, parts: ContextParts, registry: NodeRegistry): SecretService {
+  const secrets = new SecretService({
     ...parts,
-    purposes: secretPurposes(registry, parts.providers.all()),
+    purposes: listSecretPurposes(registry, parts.providers.all()),
     provider_keys: config.provider_keys,
-    given: ({ user_id, workspace_id }) => (user_id === LOCAL_USER && workspace_id === null ? config.secrets : {}),
+    operatorSecrets: ({ user_id, workspace_id }) =>
+      user_id === LOCAL_USER && workspace_id === null ? config.secrets : {},
   })
   secrets.load()
   // The service's as well: no other user may see them. In texts of the local user that come in pieces, what begins one waits.
-  const local = scopedKey({ user_id: LOCAL_USER, workspace_id: null })
+  const local = ownerScopeKey({ user_id: LOCAL_USER, workspace_id: null })
   for (const secret of Object.values(config.secrets)) parts.redactor.add(secret, local)
   return secrets
 }
@@ -559,12 +595,12 @@ function openSecrets(config: Config, parts: Parts, registry: NodeRegistry): Secr
  * How many connections the system takes before the service has looked at them. Of more it takes none, and whoever connects tries again after a second: with Node's
  * 511, one user's burst made others wait. The system may have a lower limit (`net.core.somaxconn`).
  */
-export const CONNECTIONS_IN_WAITING = 4_096
+export const LISTEN_BACKLOG = 4_096
 
 function listen(http: Server, { host, port }: Config): Promise<string> {
   return new Promise((resolve, reject) => {
     http.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)))
-    http.listen({ port, host, backlog: CONNECTIONS_IN_WAITING }, () => {
+    http.listen({ port, host, backlog: LISTEN_BACKLOG }, () => {
       const address = http.address() as AddressInfo
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
       resolve(`http://${name}:${address.port}`)
@@ -583,7 +619,7 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
   return new StartError(reason, { cause: error })
 }
 
-function once<A extends unknown[]>(run: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
+function callOnce<A extends unknown[]>(run: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
   let running: Promise<void> | null = null
   return (...args) => {
     running ??= run(...args)

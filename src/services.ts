@@ -1,6 +1,6 @@
 // What the nodes of this process may use besides their inputs: one sandbox, one way out to the network, models, and the secrets of whoever
 // they run for.
-import { createCompute } from './compute/compute.ts'
+import { createComputePool } from './compute/worker-pool.ts'
 import type { Config } from './config.ts'
 import {
   type AssetAccess,
@@ -10,20 +10,20 @@ import {
   type OutgoingHttp,
   type ToolAccess,
   type VectorAccess,
-} from './engine/services.ts'
-import { createMedia } from './media/media.ts'
-import { type Customer, customerWith } from './models/customer.ts'
-import type { Models } from './models/models.ts'
-import { createOutgoingHttp } from './net/outgoing-http.ts'
-import type { OwnRequests } from './net/own-requests.ts'
-import { createSandbox } from './sandbox/sandbox.ts'
+} from './engine/node-api/node-services.ts'
+import { createMediaPool } from './media/worker-pool.ts'
+import { type BillingContext, createUnbilledContext } from './models/billing/billing-context.ts'
+import type { ModelService } from './models/calls/model-service.ts'
+import { createOutgoingHttpClient } from './net/outgoing/http-client.ts'
+import type { OwnRequestDetector } from './net/own-request-detector.ts'
+import { createCodeSandbox } from './sandbox/code-sandbox.ts'
 
 /** What one owner's workflows bring. What the functions throw fails the firing. */
-export interface Owned {
+export interface OwnerResources {
   /** The key of the owner. Absent: there is one user only. */
   readonly owner?: string
   secret(name: string): string | null
-  readonly customer: Customer
+  readonly customer: BillingContext
   /** Absent: there is no store to load from. */
   readonly assets?: AssetAccess
   /** Absent: there is no store to keep them in. */
@@ -34,15 +34,15 @@ export interface Owned {
   redact?(text: string): string
 }
 
-export interface Services extends AsyncDisposable {
+export interface ProcessServices extends AsyncDisposable {
   /** The guarded client, for doors that fetch on behalf of this owner. */
-  httpOf(owner: string): OutgoingHttp
+  httpFor(owner: string): OutgoingHttp
   /** For work on files that nobody's workflow asked for. */
   readonly media: MediaAccess
   /** The threads that read slow expressions of graphs. */
   readonly workers: Pick<NodeServices, 'compute' | 'sandbox'>
   /** What the nodes of one owner's workflows may use. */
-  of(owned: Owned): NodeServices
+  forOwner(owned: OwnerResources): NodeServices
 }
 
 /**
@@ -51,27 +51,27 @@ export interface Services extends AsyncDisposable {
  */
 export function createServices(
   config: Pick<Config, 'http_node_allow'>,
-  models: Models,
+  models: ModelService,
   failed: (detail: string) => void = () => {},
-  own: OwnRequests | null = null,
-): Services {
-  const sandbox = createSandbox()
-  const media = createMedia({ failed })
-  const compute = createCompute({ failed })
-  const http = createOutgoingHttp({ allow: config.http_node_allow, own })
+  own: OwnRequestDetector | null = null,
+): ProcessServices {
+  const sandbox = createCodeSandbox()
+  const media = createMediaPool({ reportFailure: failed })
+  const compute = createComputePool({ reportFailure: failed })
+  const http = createOutgoingHttpClient({ allow: config.http_node_allow, own })
   return {
-    httpOf: (owner) => http.of(owner),
+    httpFor: (owner) => http.forOwner(owner),
     media,
     workers: { compute, sandbox },
-    of: ({ owner = noServices.owner, secret, customer, redact = noServices.redact, ...owned }) => ({
+    forOwner: ({ owner = noServices.owner, secret, customer, redact = noServices.redact, ...owned }) => ({
       owner,
       assets: owned.assets ?? noServices.assets,
-      models: models.of(customer),
+      models: models.accessFor(customer),
       vectors: owned.vectors ?? noServices.vectors,
       sandbox,
       media,
       compute,
-      http: http.of(owner),
+      http: http.forOwner(owner),
       tools: owned.tools ?? noServices.tools,
       secret: async (name) => secret(name),
       redact,
@@ -86,13 +86,16 @@ export function createServices(
 }
 
 /** Whose calls of models they are where there are no users. */
-const OPERATOR = 'operator'
+const OPERATOR_OWNER = 'operator'
 
 /** The secrets and keys of the operator's environment, for those that they belong to. */
-export function environmentSecrets({ secrets, provider_keys }: Pick<Config, 'secrets' | 'provider_keys'>): Owned {
+export function operatorResources({
+  secrets,
+  provider_keys,
+}: Pick<Config, 'secrets' | 'provider_keys'>): OwnerResources {
   const keys = { ...provider_keys, ...secrets }
   return {
     secret: (name) => (Object.hasOwn(secrets, name) ? secrets[name]! : null),
-    customer: customerWith((name) => (Object.hasOwn(keys, name) ? keys[name]! : null), OPERATOR),
+    customer: createUnbilledContext((name) => (Object.hasOwn(keys, name) ? keys[name]! : null), OPERATOR_OWNER),
   }
 }

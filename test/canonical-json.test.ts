@@ -4,8 +4,8 @@ import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { encode } from '@msgpack/msgpack'
 import fc from 'fast-check'
-import { canonicalJson } from '../src/json.ts'
-import { decodeFrame } from '../src/payloads/frames.ts'
+import { decodeFrame } from '../src/payloads/frame-decoder.ts'
+import { canonicalJson } from '../src/shared/json.ts'
 
 /** As it comes over a socket. */
 const sent = (value: unknown) => decodeFrame(Buffer.from(encode(value)), true)

@@ -1,7 +1,7 @@
 // Settings of access that have to do with each other: the mode, what is off in it, and what is warned of.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { modeLine } from '../src/config/mode.ts'
+import { describeAccessMode } from '../src/config/access-mode.ts'
 import { ConfigError, type Environment, readConfig } from '../src/config.ts'
 import { rangesOf } from './access/kit.ts'
 
@@ -176,7 +176,7 @@ describe('the line of a start', () => {
   ]
   for (const [environment, line] of LINES)
     test(line.slice(0, 80), () => {
-      assert.equal(modeLine(read(environment)), line)
+      assert.equal(describeAccessMode(read(environment)), line)
     })
 })
 

@@ -1,25 +1,25 @@
 // Which providers the settings of models come to, where each is asked, and with which key.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { FOUND_LATER } from '../src/config/models.ts'
+import { DISCOVERABLE_PROVIDERS } from '../src/config/models.ts'
 import { ConfigError, type Environment, readConfig } from '../src/config.ts'
-import { configuredProviders } from '../src/models/configured.ts'
-import { customerWith } from '../src/models/customer.ts'
-import { USUAL_SERVERS } from '../src/models/discovery.ts'
-import { Listings } from '../src/models/listings.ts'
-import { Models } from '../src/models/models.ts'
+import { createUnbilledContext } from '../src/models/billing/billing-context.ts'
+import { ModelService } from '../src/models/calls/model-service.ts'
+import { ModelListCache } from '../src/models/catalogue/model-list-cache.ts'
 import type { Provider } from '../src/models/provider.ts'
-import type { Providers } from '../src/models/providers.ts'
-import { UpstreamClient } from '../src/net/upstream.ts'
+import { createConfiguredProviders } from '../src/models/providers/configured-providers.ts'
+import { WELL_KNOWN_SERVERS } from '../src/models/providers/local-server-discovery.ts'
+import type { ProviderRegistry } from '../src/models/providers/registry.ts'
+import { UpstreamClient } from '../src/net/upstream/client.ts'
 import { pricedProvider } from './helpers/priced-provider.ts'
 import { startServer } from './helpers/server.ts'
 import { startUpstream } from './helpers/upstream.ts'
 
 const signal = new AbortController().signal
 
-function providersOf(environment: Environment, more: readonly Provider[] = []): Providers {
+function providersOf(environment: Environment, more: readonly Provider[] = []): ProviderRegistry {
   const config = readConfig({ SVC_DATA_DIR: '/nowhere', ...environment }, { host: '127.0.0.1', port: 0 })
-  return configuredProviders({ config, client: new UpstreamClient(), more })
+  return createConfiguredProviders({ config, client: new UpstreamClient(), more })
 }
 
 describe('the providers of settings', () => {
@@ -172,8 +172,8 @@ describe('the default provider', () => {
     assert.equal(providersOf(looking).all()[0]!.name, 'builtin')
     assert.throws(() => providersOf({ ...looking, SVC_PROBE_LOCAL_MODELS: 'off' }), ConfigError)
     assert.deepEqual(
-      FOUND_LATER,
-      USUAL_SERVERS.map(({ name }) => name),
+      DISCOVERABLE_PROVIDERS,
+      WELL_KNOWN_SERVERS.map(({ name }) => name),
     )
   })
 
@@ -191,7 +191,7 @@ test('a model of a server is asked with the key of whoever calls, before that of
   const ask = async (model: string): Promise<string> => {
     const body = { model, messages: [{ role: 'user' as const, content: 'Hi' }] }
     let text = ''
-    for await (const part of context.models.of(context.customerOf(owner)).complete({ body, signal }))
+    for await (const part of context.models.accessFor(context.customerOf(owner)).complete({ body, signal }))
       if (part.type === 'text') text += part.text
     return text
   }
@@ -207,11 +207,11 @@ test('a bare name means the default provider, though others have it', async () =
   await using client = new UpstreamClient()
   const settings = { SVC_MODEL_SERVERS: `acme=${upstream.base_url}`, SVC_DEFAULT_PROVIDER: 'acme' }
   const config = readConfig(settings, { host: '127.0.0.1', port: 0 })
-  const providers = configuredProviders({ config, client, more: [pricedProvider()] })
-  const models = new Models({ providers, listings: new Listings({ now: () => 0 }) })
+  const providers = createConfiguredProviders({ config, client, more: [pricedProvider()] })
+  const models = new ModelService({ providers, listings: new ModelListCache({ now: () => 0 }) })
   const { provider } = await models.find(
     'small',
-    customerWith(() => null),
+    createUnbilledContext(() => null),
     signal,
   )
   assert.equal(provider.name, 'acme')

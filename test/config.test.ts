@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Config, ConfigError, type Environment, readConfig } from '../src/config.ts'
-import { isSecretName } from '../src/secret-name.ts'
+import { isSecretName } from '../src/shared/secret-name.ts'
 import { rangesOf } from './access/kit.ts'
 
 const LISTEN = { host: '127.0.0.1', port: 7777 }

@@ -115,8 +115,8 @@ describe('README', () => {
   })
 
   test('shows every example by its name and its purpose', async () => {
-    const { examples } = await import('../src/workflows/examples.ts')
-    for (const { id, description } of examples().values())
+    const { loadExamples } = await import('../src/workflows/examples.ts')
+    for (const { id, description } of loadExamples().values())
       assert.ok(readme.includes(`\n| \`${id}\` | ${description} | `), `the example ${id}`)
   })
 

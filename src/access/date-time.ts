@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000
  * The instant of a `date-time` (RFC 3339, section 5.6) in milliseconds since the epoch; null for what is none, such as 30 February.
  * A leap second, which that clock does not have, is the second after it.
  */
-export function instantOf(text: string): number | null {
+export function parseDateTime(text: string): number | null {
   const written = text.toUpperCase()
   const [, year, month, day, hour, minute, second, fraction = '', offset] = DATE_TIME.exec(written) ?? []
   if (year === undefined) return null

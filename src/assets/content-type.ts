@@ -1,7 +1,7 @@
 // What bytes are: by their first ones where these tell, else by what is claimed of them.
 
-const UNKNOWN = 'application/octet-stream'
-const PLAIN = 'text/plain; charset=utf-8'
+const OCTET_STREAM = 'application/octet-stream'
+const PLAIN_TEXT = 'text/plain; charset=utf-8'
 const ZIP = 'application/zip'
 
 /** Bytes that tell a type: characters of Latin-1, `?` for any. Where the claim fits `or`, the bytes are a container for it. */
@@ -80,7 +80,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 }
 
 /** What texts are by the ends of their names, where nobody claims anything: their bytes do not tell. */
-const TEXTS: Readonly<Record<string, string>> = {
+const TEXT_TYPES: Readonly<Record<string, string>> = {
   csv: 'text/csv; charset=utf-8',
   tsv: 'text/tab-separated-values; charset=utf-8',
   md: 'text/markdown; charset=utf-8',
@@ -94,7 +94,7 @@ const TEXTS: Readonly<Record<string, string>> = {
 const OFFICE = 'application/vnd.openxmlformats-officedocument'
 
 /** The same of archives. */
-const ARCHIVES: Readonly<Record<string, string>> = {
+const ARCHIVE_TYPES: Readonly<Record<string, string>> = {
   docx: `${OFFICE}.wordprocessingml.document`,
   xlsx: `${OFFICE}.spreadsheetml.sheet`,
   pptx: `${OFFICE}.presentationml.presentation`,
@@ -102,9 +102,9 @@ const ARCHIVES: Readonly<Record<string, string>> = {
 }
 
 /** `image` … of a content type; `file` where it is none of them. */
-export type Kind = 'image' | 'audio' | 'video' | 'document' | 'dataframe' | 'model' | 'file'
+export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'dataframe' | 'model' | 'file'
 
-const KINDS: readonly (readonly [RegExp, Kind])[] = [
+const KIND_PATTERNS: readonly (readonly [RegExp, MediaKind])[] = [
   [/^image\//, 'image'],
   [/^audio\//, 'audio'],
   [/^video\//, 'video'],
@@ -116,25 +116,26 @@ const KINDS: readonly (readonly [RegExp, Kind])[] = [
   ],
 ]
 
-const TYPE = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?: *; *[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[\w !#$&^.+/=-]*"))*$/
+const CONTENT_TYPE_PATTERN =
+  /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?: *; *[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[\w !#$&^.+/=-]*"))*$/
 
 /**
  * The content type of bytes, of which there are all, or more than `LOOKED_AT`. What they are has the last word; `claimed` is believed where
  * they do not tell, and where nothing is claimed the end of the file's name, of texts and archives.
  */
-export function contentTypeOf(bytes: Uint8Array, claimed: string | null, name: string | null = null): string {
-  const claim = claimed !== null && claimed.length <= 255 && TYPE.test(claimed) ? claimed : null
-  const none = claim === null || essenceOf(claim) === UNKNOWN
-  const found = SIGNATURES.find((signature) => bears(bytes, signature))
-  if (found?.type === ZIP && none) return byName(ARCHIVES, name) ?? ZIP
+export function detectContentType(bytes: Uint8Array, claimed: string | null, name: string | null = null): string {
+  const claim = claimed !== null && claimed.length <= 255 && CONTENT_TYPE_PATTERN.test(claimed) ? claimed : null
+  const none = claim === null || essenceOf(claim) === OCTET_STREAM
+  const found = SIGNATURES.find((signature) => matchesSignature(bytes, signature))
+  if (found?.type === ZIP && none) return typeByExtension(ARCHIVE_TYPES, name) ?? ZIP
   if (found) return claim !== null && found.or?.test(essenceOf(claim)) ? claim : found.type
   const wrong = !none && SIGNATURES.some(({ type, always }) => always && type === essenceOf(claim))
   if (!none && !wrong) return claim
-  if (!isText(bytes)) return UNKNOWN
-  return (wrong ? null : byName(TEXTS, name)) ?? PLAIN
+  if (!isText(bytes)) return OCTET_STREAM
+  return (wrong ? null : typeByExtension(TEXT_TYPES, name)) ?? PLAIN_TEXT
 }
 
-function byName(types: Readonly<Record<string, string>>, name: string | null): string | null {
+function typeByExtension(types: Readonly<Record<string, string>>, name: string | null): string | null {
   const end = name === null ? '' : name.slice(name.lastIndexOf('.') + 1).toLowerCase()
   return Object.hasOwn(types, end) ? types[end]! : null
 }
@@ -144,33 +145,33 @@ export function essenceOf(content_type: string): string {
   return content_type.split(';', 1)[0]!.trim().toLowerCase()
 }
 
-export function kindOf(content_type: string): Kind {
+export function mediaKindOf(content_type: string): MediaKind {
   const essence = essenceOf(content_type)
-  return KINDS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'file'
+  return KIND_PATTERNS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'file'
 }
 
 /** The end of a file's name for a content type; that of `name` where the type has none of its own, else `bin`. */
-export function extensionOf(content_type: string, name: string | null): string {
+export function fileExtensionFor(content_type: string, name: string | null): string {
   const own = EXTENSIONS[essenceOf(content_type)]
   return own ?? /\.([A-Za-z0-9]{1,10})$/.exec(name ?? '')?.[1]?.toLowerCase() ?? 'bin'
 }
 
-function bears(bytes: Uint8Array, { at, bytes: signature }: Signature): boolean {
+function matchesSignature(bytes: Uint8Array, { at, bytes: signature }: Signature): boolean {
   for (let i = 0; i < signature.length; i += 1)
     if (signature[i] !== '?' && bytes[at + i] !== signature.charCodeAt(i)) return false
   return true
 }
 
 /** Bytes at the beginning that all of this is told by. */
-export const LOOKED_AT = 4_096
+export const SNIFFED_BYTES = 4_096
 
 /** Whether the first bytes are UTF-8 without control characters other than white space; what is empty is no text. */
 function isText(bytes: Uint8Array): boolean {
   if (bytes.length === 0) return false
   try {
     // Where there is more, the end may cut a character in two.
-    const stream = bytes.length > LOOKED_AT
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, LOOKED_AT), { stream })
+    const stream = bytes.length > SNIFFED_BYTES
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, SNIFFED_BYTES), { stream })
     return !/[^\P{Cc}\t\n\r\f]/u.test(text)
   } catch {
     return false

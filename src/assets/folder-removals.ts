@@ -1,15 +1,15 @@
 // Removes what lies below deleted folders, in the background: rows in small batches between pauses, and the bytes that nothing else needs. Which folders
 // they are is known by rows, so that a restart goes on.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { within } from '../db/batches.ts'
-import { keysOf, removeDeleted } from '../db/deleted-folders.ts'
+import { listBlobKeys, purgeDeletedFolders } from '../db/assets/deleted-folders.ts'
+import { startTimeBudget } from '../db/row-batches.ts'
 import type { Store } from '../db/store.ts'
 import type { Log } from '../log.ts'
-import type { Contents } from './contents.ts'
+import type { BlobStore } from './stores/blob-store.ts'
 
 export interface FolderRemovalParts {
   readonly store: Store
-  readonly contents: Pick<Contents, 'discard'>
+  readonly contents: Pick<BlobStore, 'discard'>
   readonly log: Log
 }
 
@@ -22,7 +22,7 @@ export class FolderRemovals implements AsyncDisposable {
   readonly #stopped = new AbortController()
   #running: Promise<void> | null = null
   /** Folders may have been deleted while it came to its end. */
-  #again = false
+  #isRequestedAgain = false
 
   constructor(parts: FolderRemovalParts) {
     this.#parts = parts
@@ -35,7 +35,7 @@ export class FolderRemovals implements AsyncDisposable {
 
   /** As `begin`; resolves when nothing is left, or it failed. */
   finish(): Promise<void> {
-    this.#again = true
+    this.#isRequestedAgain = true
     this.#running ??= this.#removeAll().finally(() => {
       this.#running = null
     })
@@ -44,9 +44,9 @@ export class FolderRemovals implements AsyncDisposable {
 
   async #removeAll(): Promise<void> {
     try {
-      while (this.#again && !this.#stopped.signal.aborted) {
-        this.#again = false
-        while (!(await this.#batch()));
+      while (this.#isRequestedAgain && !this.#stopped.signal.aborted) {
+        this.#isRequestedAgain = false
+        while (!(await this.#removeBatch()));
       }
     } catch (error) {
       if (!this.#stopped.signal.aborted)
@@ -54,17 +54,17 @@ export class FolderRemovals implements AsyncDisposable {
     }
   }
 
-  async #batch(): Promise<boolean> {
+  async #removeBatch(): Promise<boolean> {
     const { store, contents } = this.#parts
     this.#stopped.signal.throwIfAborted()
     let took = 0
     const { removed, done } = await store.write((tx) => {
       const began = performance.now()
-      const batch = removeDeleted(tx, within(BATCH_MS))
+      const batch = purgeDeletedFolders(tx, startTimeBudget(BATCH_MS))
       took = performance.now() - began
       return batch
     })
-    await contents.discard(keysOf(removed))
+    await contents.discard(listBlobKeys(removed))
     await sleep(Math.max(1, took * PAUSE_FACTOR), null, { signal: this.#stopped.signal, ref: false })
     return done
   }

@@ -1,20 +1,20 @@
 // Assets as the world sees them.
 import type { Asset } from '../../generated/types.ts'
-import type { NewAsset } from '../db/assets.ts'
-import { uriOf } from './keys.ts'
-import { metadataOf } from './metadata.ts'
-import { thumbUrl } from './thumbs.ts'
+import type { NewAsset } from '../db/assets/rows.ts'
+import { readMetadata } from './metadata.ts'
+import { thumbnailUrl } from './previews/thumbnail-keys.ts'
+import { storageUri } from './storage-keys.ts'
 
 /** What folders have in the place of a content type. */
-export const FOLDER = 'folder'
+export const FOLDER_CONTENT_TYPE = 'folder'
 
 /** Where the bytes are read without any other credential, and until when. */
-export interface Download {
+export interface DownloadLink {
   readonly download_url: string
   readonly expires_at: string
 }
 
-export function assetRecord(row: NewAsset, download: Download | null = null): Asset {
+export function toAssetRecord(row: NewAsset, download: DownloadLink | null = null): Asset {
   const { id, user_id, workspace_id, parent_id, name, content_type, size, sha256 } = row
   const { workflow_id, job_id, node_id, created_at, updated_at } = row
   return {
@@ -26,14 +26,14 @@ export function assetRecord(row: NewAsset, download: Download | null = null): As
     content_type,
     size,
     sha256,
-    metadata: metadataOf(row.metadata),
+    metadata: readMetadata(row.metadata),
     workflow_id,
     job_id,
     node_id,
     created_at,
     updated_at,
-    get_url: row.storage_key === null ? null : uriOf(row.storage_key),
-    thumb_url: thumbUrl(row),
+    get_url: row.storage_key === null ? null : storageUri(row.storage_key),
+    thumb_url: thumbnailUrl(row),
     download_url: download?.download_url ?? null,
     expires_at: download?.expires_at ?? null,
   }

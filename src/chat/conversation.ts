@@ -1,42 +1,46 @@
 // What a model is sent of a thread: its messages in order, each call of a tool with its result, and of a long thread the newest exchanges.
 import type { ChatMessage, MessageContent, ToolCall } from '../../generated/types.ts'
-import { instructionsBefore, messageSize, messagesBefore } from '../db/messages.ts'
+import { listMessagesBefore, listSystemMessagesBefore, messageSize } from '../db/messages.ts'
 import type { MessageTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
-import type { Steps } from '../time-slices.ts'
+import type { Steps } from '../shared/time-slices.ts'
 import type { ChatLimits } from './limits.ts'
 
-const PAGE = 100
+const PAGE_SIZE = 100
 /** That stand before the exchanges that are sent. */
-const MOST_INSTRUCTIONS = 100
+const MAX_INSTRUCTIONS = 100
 /** For calls of a turn that was cut before they ended. What they had begun goes on: a workflow is a job of its own, which no cut ends. */
 const NO_RESULT =
   'Error: the call was interrupted before it gave a result. It may have taken effect, or still do so. Find out what came of it before you make it again.'
 
-type Bounds = Pick<ChatLimits, 'sent_messages' | 'sent_size'>
+type ConversationBounds = Pick<ChatLimits, 'sent_messages' | 'sent_size'>
 type Reader = Pick<Store, 'read'>
 
 /**
  * The conversation so far, in steps. Instructions are always part of it, of very many or very long ones the newest. Meanwhile messages may only be added behind it, or the thread
  * be deleted.
  */
-export function* conversationSteps(store: Reader, thread_key: number, bounds: Bounds): Steps<ChatMessage[]> {
-  const rows = yield* newest(store, thread_key, bounds)
-  const instructions = yield* instructionsOf(store, thread_key, rows[0]?.sequence ?? 1, bounds)
-  return yield* paired([...instructions, ...rows])
+export function* readConversationSteps(
+  store: Reader,
+  thread_key: number,
+  bounds: ConversationBounds,
+): Steps<ChatMessage[]> {
+  const rows = yield* readNewestSteps(store, thread_key, bounds)
+  const instructions = yield* readInstructionsSteps(store, thread_key, rows[0]?.sequence ?? 1, bounds)
+  return yield* pairToolResultsSteps([...instructions, ...rows])
 }
 
 /** The newest instructions before a sequence that fit, in their order; the last one in any case. */
-function* instructionsOf(
+function* readInstructionsSteps(
   store: Reader,
   thread_key: number,
   first: number,
-  { sent_size }: Bounds,
+  { sent_size }: ConversationBounds,
 ): Steps<MessageTable[]> {
   const found: MessageTable[] = []
   let size = 0
-  for (let before = first; before > 1 && found.length < MOST_INSTRUCTIONS; before = found.at(-1)!.sequence) {
-    const page = store.read((tx) => instructionsBefore(tx, thread_key, before, MOST_INSTRUCTIONS - found.length))
+  for (let before = first; before > 1 && found.length < MAX_INSTRUCTIONS; before = found.at(-1)!.sequence) {
+    const page = store.read((tx) => listSystemMessagesBefore(tx, thread_key, before, MAX_INSTRUCTIONS - found.length))
     if (page.length === 0) break
     for (const row of page) {
       size += messageSize(row)
@@ -49,12 +53,16 @@ function* instructionsOf(
 }
 
 /** The newest exchanges that fit, from the user's message on; the last one in any case. */
-function* newest(store: Reader, thread_key: number, { sent_messages, sent_size }: Bounds): Steps<MessageTable[]> {
+function* readNewestSteps(
+  store: Reader,
+  thread_key: number,
+  { sent_messages, sent_size }: ConversationBounds,
+): Steps<MessageTable[]> {
   const kept: MessageTable[] = []
   let exchange: MessageTable[] = []
   let count = 0
   let size = 0
-  for (const row of backwards(store, thread_key)) {
+  for (const row of readBackwards(store, thread_key)) {
     yield
     exchange.push(row)
     count++
@@ -70,9 +78,9 @@ function* newest(store: Reader, thread_key: number, { sent_messages, sent_size }
   return [...kept, ...exchange].reverse()
 }
 
-function* backwards(store: Reader, thread_key: number): Generator<MessageTable, void, void> {
+function* readBackwards(store: Reader, thread_key: number): Generator<MessageTable, void, void> {
   for (let before = Number.MAX_SAFE_INTEGER; before > 1; ) {
-    const page = store.read((tx) => messagesBefore(tx, thread_key, before, PAGE))
+    const page = store.read((tx) => listMessagesBefore(tx, thread_key, before, PAGE_SIZE))
     if (page.length === 0) return
     yield* page
     before = page.at(-1)!.sequence
@@ -80,7 +88,7 @@ function* backwards(store: Reader, thread_key: number): Generator<MessageTable, 
 }
 
 /** Results stand right behind the answer that asked for them; a call without one gets one that says so. */
-function* paired(rows: readonly MessageTable[]): Steps<ChatMessage[]> {
+function* pairToolResultsSteps(rows: readonly MessageTable[]): Steps<ChatMessage[]> {
   const messages: ChatMessage[] = []
   const pending = new Map<string, true>()
   const settle = () => {

@@ -10,7 +10,7 @@ import type {
   TurnUpdateFrame,
 } from '../../generated/types.ts'
 import type { MessageTable } from '../db/schema.ts'
-import { messageRecord } from './records.ts'
+import { toMessageRecord } from './contract-records.ts'
 
 /** The last one of a thread is the change of its row that says that it is deleted. */
 export type ChatFrame =
@@ -22,19 +22,19 @@ export type ChatFrame =
   | ResourceChangeFrame
 
 /** Hears of everything in one thread, in its order. The same frame is told to all; `crowded`: to very many. */
-export type Listener = (frame: ChatFrame, crowded: boolean) => void
+export type FrameListener = (frame: ChatFrame, crowded: boolean) => void
 
 /** `content` and `tool_calls` are those of the row, where they are known: long ones take their time to be parsed. */
-export function messageFrame(
+export function createMessageFrame(
   thread_id: string,
   row: MessageTable,
   content?: MessageContent,
   tool_calls?: Message['tool_calls'],
 ): MessageFrame {
-  const message: Message = messageRecord(thread_id, row, content, tool_calls)
+  const message: Message = toMessageRecord(thread_id, row, content, tool_calls)
   return { type: 'message', thread_id, turn_id: row.turn_id, message }
 }
 
-export function deletedFrame(id: string): ResourceChangeFrame {
+export function createDeletedFrame(id: string): ResourceChangeFrame {
   return { type: 'resource_change', event: 'deleted', resource_type: 'thread', resource: { id, etag: null } }
 }

@@ -1,13 +1,13 @@
 // The messages of a thread as the contract's records, in steps: one message may be long.
 import type { Message } from '../../generated/types.ts'
-import { messagesAfter } from '../db/messages.ts'
+import { listMessagesAfter } from '../db/messages.ts'
 import type { ThreadTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
-import type { Steps } from '../time-slices.ts'
-import { messageRecord } from './records.ts'
+import type { Steps } from '../shared/time-slices.ts'
+import { toMessageRecord } from './contract-records.ts'
 
 /** At most `limit` messages behind the sequence `after`, up to the last one that the thread has, the oldest first. */
-export function* messageSteps(
+export function* readMessagesSteps(
   store: Pick<Store, 'read'>,
   { id, key, last_sequence }: Pick<ThreadTable, 'id' | 'key' | 'last_sequence'>,
   after: number,
@@ -16,12 +16,12 @@ export function* messageSteps(
   const items: Message[] = []
   for (let last = after; last < last_sequence && items.length < limit; last = items.at(-1)!.sequence) {
     const most = Math.min(limit - items.length, last_sequence - last)
-    const page = store.read((tx) => messagesAfter(tx, key, last, most))
+    const page = store.read((tx) => listMessagesAfter(tx, key, last, most))
     // Deleted meanwhile.
     if (page.length === 0) break
     for (const row of page) {
       yield
-      items.push(messageRecord(id, row))
+      items.push(toMessageRecord(id, row))
     }
   }
   return items

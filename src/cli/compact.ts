@@ -1,31 +1,38 @@
 // `svc compact`: writes the database of a stopped server anew, so that its file is no longer than it has to be.
 import type { Config } from '../config.ts'
-import { refuseLoss } from '../db/loss.ts'
-import { reasonOf, rewriteDatabase } from '../db/rewriting.ts'
-import { spaceOf } from '../db/space.ts'
-import { readArguments } from './arguments.ts'
-import { existingPlace, ownPlace } from './place.ts'
-import { CommandError, EXIT, print, type Terminal } from './terminal.ts'
-import { grouped, printable } from './text.ts'
+import { compactDatabase, describeCompactionFailure } from '../db/files/compaction.ts'
+import { readDatabaseFileSize } from '../db/files/database-size.ts'
+import { requireNoLoss } from '../db/loss-detection/commit-loss.ts'
+import { parseArguments } from './shared/arguments.ts'
+import { CommandError, EXIT_CODES, type Terminal, writeOutput } from './shared/terminal.ts'
+import { formatInteger, replaceControlCharacters } from './shared/terminal-text.ts'
+import { lockDataLocation, requireDataLocation } from './stored-data/data-location.ts'
 
 const OWNER = 'svc compact'
 
 /** Runs the command and gives its exit code. @throws CommandError, StartError */
-export async function compact(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
-  readArguments(args, {}, { least: 0, most: 0, what: '' })
-  const place = existingPlace(config)
-  using _owned = ownPlace(place, OWNER)
-  refuseLoss(place.database)
-  const shown = printable(place.database)
+export async function runCompactCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
+  parseArguments(args, {}, { least: 0, most: 0, what: '' })
+  const place = requireDataLocation(config)
+  using _owned = lockDataLocation(place, OWNER)
+  requireNoLoss(place.database)
+  const shown = replaceControlCharacters(place.database)
   const bytes = () => {
-    const { page_bytes, pages } = spaceOf(place.database)
+    const { page_bytes, pages } = readDatabaseFileSize(place.database)
     return page_bytes * pages
   }
   const before = bytes()
   const progressed = (written: number, of: number) =>
-    void print(terminal.stderr, `svc: ${grouped(written)} of about ${grouped(of)} bytes are written\n`)
-  const outcome = await rewriteDatabase(place.database, config.durability, progressed)
-  if (outcome.kind !== 'done') throw new CommandError(EXIT.failed, `${shown} is as it was: ${reasonOf(outcome)}`)
-  await print(terminal.stderr, `svc: ${shown} had ${grouped(before)} bytes, and has ${grouped(bytes())}\n`)
-  return EXIT.completed
+    void writeOutput(
+      terminal.stderr,
+      `svc: ${formatInteger(written)} of about ${formatInteger(of)} bytes are written\n`,
+    )
+  const outcome = await compactDatabase(place.database, config.durability, progressed)
+  if (outcome.kind !== 'done')
+    throw new CommandError(EXIT_CODES.failed, `${shown} is as it was: ${describeCompactionFailure(outcome)}`)
+  await writeOutput(
+    terminal.stderr,
+    `svc: ${shown} had ${formatInteger(before)} bytes, and has ${formatInteger(bytes())}\n`,
+  )
+  return EXIT_CODES.completed
 }

@@ -1,13 +1,13 @@
 // `svc conformance server`: holds a server against the contract. Clients are judged by conformance-client.ts.
 import { writeFile } from 'node:fs/promises'
-import { counts, FORMATS, reportText } from '../conformance/report.ts'
-import { judgeServer, selected } from '../conformance/server/suite.ts'
-import type { Profile } from '../conformance/server/trial.ts'
-import { Unreachable } from '../conformance/server/verdicts.ts'
-import { readArguments } from './arguments.ts'
-import { CommandError, EXIT, print, stopCode, type Terminal, UsageError } from './terminal.ts'
+import { ServerUnreachableError } from '../conformance/server/check-outcomes.ts'
+import { runServerSuite, selectRequirements } from '../conformance/server/suite.ts'
+import type { ConformanceProfile } from '../conformance/server/suite-context.ts'
+import { countVerdicts, formatServerReport, REPORT_FORMATS } from '../conformance/server-report.ts'
+import { parseArguments } from './shared/arguments.ts'
+import { CommandError, EXIT_CODES, stopExitCode, type Terminal, UsageError, writeOutput } from './shared/terminal.ts'
 
-const PROFILES: readonly Profile[] = ['lifecycle', 'full']
+const PROFILES: readonly ConformanceProfile[] = ['lifecycle', 'full']
 
 const OPTIONS = {
   url: { type: 'string' },
@@ -24,53 +24,57 @@ const OPTIONS = {
 } as const
 
 /** Runs the command and gives its exit code. @throws CommandError */
-export async function conformance(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runConformanceCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const [side, ...rest] = args
-  if (side === 'server') return server(rest, terminal)
-  if (side === 'client') return (await import('./conformance-client.ts')).conformanceClient(rest, terminal)
+  if (side === 'server') return runServerConformance(rest, terminal)
+  if (side === 'client') return (await import('./conformance-client.ts')).runClientConformance(rest, terminal)
   throw new UsageError(side === undefined ? 'server or client is missing' : `there is no command "conformance ${side}"`)
 }
 
-async function server(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = readArguments(args, OPTIONS, { least: 0, most: 0, what: '' })
-  const format = oneOf(FORMATS, values.format, '--format')
+async function runServerConformance(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values } = parseArguments(args, OPTIONS, { least: 0, most: 0, what: '' })
+  const format = parseChoice(REPORT_FORMATS, values.format, '--format')
   const options = {
-    url: httpUrl(values.url),
+    url: parseHttpUrl(values.url),
     token: values.token ?? null,
-    profile: oneOf(PROFILES, values.profile, '--profile'),
-    timeout_ms: seconds(values.timeout) * 1_000,
-    patience_ms: patience(values.patience) * 1_000,
-    only: known(values.only.flatMap((one) => one.split(',')).filter((one) => one !== '')),
+    profile: parseChoice(PROFILES, values.profile, '--profile'),
+    timeout_ms: parseTimeout(values.timeout) * 1_000,
+    patience_ms: parsePatience(values.patience) * 1_000,
+    only: requireKnownRequirements(values.only.flatMap((one) => one.split(',')).filter((one) => one !== '')),
     stop: terminal.stop,
-    given: {
+    operator_inputs: {
       other_token: values['other-token'] ?? null,
       expired_job: values['expired-job'] ?? null,
       swept_job: values['swept-job'] ?? null,
     },
   }
-  const report = await judgeServer(options).catch((error) => {
-    if (!(error instanceof Unreachable)) throw error
-    throw new CommandError(EXIT.usage, `nobody answers at ${shownUrl(options.url)}: ${error.message}`)
+  const report = await runServerSuite(options).catch((error) => {
+    if (!(error instanceof ServerUnreachableError)) throw error
+    throw new CommandError(EXIT_CODES.usage, `nobody answers at ${withoutCredentials(options.url)}: ${error.message}`)
   })
-  await deliver(reportText({ ...report, url: shownUrl(report.url) }, format), values.output, terminal)
-  if (terminal.stop.aborted) return stopCode(terminal.stop)
-  return counts(report).fail === 0 ? EXIT.completed : EXIT.failed
+  await writeReport(
+    formatServerReport({ ...report, url: withoutCredentials(report.url) }, format),
+    values.output,
+    terminal,
+  )
+  if (terminal.stop.aborted) return stopExitCode(terminal.stop)
+  return countVerdicts(report).fail === 0 ? EXIT_CODES.completed : EXIT_CODES.failed
 }
 
-async function deliver(text: string, path: string | undefined, { stdout }: Terminal): Promise<void> {
-  if (path === undefined) return print(stdout, text)
+async function writeReport(text: string, path: string | undefined, { stdout }: Terminal): Promise<void> {
+  if (path === undefined) return writeOutput(stdout, text)
   await writeFile(path, text).catch((error) => {
-    throw new CommandError(EXIT.usage, `the report cannot be written: ${(error as Error).message}`)
+    throw new CommandError(EXIT_CODES.usage, `the report cannot be written: ${(error as Error).message}`)
   })
 }
 
-function oneOf<Name extends string>(names: readonly Name[], given: string, option: string): Name {
+function parseChoice<Name extends string>(names: readonly Name[], given: string, option: string): Name {
   const name = names.find((one) => one === given)
   if (name === undefined) throw new UsageError(`${option} takes ${names.join(', ')}, and is "${given}"`)
   return name
 }
 
-function httpUrl(given: string | undefined): string {
+function parseHttpUrl(given: string | undefined): string {
   if (given === undefined) throw new UsageError('--url is missing')
   const url = URL.canParse(given) ? new URL(given) : null
   if (url && /^https?:$/.test(url.protocol)) return url.href
@@ -80,28 +84,28 @@ function httpUrl(given: string | undefined): string {
 }
 
 /** The URL without its user and password: reports and messages are read by others. */
-function shownUrl(url: string): string {
+function withoutCredentials(url: string): string {
   const shown = new URL(url)
   shown.username = ''
   shown.password = ''
   return shown.href
 }
 
-function seconds(given: string): number {
+function parseTimeout(given: string): number {
   const value = Number(given)
   if (value > 0 && value <= 3_600) return value
   throw new UsageError(`--timeout takes seconds up to 3600, and is "${given}"`)
 }
 
-function patience(given: string): number {
+function parsePatience(given: string): number {
   const value = Number(given)
   if (given.trim() !== '' && value >= 0 && value <= 3_600) return value
   throw new UsageError(`--patience takes seconds up to 3600, and is "${given}"`)
 }
 
-function known(only: readonly string[]): readonly string[] {
+function requireKnownRequirements(only: readonly string[]): readonly string[] {
   try {
-    selected(only)
+    selectRequirements(only)
     return only
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message)

@@ -1,9 +1,9 @@
 // `svc deploy-token`: the token for a deployed container, for scripts that deploy one.
 import { resolve } from 'node:path'
-import { findServerToken, resolveServerToken, type ServerToken } from '../deploy/token.ts'
-import { readArguments } from './arguments.ts'
-import { EXIT, print, type Terminal, UsageError } from './terminal.ts'
-import { printable } from './text.ts'
+import { findServerToken, resolveServerToken, type ServerToken } from '../deploy/server-token.ts'
+import { parseArguments } from './shared/arguments.ts'
+import { EXIT_CODES, type Terminal, UsageError, writeOutput } from './shared/terminal.ts'
+import { replaceControlCharacters } from './shared/terminal-text.ts'
 
 const OPTIONS = {
   config: { type: 'string', default: 'deployment.yaml' },
@@ -11,14 +11,14 @@ const OPTIONS = {
 } as const
 
 /** Runs the command and gives its exit code. @throws CommandError, StartError */
-export async function deployToken(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = readArguments(args, OPTIONS, { least: 0, most: 0, what: '' })
+export async function runDeployTokenCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values } = parseArguments(args, OPTIONS, { least: 0, most: 0, what: '' })
   if (values.config === '') throw new UsageError('--config takes the path of a file')
   const places = { environment: terminal.environment, config_file: resolve(values.config) }
   const found = values.source ? findServerToken(places) : resolveServerToken(places)
-  await print(terminal.stdout, `${values.source ? (found?.source ?? 'none') : found!.token}\n`)
-  if (found) await print(terminal.stderr, told(found, places.config_file))
-  return EXIT.completed
+  await writeOutput(terminal.stdout, `${values.source ? (found?.source ?? 'none') : found!.token}\n`)
+  if (found) await writeOutput(terminal.stderr, describeOrigin(found, places.config_file))
+  return EXIT_CODES.completed
 }
 
 const ORIGINS = {
@@ -27,7 +27,7 @@ const ORIGINS = {
   generated: (path: string) => `a new token was made, and is kept in ${path}`,
 } as const
 
-function told({ source, warning }: ServerToken, path: string): string {
-  const shown = printable(path)
+function describeOrigin({ source, warning }: ServerToken, path: string): string {
+  const shown = replaceControlCharacters(path)
   return `svc: ${ORIGINS[source](shown)}\n${warning === null ? '' : `svc: ${shown}: ${warning}\n`}`
 }

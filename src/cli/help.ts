@@ -1,5 +1,5 @@
 // What `svc --help` and `svc COMMAND --help` say.
-import { TOKEN_KEY, TOKEN_VARIABLE } from '../deploy/rule.ts'
+import { TOKEN_KEY, TOKEN_VARIABLE } from '../deploy/token-format.ts'
 
 export const USAGES = {
   serve: 'svc serve [--host HOST] [--port PORT]',
@@ -37,10 +37,10 @@ const PURPOSES: Readonly<Record<CommandName, string>> = {
   conformance: 'holds a server, or a client, against the contract',
 }
 
-const FILE = `FILE is a workflow ({"name": …, "graph": {"nodes": …, "edges": …}}) or a graph ({"nodes": …, "edges": …})
+const FILE_HELP = `FILE is a workflow ({"name": …, "graph": {"nodes": …, "edges": …}}) or a graph ({"nodes": …, "edges": …})
 as JSON, - for standard input, or the id of a bundled example where there is no file of that name.`
 
-const CALLS = `  --workflow ID=FILE    the file that a workflow.Call of ID runs, or the tool workflow/ID of an agent; may be repeated.
+const CALLS_HELP = `  --workflow ID=FILE    the file that a workflow.Call of ID runs, or the tool workflow/ID of an agent; may be repeated.
                         Without it, an id that begins with ./ is a file in the folder of FILE or below, any other the
                         id of a bundled example`
 
@@ -51,7 +51,7 @@ provider.
 
   --host HOST           the address to listen on
   --port PORT           0 takes any free one`,
-  run: `${FILE}
+  run: `${FILE_HELP}
 
   --param NAME=VALUE    an input of the workflow; may be repeated. A text input takes VALUE as it is, every other
                         input takes it as JSON, and one of any type as text where it is no JSON. @PATH is the
@@ -59,7 +59,7 @@ provider.
                         streamed input, each is an item of the stream
   --params FILE         a JSON object of inputs by name, or - for standard input; --param goes before it, and both
                         go before the params that a workflow's own record may bring, as the bundled examples do
-${CALLS}
+${CALLS_HELP}
   --data DIR            keeps the vectors of vector.* nodes in this data folder, which is made where it is missing and
                         which no server may have meanwhile. Without it they are gone with the run
   --timeout SECONDS     ends the run as soon as it takes longer (without it: SVC_JOB_TIMEOUT_SECONDS, if set)
@@ -78,11 +78,11 @@ Exit codes:
   3    the workflow or the parameters are not valid
   124  not over after --timeout SECONDS
   130  cancelled by Ctrl-C (143 by SIGTERM)`,
-  validate: `${FILE}
+  validate: `${FILE_HELP}
 
 It lists every problem with its node, and what the workflow takes and gives if it can run.
 
-${CALLS}
+${CALLS_HELP}
   --json                writes {"valid", "issues", "inputs", "outputs"} as JSON
 
 Exit codes: 0 valid, if with warnings; 2 wrong usage, or a file that cannot be read; 3 not valid.`,
@@ -229,18 +229,18 @@ Exit codes: 0 all passed; 1 some failed; 2 some are open, or wrong usage; 130 st
 const NAMES = Object.keys(USAGES) as CommandName[]
 
 /** `usage: …` of one command, or of all. */
-export function usageLine(name: CommandName | null): string {
+export function formatUsage(name: CommandName | null): string {
   if (name !== null) return `usage: ${USAGES[name]}`
   return `usage: svc ${NAMES.join(' | svc ')}\nsvc COMMAND --help tells more`
 }
 
 /** The help of one command, or the overview of all. */
-export function helpText(name: CommandName | null): string {
+export function formatHelp(name: CommandName | null): string {
   if (name !== null) return `usage: ${USAGES[name]}\n\nsvc ${name} ${PURPOSES[name]}.\n\n${DETAILS[name]}\n`
   const list = NAMES.map((one) => `  svc ${one.padEnd(12)} ${PURPOSES[one]}`)
   return `usage: svc COMMAND [ARGUMENT]…\n\n${list.join('\n')}\n\nsvc COMMAND --help tells more; svc --version tells the version.\n`
 }
 
-export function isCommand(name: string | undefined): name is CommandName {
+export function isCommandName(name: string | undefined): name is CommandName {
   return name !== undefined && Object.hasOwn(USAGES, name)
 }

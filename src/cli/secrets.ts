@@ -1,47 +1,48 @@
 // `svc secrets rotate`: another master key for what is stored, while no server runs.
 import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
-import { openDataFolder, ownDatabase } from '../db/data-folder.ts'
+import { acquireDatabaseLock, openDataFolder } from '../db/files/data-folder.ts'
 import { Store } from '../db/store.ts'
 import { StartError } from '../start-error.ts'
-import { readArguments } from './arguments.ts'
-import { type Rotation, rotate } from './rotation.ts'
-import { EXIT, print, stopCode, type Terminal, UsageError } from './terminal.ts'
-import { counted, printable } from './text.ts'
+import { type RotationResult, rotateMasterKey } from './master-key-rotation.ts'
+import { parseArguments } from './shared/arguments.ts'
+import { EXIT_CODES, stopExitCode, type Terminal, UsageError, writeOutput } from './shared/terminal.ts'
+import { pluralize, replaceControlCharacters } from './shared/terminal-text.ts'
 
 const OWNER = 'svc secrets rotate'
 
 /** Runs the command and gives its exit code. @throws CommandError, StartError */
-export async function secrets(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
-  const { positionals } = readArguments(args, {}, { least: 1, most: 1, what: 'rotate' })
+export async function runSecretsCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
+  const { positionals } = parseArguments(args, {}, { least: 1, most: 1, what: 'rotate' })
   if (positionals[0] !== 'rotate') throw new UsageError(`there is no command "secrets ${positionals[0]}"`)
   using owned = new DisposableStack()
   const folder = owned.use(openDataFolder(config.data_dir, OWNER))
   const elsewhere = config.database_url?.slice('sqlite:'.length) ?? null
   const path = elsewhere ?? folder.database
   if (!existsSync(path)) throw new StartError(`there is no database ${path}; check SVC_DATA_DIR and SVC_DATABASE_URL`)
-  if (elsewhere !== null) owned.use(ownDatabase(elsewhere, OWNER, folder))
+  if (elsewhere !== null) owned.use(acquireDatabaseLock(elsewhere, OWNER, folder))
   await using store = await Store.open(path)
   const keys = { present: config.secrets_master_key, next: config.secrets_master_key_new }
-  const rotation = await rotate(store, folder.path, keys, terminal.stop)
-  await print(terminal.stderr, `${told(rotation, config)}\n`)
-  return rotation.done ? EXIT.completed : stopCode(terminal.stop)
+  const rotation = await rotateMasterKey(store, folder.path, keys, terminal.stop)
+  await writeOutput(terminal.stderr, `${summarizeRotation(rotation, config)}\n`)
+  return rotation.done ? EXIT_CODES.completed : stopExitCode(terminal.stop)
 }
 
-function told({ rows, damaged, done, kept }: Rotation, config: Config): string {
-  const count = `${counted(rows, 'stored value')} ${rows === 1 ? 'is' : 'are'} encrypted under the new key`
+function summarizeRotation({ rows, damaged, done, kept }: RotationResult, config: Config): string {
+  const count = `${pluralize(rows, 'stored value')} ${rows === 1 ? 'is' : 'are'} encrypted under the new key`
   if (!done) return `svc: stopped: ${count}; the next "svc secrets rotate" does the others, and no server starts before`
   const left =
-    damaged === 0 ? '' : `\nsvc: ${counted(damaged, 'stored value')} could not be read before, and was left as it is`
-  return `svc: ${count}${left}${former(kept)}${advice(config)}`
+    damaged === 0 ? '' : `\nsvc: ${pluralize(damaged, 'stored value')} could not be read before, and was left as it is`
+  return `svc: ${count}${left}${formerKeyNotice(kept)}${masterKeyNotice(config)}`
 }
 
-function former(kept: string | null): string {
-  const which = kept === null ? 'the old key alone' : `the old key alone, which is kept in ${printable(kept)}`
+function formerKeyNotice(kept: string | null): string {
+  const which =
+    kept === null ? 'the old key alone' : `the old key alone, which is kept in ${replaceControlCharacters(kept)}`
   return `\nsvc: backups that were made before open with ${which}: keep it for as long as you keep them`
 }
 
-function advice({ secrets_master_key: present, secrets_master_key_new: next }: Config): string {
+function masterKeyNotice({ secrets_master_key: present, secrets_master_key_new: next }: Config): string {
   if (next !== null) return '\nsvc: from now on SECRETS_MASTER_KEY must be what SECRETS_MASTER_KEY_NEW is'
   return present === null
     ? ''

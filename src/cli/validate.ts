@@ -1,68 +1,82 @@
 // `svc validate`: everything that is wrong with a workflow, and what one that can run takes and gives.
 import type { Config } from '../config.ts'
-import { NodeError } from '../engine/node-type.ts'
-import { isRunnable, type Plan, type PlanInput } from '../engine/plan.ts'
-import { typeText } from '../engine/types.ts'
-import { targetOf } from '../nodes/agent-entries.ts'
-import { builtinNodes } from '../nodes/registry.ts'
-import { readArguments } from './arguments.ts'
-import { type CalledWorkflows, calledWorkflows } from './called.ts'
-import { compileFully } from './compile.ts'
-import { graphIssue, type Issue, issueLine, issueTotal, shapeIssue } from './issues.ts'
-import { Reader, shownPath } from './read.ts'
-import { CommandError, EXIT, isLive, print, type Terminal } from './terminal.ts'
-import { counted, cut, fit, inColour, oneLine, plain, width } from './text.ts'
-import { openWorkflow } from './workflow-file.ts'
+import { isRunnable, type Plan, type PlanInput } from '../engine/compile/compiler.ts'
+import { NodeError } from '../engine/node-api/node-type.ts'
+import { formatType } from '../engine/node-api/values/type-metadata.ts'
+import { parseToolTarget } from '../nodes/agent/tool-entries.ts'
+import { builtinRegistry } from '../nodes/registry.ts'
+import { parseArguments } from './shared/arguments.ts'
+import { displayPath, InputReader } from './shared/input-reader.ts'
+import { CommandError, EXIT_CODES, isInteractive, type Terminal, writeOutput } from './shared/terminal.ts'
+import {
+  displayWidth,
+  fitToWidth,
+  paintInColor,
+  paintPlain,
+  pluralize,
+  toSingleLine,
+  truncateToWidth,
+} from './shared/terminal-text.ts'
+import { type CalledWorkflows, resolveCalledWorkflows } from './workflow/called-workflows.ts'
+import { compileGraphFully } from './workflow/graph-compilation.ts'
+import {
+  formatIssue,
+  formatIssueTotal,
+  issueFromGraph,
+  issueFromProblem,
+  type WorkflowIssue,
+} from './workflow/issues.ts'
+import { openWorkflowFile } from './workflow/workflow-file.ts'
 
 const OPTIONS = {
   workflow: { type: 'string', multiple: true, default: [] as string[] },
   json: { type: 'boolean', default: false },
 } as const
 
-interface Verdict {
+interface ValidationResult {
   readonly name: string
   readonly plan: Plan | null
   readonly edges: number
-  readonly issues: readonly Issue[]
+  readonly issues: readonly WorkflowIssue[]
 }
 
 /** Runs the command and gives its exit code. @throws CommandError */
-export async function validate(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
-  const { values, positionals } = readArguments(args, OPTIONS, { least: 1, most: 1, what: 'FILE' })
-  const verdict = await judge(positionals[0]!, values.workflow, new Reader(terminal, config.max_body_bytes))
-  const paint = isLive(terminal.stdout, terminal.environment) ? inColour : plain
-  const lines = values.json ? [JSON.stringify(record(verdict), null, 2)] : report(verdict, paint)
-  await print(terminal.stdout, `${lines.join('\n')}\n`)
-  return verdict.plan ? EXIT.completed : EXIT.invalid
+export async function runValidateCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
+  const { values, positionals } = parseArguments(args, OPTIONS, { least: 1, most: 1, what: 'FILE' })
+  const verdict = await validateFile(positionals[0]!, values.workflow, new InputReader(terminal, config.max_body_bytes))
+  const paint = isInteractive(terminal.stdout, terminal.environment) ? paintInColor : paintPlain
+  const lines = values.json ? [JSON.stringify(toJsonRecord(verdict), null, 2)] : formatReport(verdict, paint)
+  await writeOutput(terminal.stdout, `${lines.join('\n')}\n`)
+  return verdict.plan ? EXIT_CODES.completed : EXIT_CODES.invalid
 }
 
-async function judge(path: string, named: readonly string[], reader: Reader): Promise<Verdict> {
+async function validateFile(path: string, named: readonly string[], reader: InputReader): Promise<ValidationResult> {
   try {
-    const { name, graph, folder } = await openWorkflow(path, reader)
-    const compiled = await compileFully(graph, builtinNodes)
+    const { name, graph, folder } = await openWorkflowFile(path, reader)
+    const compiled = await compileGraphFully(graph, builtinRegistry)
     const { issues } = compiled
     const plan = isRunnable(compiled) ? compiled.plan : null
-    const called = await calledWorkflows(named, folder, builtinNodes, reader)
-    const all = [...issues.map(graphIssue), ...(plan ? await callIssues(plan, called) : [])]
+    const called = await resolveCalledWorkflows(named, folder, builtinRegistry, reader)
+    const all = [...issues.map(issueFromGraph), ...(plan ? await findCallIssues(plan, called) : [])]
     return { name, plan, edges: graph.edges.length, issues: all }
   } catch (error) {
-    if (!(error instanceof CommandError) || error.code !== EXIT.invalid) throw error
+    if (!(error instanceof CommandError) || error.code !== EXIT_CODES.invalid) throw error
     const { message, problems } = error
     const whole = { severity: 'error', code: 'not_a_workflow', message, node_id: null, pin_name: null } as const
     return {
-      name: shownPath(path),
+      name: displayPath(path),
       plan: null,
       edges: 0,
-      issues: problems.length > 0 ? problems.map(shapeIssue) : [whole],
+      issues: problems.length > 0 ? problems.map(issueFromProblem) : [whole],
     }
   }
 }
 
 /** Calls and tools whose workflow is named in the graph and is not to be had here. It may be where the workflow will run, so these are warnings. */
-async function callIssues(plan: Plan, called: CalledWorkflows): Promise<Issue[]> {
-  const issues: Issue[] = []
+async function findCallIssues(plan: Plan, called: CalledWorkflows): Promise<WorkflowIssue[]> {
+  const issues: WorkflowIssue[] = []
   for (const node of plan.nodes) {
-    for (const { id, pin_name } of namedBy(node)) {
+    for (const { id, pin_name } of listNamedWorkflows(node)) {
       try {
         await called.workflow(id)
       } catch (error) {
@@ -76,70 +90,70 @@ async function callIssues(plan: Plan, called: CalledWorkflows): Promise<Issue[]>
 }
 
 /** The workflows that a node names itself, and not by what comes along an edge. */
-function namedBy({ observed: { node_type }, slots, constants }: Plan['nodes'][number]) {
+function listNamedWorkflows({ observed: { node_type }, slots, constants }: Plan['nodes'][number]) {
   const own = (name: string) => (slots.some((slot) => slot.name === name) ? undefined : constants[name])
   const id = node_type === 'workflow.Call' ? own('workflow_id') : undefined
   const tools = node_type === 'agent.Run' ? own('tools') : undefined
   return [
     ...(typeof id === 'string' ? [{ id, pin_name: 'workflow_id' }] : []),
-    ...(Array.isArray(tools) ? tools.flatMap(workflowOf).map((tool) => ({ id: tool, pin_name: 'tools' })) : []),
+    ...(Array.isArray(tools) ? tools.flatMap(parseToolWorkflow).map((tool) => ({ id: tool, pin_name: 'tools' })) : []),
   ]
 }
 
 /** The workflow that an entry of an agent's tools means; none where it means something else, or nothing. */
-function workflowOf(entry: unknown, at: number): string[] {
+function parseToolWorkflow(entry: unknown, at: number): string[] {
   try {
-    const target = targetOf(entry, at, (node_type) => builtinNodes.get(node_type) !== undefined)
+    const target = parseToolTarget(entry, at, (node_type) => builtinRegistry.get(node_type) !== undefined)
     return 'workflow_id' in target ? [target.workflow_id] : []
   } catch {
     return []
   }
 }
 
-function record({ plan, issues }: Verdict) {
+function toJsonRecord({ plan, issues }: ValidationResult) {
   const outputs = plan?.outputs.map(({ name, type, stream, description }) => ({
     name,
-    type: typeText(type),
+    type: formatType(type),
     stream,
     description,
   }))
-  const inputs = plan?.inputs.map(({ type, ...input }) => ({ ...input, type: typeText(type) }))
+  const inputs = plan?.inputs.map(({ type, ...input }) => ({ ...input, type: formatType(type) }))
   return { valid: plan !== null, issues, inputs: inputs ?? [], outputs: outputs ?? [] }
 }
 
-function report({ name, plan, edges, issues }: Verdict, paint: typeof plain): string[] {
-  const lines = issues.map((issue) => issueLine(issue, paint))
-  const total = issueTotal(issues)
+function formatReport({ name, plan, edges, issues }: ValidationResult, paint: typeof paintPlain): string[] {
+  const lines = issues.map((issue) => formatIssue(issue, paint))
+  const total = formatIssueTotal(issues)
   if (!plan) return [...lines, `${name} is ${paint('red', 'not valid')}: ${total}`]
-  const size = `${counted(plan.nodes.length, 'node')}, ${counted(edges, 'edge')}`
+  const size = `${pluralize(plan.nodes.length, 'node')}, ${pluralize(edges, 'edge')}`
   const verdict = `${name} is ${paint('green', 'valid')}: ${size}${total === '' ? '' : `, ${total}`}`
-  const inputs = plan.inputs.map((input) => [input.name, pinType(input), given(input), input.description])
-  const outputs = plan.outputs.map((output) => [output.name, pinType(output), '', output.description])
-  return [...lines, verdict, ...table('inputs', inputs), ...table('outputs', outputs)]
+  const inputs = plan.inputs.map((input) => [input.name, formatPinType(input), formatDefault(input), input.description])
+  const outputs = plan.outputs.map((output) => [output.name, formatPinType(output), '', output.description])
+  return [...lines, verdict, ...formatTable('inputs', inputs), ...formatTable('outputs', outputs)]
 }
 
-function pinType({ type, stream }: { type: PlanInput['type']; stream: boolean }): string {
-  return stream ? `stream of ${typeText(type)}` : typeText(type)
+function formatPinType({ type, stream }: { type: PlanInput['type']; stream: boolean }): string {
+  return stream ? `stream of ${formatType(type)}` : formatType(type)
 }
 
 const LONGEST_DEFAULT = 30
 
-function given({ required, stream, default: value }: PlanInput): string {
+function formatDefault({ required, stream, default: value }: PlanInput): string {
   if (required) return 'required'
-  return stream ? '' : `default ${cut(JSON.stringify(value), LONGEST_DEFAULT)}`
+  return stream ? '' : `default ${truncateToWidth(JSON.stringify(value), LONGEST_DEFAULT)}`
 }
 
 /** A title, and rows in columns as wide as they need to be. */
-function table(title: string, rows: readonly string[][]): string[] {
+function formatTable(title: string, rows: readonly string[][]): string[] {
   if (rows.length === 0) return [`${title}: none`]
-  const cells = rows.map((row) => row.map(oneLine))
-  const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => width(row[column]!))))
+  const cells = rows.map((row) => row.map(toSingleLine))
+  const widths = cells[0]!.map((_, column) => Math.max(...cells.map((row) => displayWidth(row[column]!))))
   return [
     `${title}:`,
     ...cells.map(
       (row) =>
         `  ${row
-          .map((cell, at) => fit(cell, widths[at]!))
+          .map((cell, at) => fitToWidth(cell, widths[at]!))
           .join('  ')
           .trimEnd()}`,
     ),

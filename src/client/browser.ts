@@ -1,8 +1,9 @@
 // The client as it is imported in browsers: the global WebSocket and XMLHttpRequest.
-import { openBrowserSocket } from './browser-socket.ts'
-import { uploadByForm } from './browser-upload.ts'
+
 import { Client } from './client.ts'
-import type { ClientOptions } from './settings.ts'
+import type { ClientOptions } from './client-options.ts'
+import { openBrowserSocket } from './socket/browser-websocket.ts'
+import { sendUploadAsForm } from './uploads/browser-sender.ts'
 
 export { JobError, ServiceError } from './errors.ts'
 export type * from './public.ts'
@@ -12,5 +13,5 @@ export type * from './public.ts'
  * @throws TypeError where the url is none of HTTP, or holds a password
  */
 export function createClient(options: ClientOptions): Client {
-  return new Client(options, { open: openBrowserSocket, send: uploadByForm })
+  return new Client(options, { openSocket: openBrowserSocket, sendUpload: sendUploadAsForm })
 }

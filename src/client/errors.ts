@@ -25,7 +25,7 @@ export type ClientErrorCode =
 export type ServiceErrorCode = ErrorCode | ClientErrorCode | (string & {})
 
 /** What a `ServiceError` is made of. */
-export interface ServiceErrorFacts {
+export interface ServiceErrorInit {
   code: ServiceErrorCode
   message: string
   /** The HTTP status; null where the error came over the socket, or no answer came at all. */
@@ -51,7 +51,7 @@ export class ServiceError extends Error {
   readonly request_id: string | null
   readonly retry_after_ms: number | null
 
-  constructor(facts: ServiceErrorFacts) {
+  constructor(facts: ServiceErrorInit) {
     super(facts.message, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.code = facts.code
     this.status = facts.status ?? null
@@ -90,32 +90,32 @@ export function timeoutError(what: string, ms: number): ServiceError {
   return new ServiceError({ code: 'TIMEOUT', message: `${what} took longer than ${ms} ms.`, retryable: true })
 }
 
-export function closedError(): ServiceError {
+export function clientClosedError(): ServiceError {
   return new ServiceError({ code: 'CLIENT_CLOSED', message: 'The client was closed.' })
 }
 
 /** The credential was refused, also after a new one was asked for. */
-export function refusedError(message: string): ServiceError {
+export function authenticationError(message: string): ServiceError {
   return new ServiceError({ code: 'AUTHENTICATION_REQUIRED', message, status: 401 })
 }
 
 /** An answer that the contract does not know. */
-export function invalidAnswer(message: string, cause?: unknown): ServiceError {
+export function invalidAnswerError(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: 'INVALID_ANSWER', message, cause })
 }
 
 /** The caller gave something that no server could be sent. */
-export function argumentError(message: string, cause?: unknown): ServiceError {
+export function invalidArgumentError(message: string, cause?: unknown): ServiceError {
   return new ServiceError({ code: 'INVALID_ARGUMENT', message, cause })
 }
 
 /** What `send` gives, which fails only where a value of the caller's cannot be said on the wire. @throws INVALID_ARGUMENT */
-export function sendable<T>(what: string, send: () => T): T {
+export function encodeArgument<T>(what: string, send: () => T): T {
   try {
     return send()
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw argumentError(`${what} cannot be sent: ${why}`, cause)
+    throw invalidArgumentError(`${what} cannot be sent: ${why}`, cause)
   }
 }
 

@@ -1,9 +1,9 @@
 // The client as it is imported in Node: sockets by `ws`, uploads as streams.
 
 import { Client } from './client.ts'
-import { openNodeSocket } from './node-socket.ts'
-import { uploadByStream } from './node-upload.ts'
-import type { ClientOptions } from './settings.ts'
+import type { ClientOptions } from './client-options.ts'
+import { openNodeSocket } from './socket/node-websocket.ts'
+import { sendUploadAsStream } from './uploads/node-sender.ts'
 
 export { JobError, ServiceError } from './errors.ts'
 export type * from './public.ts'
@@ -13,5 +13,5 @@ export type * from './public.ts'
  * @throws TypeError where the url is none of HTTP, or holds a password
  */
 export function createClient(options: ClientOptions): Client {
-  return new Client(options, { open: openNodeSocket, send: uploadByStream })
+  return new Client(options, { openSocket: openNodeSocket, sendUpload: sendUploadAsStream })
 }

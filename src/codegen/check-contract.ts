@@ -3,32 +3,42 @@
 // had only planned may have been relied on since, and with the last one of the highest version before it.
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { diffPublications } from '../contract/diff.ts'
-import type { Difference } from '../contract/difference.ts'
-import type { Publication } from '../contract/files.ts'
-import { readPublication } from '../contract/publication.ts'
-import { compareVersions, mayBreak, type Version, versionOf } from './contract-version.ts'
-import { FOLDER, type Published, publicationAt, publications, spread } from './publication-history.ts'
+import type { Difference } from '../contract/diff/differences.ts'
+import { diffPublications } from '../contract/diff/publications.ts'
+import type { ContractPublication } from '../contract/publication-files.ts'
+import { readPublication } from '../contract/publication-reader.ts'
+import { type ContractVersion, canBreak, compareVersions, parseVersion } from './publication/contract-version.ts'
+import {
+  listPublications,
+  PUBLICATION_FOLDER,
+  type PublishedContract,
+  readPublicationAt,
+  sampleEvenly,
+} from './publication/git-history.ts'
 
-const expected = process.env.SVC_TEST_EXPECT?.split(',').includes('history') === true
+const isHistoryExpected = process.env.SVC_TEST_EXPECT?.split(',').includes('history') === true
 
-function without(history: string): number {
-  if (!expected) console.log(`skipped: ${history}`)
+function reportMissingHistory(history: string): number {
+  if (!isHistoryExpected) console.log(`skipped: ${history}`)
   else console.error(`${history}, and it is expected`)
-  return expected ? 1 : 0
+  return isHistoryExpected ? 1 : 0
 }
 
-const short = (commit: string) => commit.slice(0, 12)
+const shortenCommit = (commit: string) => commit.slice(0, 12)
 
-interface Break extends Difference {
+interface BreakingDifference extends Difference {
   readonly commit: string
 }
 
 /** What breaks somebody who goes by one of these commits, each thing once. */
-function breaksSince(repository: string, commits: readonly string[], now: Publication): Break[] {
-  const found = new Map<string, Break>()
+function listBreaksSince(
+  repository: string,
+  commits: readonly string[],
+  now: ContractPublication,
+): BreakingDifference[] {
+  const found = new Map<string, BreakingDifference>()
   for (const commit of commits) {
-    for (const one of diffPublications(publicationAt(repository, commit), now)) {
+    for (const one of diffPublications(readPublicationAt(repository, commit), now)) {
       const key = `${one.place}\n${one.message}\n${one.rule}`
       if (one.verdict === 'breaking' && !found.has(key)) found.set(key, { ...one, commit })
     }
@@ -36,57 +46,66 @@ function breaksSince(repository: string, commits: readonly string[], now: Public
   return [...found.values()]
 }
 
-function tell(breaks: readonly Break[]): void {
+function printBreaks(breaks: readonly BreakingDifference[]): void {
   for (const { place, message, rule, commit } of breaks)
-    console.error(`breaking ${place} ${message} (${rule}), as published in ${short(commit)}`)
+    console.error(`breaking ${place} ${message} (${rule}), as published in ${shortenCommit(commit)}`)
 }
 
 /** How many things break what was published under the same version. */
-function underItsVersion(repository: string, published: readonly Published[], now: Publication): number {
+function countBreaksUnderSameVersion(
+  repository: string,
+  published: readonly PublishedContract[],
+  now: ContractPublication,
+): number {
   const version = now.contract_version
   if (published.length === 0) {
     console.log(`version ${version} is new: no commit has a publication of it`)
     return 0
   }
   const earlier = published.filter(({ digest }) => digest !== now.digest).map(({ commit }) => commit)
-  const compared = spread(earlier)
-  const breaks = breaksSince(repository, compared, now)
+  const compared = sampleEvenly(earlier)
+  const breaks = listBreaksSince(repository, compared, now)
   const number = compared.length < earlier.length ? `${compared.length} of ${earlier.length}` : `${earlier.length}`
-  const since = short(published[0]!.commit)
+  const since = shortenCommit(published[0]!.commit)
   console.log(
     `the contract against ${number} earlier publications of version ${version}, since ${since}: ${breaks.length} breaking`,
   )
-  tell(breaks)
+  printBreaks(breaks)
   return breaks.length
 }
 
 /** How many things break the version before without the number that says so. */
-function sinceVersion(repository: string, before: Published, now: Publication, allowed: boolean): number {
-  const breaks = breaksSince(repository, [before.commit], now)
+function countBreaksSinceVersion(
+  repository: string,
+  before: PublishedContract,
+  now: ContractPublication,
+  allowed: boolean,
+): number {
+  const breaks = listBreaksSince(repository, [before.commit], now)
   const so = allowed && breaks.length > 0 ? ', as its number says' : ''
   console.log(
-    `the contract against the last publication of version ${before.version}, ${short(before.commit)}: ${breaks.length} breaking${so}`,
+    `the contract against the last publication of version ${before.version}, ${shortenCommit(before.commit)}: ${breaks.length} breaking${so}`,
   )
   if (allowed) return 0
-  tell(breaks)
+  printBreaks(breaks)
   return breaks.length
 }
 
-interface Numbered extends Published {
-  readonly number: Version
+interface NumberedPublication extends PublishedContract {
+  readonly number: ContractVersion
 }
 
 /** The publications whose version is one, from the lowest version to the highest, and of one version the last one last. */
-function ascending(all: readonly Published[]): Numbered[] {
+function sortByVersion(all: readonly PublishedContract[]): NumberedPublication[] {
   return all
     .flatMap((one) => {
-      const number = versionOf(one.version)
+      const number = parseVersion(one.version)
       return number ? [{ ...one, number }] : []
     })
     .sort((a, b) => compareVersions(a.number, b.number) || a.last - b.last)
 }
 
-function refused(reason: string): number {
+function refuse(reason: string): number {
   console.error(reason)
   return 3
 }
@@ -94,24 +113,26 @@ function refused(reason: string): number {
 function main(): number {
   const { positionals } = parseArgs({ allowPositionals: true })
   const repository = resolve(positionals[0] ?? join(import.meta.dirname, '../..'))
-  const now = readPublication(join(repository, FOLDER))
+  const now = readPublication(join(repository, PUBLICATION_FOLDER))
   const version = now.contract_version
-  const number = versionOf(version)
-  if (!number) return refused(`${version} is no version of three numbers`)
-  const all = publications(repository)
-  if ('unseen' in all) return without(all.unseen)
-  const numbered = ascending(all)
+  const number = parseVersion(version)
+  if (!number) return refuse(`${version} is no version of three numbers`)
+  const all = listPublications(repository)
+  if ('unseen' in all) return reportMissingHistory(all.unseen)
+  const numbered = sortByVersion(all)
   const highest = numbered.at(-1)
-  if (!highest) return without('no commit has a publication of the contract yet')
+  if (!highest) return reportMissingHistory('no commit has a publication of the contract yet')
   if (compareVersions(number, highest.number) < 0)
-    return refused(`version ${version} is lower than ${highest.version}, as published in ${short(highest.commit)}`)
+    return refuse(
+      `version ${version} is lower than ${highest.version}, as published in ${shortenCommit(highest.commit)}`,
+    )
   const same = all.filter((one) => one.version === version)
   const before = numbered.findLast((one) => compareVersions(one.number, number) < 0)
   const broken =
-    underItsVersion(repository, same, now) +
-    (before ? sinceVersion(repository, before, now, mayBreak(number, before.number)) : 0)
+    countBreaksUnderSameVersion(repository, same, now) +
+    (before ? countBreaksSinceVersion(repository, before, now, canBreak(number, before.number)) : 0)
   if (broken === 0) return 0
-  return refused('Raise info.version in spec/openapi.yaml and spec/asyncapi.yaml, or take the changes back.')
+  return refuse('Raise info.version in spec/openapi.yaml and spec/asyncapi.yaml, or take the changes back.')
 }
 
 process.exitCode = main()

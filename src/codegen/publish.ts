@@ -5,12 +5,12 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { config } from '../../codegen.config.ts'
-import { readPublication } from '../contract/publication.ts'
+import { readPublication } from '../contract/publication-reader.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
 /** Packs `folder` into the folder `out`, and gives the path of the archive. @throws where its files are not what its index says */
-function pack(folder: string, out: string): string {
+function packPublication(folder: string, out: string): string {
   const { digest } = readPublication(folder)
   mkdirSync(out, { recursive: true })
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', out, folder]
@@ -24,5 +24,8 @@ function pack(folder: string, out: string): string {
 }
 
 const { positionals } = parseArgs({ allowPositionals: true })
-const archive = pack(join(root, config.generated, config.publication.folder), resolve(positionals[0] ?? 'dist'))
+const archive = packPublication(
+  join(root, config.generated, config.publication.folder),
+  resolve(positionals[0] ?? 'dist'),
+)
 console.log(`${archive}\nsha256 ${createHash('sha256').update(readFileSync(archive)).digest('hex')}`)

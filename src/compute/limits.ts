@@ -1,6 +1,6 @@
 // How many threads compute, and how much memory each of them has.
 import { availableParallelism } from 'node:os'
-import type { WorkerPoolLimits } from '../workers/pool.ts'
+import type { WorkerPoolLimits } from '../workers/worker-pool.ts'
 
 export interface ComputeLimits extends WorkerPoolLimits {
   /** The heap of one worker, in megabytes. */

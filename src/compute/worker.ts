@@ -1,6 +1,6 @@
 // What a thread that computes starts with: it lowers its own priority before it reads the node types.
-import { lowerThread } from '../thread-priority.ts'
+import { lowerCurrentThread } from '../shared/thread-priority.ts'
 
-const thread = lowerThread()
-const { serve } = await import('./serving.ts')
+const thread = lowerCurrentThread()
+const { serve } = await import('./task-runner.ts')
 serve(thread)

@@ -1,7 +1,7 @@
 // The settings that decide who may call, and how often.
 import { isIP } from 'node:net'
-import { isWithin, type Range, readRange } from '../net/addresses.ts'
-import type { SettingsReader } from './reader.ts'
+import { type IpRange, isInRange, parseIpRange } from '../net/ip-addresses.ts'
+import type { SettingsReader } from './settings-reader.ts'
 
 export interface RateLimitSettings {
   rate_limit_disabled: boolean
@@ -18,9 +18,9 @@ export interface AccessSettings {
   /** Whether loopback callers are the local user. */
   trust_localhost: boolean
   /** Ranges and addresses of callers who are the local user; empty in identity-provider mode. */
-  trust_local_networks: readonly Range[]
+  trust_local_networks: readonly IpRange[]
   /** Ranges and addresses of proxies whose `X-Forwarded-For` is believed. */
-  trusted_proxies: readonly Range[]
+  trusted_proxies: readonly IpRange[]
   /** Users of the identity provider who are administrators. */
   admin_users: readonly string[]
   /** What messaging bridges prove themselves with; null: they are off. */
@@ -39,9 +39,9 @@ const LOCAL_CLIENT_TOKEN = /^[\x21-\x7e]{16,}$/
 /** A range with fewer bits than this holds much of an internet: whole providers have 32 bits of IPv6. */
 const WIDEST_RANGE_BITS = { ipv4: 8, ipv6: 32 }
 /** RFC 4193: no part of the internet, however wide. */
-const UNIQUE_LOCAL = readRange('fc00::/7')!
+const UNIQUE_LOCAL = parseIpRange('fc00::/7')!
 
-export function readRateLimit(read: SettingsReader): RateLimitSettings {
+export function readRateLimitSettings(read: SettingsReader): RateLimitSettings {
   return {
     rate_limit_disabled: read.flag('SVC_RATE_LIMIT_DISABLED'),
     rate_limit_max: read.integer('SVC_RATE_LIMIT_MAX', 1, 1_000_000_000) ?? 1000,
@@ -51,24 +51,29 @@ export function readRateLimit(read: SettingsReader): RateLimitSettings {
 }
 
 /** `host` is the address that the server listens on. */
-export function readAccess(read: SettingsReader, host: string, problems: string[], warnings: string[]): AccessSettings {
-  const identity_provider = identityProvider(read, warnings)
-  const trusted_proxies = trustedProxies(read, problems, warnings)
-  const reached: Reached = { host, by_proxies: trusted_proxies.length > 0 }
+export function readAccessSettings(
+  read: SettingsReader,
+  host: string,
+  problems: string[],
+  warnings: string[],
+): AccessSettings {
+  const identity_provider = readIdentityProvider(read, warnings)
+  const trusted_proxies = readTrustedProxies(read, problems, warnings)
+  const reached: ListenReach = { host, by_proxies: trusted_proxies.length > 0 }
   return {
     identity_provider,
     trust_localhost: read.boolean('SVC_TRUST_LOCALHOST') ?? identity_provider === null,
-    trust_local_networks: trustedNetworks(read, identity_provider !== null, reached, problems, warnings),
+    trust_local_networks: readTrustedNetworks(read, identity_provider !== null, reached, problems, warnings),
     trusted_proxies,
-    admin_users: adminUsers(read, identity_provider !== null, warnings),
-    integration_token: integrationToken(read, warnings),
-    allowed_hosts: allowedHosts(read, problems),
-    allowed_origins: allowedOrigins(read, problems),
-    local_client_token: localClientToken(read, problems),
+    admin_users: readAdminUsers(read, identity_provider !== null, warnings),
+    integration_token: readIntegrationToken(read, warnings),
+    allowed_hosts: readAllowedHosts(read, problems),
+    allowed_origins: readAllowedOrigins(read, problems),
+    local_client_token: readLocalClientToken(read, problems),
   }
 }
 
-function identityProvider(read: SettingsReader, warnings: string[]): AccessSettings['identity_provider'] {
+function readIdentityProvider(read: SettingsReader, warnings: string[]): AccessSettings['identity_provider'] {
   const [url, key] = [read.url('IDP_URL'), read.text('IDP_KEY')]
   if (url !== null && key !== null) return { url, key }
   const [there, missing] = read.text('IDP_URL') !== null ? ['IDP_URL', 'IDP_KEY'] : ['IDP_KEY', 'IDP_URL']
@@ -80,19 +85,19 @@ function identityProvider(read: SettingsReader, warnings: string[]): AccessSetti
 }
 
 /** How others than programs of this machine come to the server. */
-interface Reached {
+interface ListenReach {
   readonly host: string
   readonly by_proxies: boolean
 }
 
-function trustedNetworks(
+function readTrustedNetworks(
   read: SettingsReader,
   enforced: boolean,
-  { host, by_proxies }: Reached,
+  { host, by_proxies }: ListenReach,
   problems: string[],
   warnings: string[],
-): readonly Range[] {
-  const found = ranges('SVC_TRUST_LOCAL_NETWORKS', read, problems)
+): readonly IpRange[] {
+  const found = readRanges('SVC_TRUST_LOCAL_NETWORKS', read, problems)
   if (found.length > 0 && enforced) {
     warnings.push('SVC_TRUST_LOCAL_NETWORKS has no effect with an identity provider')
     return []
@@ -110,8 +115,8 @@ function trustedNetworks(
   return found.map(({ range }) => range)
 }
 
-function isWide([address, bits]: Range): boolean {
-  if (bits >= UNIQUE_LOCAL[1] && isWithin(address, UNIQUE_LOCAL)) return false
+function isWide([address, bits]: IpRange): boolean {
+  if (bits >= UNIQUE_LOCAL[1] && isInRange(address, UNIQUE_LOCAL)) return false
   return bits < WIDEST_RANGE_BITS[address.kind()]
 }
 
@@ -119,8 +124,8 @@ export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
-function trustedProxies(read: SettingsReader, problems: string[], warnings: string[]): readonly Range[] {
-  const found = ranges('SVC_TRUSTED_PROXIES', read, problems)
+function readTrustedProxies(read: SettingsReader, problems: string[], warnings: string[]): readonly IpRange[] {
+  const found = readRanges('SVC_TRUSTED_PROXIES', read, problems)
   for (const { text, range } of found)
     if (isWide(range))
       warnings.push(
@@ -129,9 +134,9 @@ function trustedProxies(read: SettingsReader, problems: string[], warnings: stri
   return found.map(({ range }) => range)
 }
 
-function ranges(name: string, read: SettingsReader, problems: string[]): { text: string; range: Range }[] {
+function readRanges(name: string, read: SettingsReader, problems: string[]): { text: string; range: IpRange }[] {
   return read.list(name).flatMap((text) => {
-    const range = text.includes('/') ? readRange(text) : single(text)
+    const range = text.includes('/') ? parseIpRange(text) : singleAddressRange(text)
     if (range) return [{ text, range }]
     problems.push(
       `${name} must be a list of addresses and of ranges such as 172.16.0.0/12${read.shownEntry(name, text)}`,
@@ -140,17 +145,17 @@ function ranges(name: string, read: SettingsReader, problems: string[]): { text:
   })
 }
 
-function single(text: string): Range | null {
-  return readRange(`${text}/${isIP(text) === 4 ? 32 : 128}`)
+function singleAddressRange(text: string): IpRange | null {
+  return parseIpRange(`${text}/${isIP(text) === 4 ? 32 : 128}`)
 }
 
-function adminUsers(read: SettingsReader, enforced: boolean, warnings: string[]): readonly string[] {
+function readAdminUsers(read: SettingsReader, enforced: boolean, warnings: string[]): readonly string[] {
   const users = read.list('SVC_ADMIN_USERS')
   if (users.length > 0 && !enforced) warnings.push('SVC_ADMIN_USERS has no effect without an identity provider')
   return users
 }
 
-function integrationToken(read: SettingsReader, warnings: string[]): string | null {
+function readIntegrationToken(read: SettingsReader, warnings: string[]): string | null {
   const token = read.text('SVC_INTEGRATION_TOKEN')
   if (token === null || token.length >= SHORTEST_INTEGRATION_TOKEN) return token
   warnings.push(
@@ -159,7 +164,7 @@ function integrationToken(read: SettingsReader, warnings: string[]): string | nu
   return null
 }
 
-function allowedHosts(read: SettingsReader, problems: string[]): readonly string[] {
+function readAllowedHosts(read: SettingsReader, problems: string[]): readonly string[] {
   return read.list('SVC_ALLOWED_HOSTS').flatMap((host) => {
     if (host.length <= 253 && /^[\w-]{1,63}(?:\.[\w-]{1,63})*$/.test(host)) return [host.toLowerCase()]
     const shown = read.shownEntry('SVC_ALLOWED_HOSTS', host)
@@ -169,9 +174,9 @@ function allowedHosts(read: SettingsReader, problems: string[]): readonly string
 }
 
 /** `scheme://host` or `scheme://host:port` (RFC 6454, section 6.2), as browsers send it. */
-function allowedOrigins(read: SettingsReader, problems: string[]): readonly string[] {
+function readAllowedOrigins(read: SettingsReader, problems: string[]): readonly string[] {
   return read.list('SVC_ALLOWED_ORIGINS').flatMap((text) => {
-    const origin = originOf(text)
+    const origin = parseOrigin(text)
     if (origin !== null) return [origin]
     const shown = read.shownEntry('SVC_ALLOWED_ORIGINS', text)
     problems.push(
@@ -181,7 +186,7 @@ function allowedOrigins(read: SettingsReader, problems: string[]): readonly stri
   })
 }
 
-function originOf(text: string): string | null {
+function parseOrigin(text: string): string | null {
   if (!/^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(text)) return null
   const url = URL.parse(text)
   if (url === null) return null
@@ -190,7 +195,7 @@ function originOf(text: string): string | null {
 }
 
 // The problem names the setting alone: its value may be most of a secret.
-function localClientToken(read: SettingsReader, problems: string[]): string | null {
+function readLocalClientToken(read: SettingsReader, problems: string[]): string | null {
   const token = read.text('SVC_LOCAL_CLIENT_TOKEN')
   if (token === null || LOCAL_CLIENT_TOKEN.test(token)) return token
   problems.push('SVC_LOCAL_CLIENT_TOKEN must be 16 or more characters of visible ASCII')

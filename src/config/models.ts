@@ -1,7 +1,7 @@
 // The settings that say which models there are, where their files are kept, and what they may cost.
-import { isSecretName } from '../secret-name.ts'
-import { ollamaUrl } from './ollama.ts'
-import { type SettingsReader, shownValue } from './reader.ts'
+import { isSecretName } from '../shared/secret-name.ts'
+import { parseOllamaUrl } from './ollama-url.ts'
+import { describeValue, type SettingsReader } from './settings-reader.ts'
 
 /** A server that speaks OpenAI's protocol. */
 export interface ModelServer {
@@ -40,105 +40,106 @@ export interface ModelSettings {
 
 const SERVER_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
 /** Providers that are there whatever is set. */
-const ALWAYS = ['builtin', 'openai', 'anthropic', 'google', 'local']
+const BUILTIN_PROVIDERS = ['builtin', 'openai', 'anthropic', 'google', 'local']
 /** Those that may be found on this machine later, if somebody looks. */
-export const FOUND_LATER: readonly string[] = ['ollama', 'lmstudio', 'vllm', 'llamacpp']
+export const DISCOVERABLE_PROVIDERS: readonly string[] = ['ollama', 'lmstudio', 'vllm', 'llamacpp']
 /** Ids that begin with these mean something else. */
-const TAKEN = new Set([...ALWAYS, 'workflow'])
+const RESERVED_SERVER_NAMES = new Set([...BUILTIN_PROVIDERS, 'workflow'])
 /** The keys of the others. */
-const OTHERS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GEMINI_API_KEY', 'HF_TOKEN']
+const KNOWN_KEY_NAMES = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GEMINI_API_KEY', 'HF_TOKEN']
 const HUB = 'https://huggingface.co'
 /** Where the system's and graphics cards' libraries and folders are. */
-const RUNTIME = [
+const RUNTIME_VARIABLES = [
   ...['PATH', 'HOME', 'USERPROFILE', 'SystemRoot', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'LD_LIBRARY_PATH'],
   ...['DYLD_LIBRARY_PATH', 'CUDA_PATH', 'CUDA_VISIBLE_DEVICES', 'HIP_VISIBLE_DEVICES', 'ROCR_VISIBLE_DEVICES'],
   ...['GGML_VK_VISIBLE_DEVICES', 'VK_DRIVER_FILES', 'VK_ICD_FILENAMES', 'XDG_RUNTIME_DIR'],
 ]
 const COST = /^\d{1,9}(?:\.\d{1,6})?$/
 
-export function readModels(read: SettingsReader, problems: string[]): ModelSettings {
-  const model_servers = servers(read, problems)
-  const named = model_servers.map(({ name }) => keyName(name))
-  const ollama_base_url = ollamaBase(read, problems)
+export function readModelSettings(read: SettingsReader, problems: string[]): ModelSettings {
+  const model_servers = readModelServers(read, problems)
+  const named = model_servers.map(({ name }) => apiKeyName(name))
+  const ollama_base_url = readOllamaUrl(read, problems)
   const probe_local_models = read.boolean('SVC_PROBE_LOCAL_MODELS') ?? true
-  const there = [...ALWAYS, ...model_servers.map(({ name }) => name), ...(ollama_base_url ? ['ollama'] : [])]
+  const there = [...BUILTIN_PROVIDERS, ...model_servers.map(({ name }) => name), ...(ollama_base_url ? ['ollama'] : [])]
   return {
     model_servers,
     openai_base_url: read.url('OPENAI_BASE_URL'),
     anthropic_base_url: read.url('ANTHROPIC_BASE_URL'),
     gemini_base_url: read.url('GOOGLE_GEMINI_BASE_URL'),
     ollama_base_url,
-    provider_keys: keys(read, [...OTHERS, ...named]),
-    default_provider: defaultProvider(read, there, probe_local_models, problems),
+    provider_keys: readApiKeys(read, [...KNOWN_KEY_NAMES, ...named]),
+    default_provider: readDefaultProvider(read, there, probe_local_models, problems),
     probe_local_models,
     models_dir: read.text('SVC_MODELS_DIR'),
     model_hub_url: read.url('SVC_MODEL_HUB_URL') ?? HUB,
-    runtime_environment: present(read, RUNTIME),
-    max_cost_per_job: cost(read, 'SVC_MAX_COST_PER_JOB', problems),
-    max_cost_per_user_per_day: cost(read, 'SVC_MAX_COST_PER_USER_PER_DAY', problems),
-    max_cost_per_day: cost(read, 'SVC_MAX_COST_PER_DAY', problems),
+    runtime_environment: readPresentVariables(read, RUNTIME_VARIABLES),
+    max_cost_per_job: readCostLimit(read, 'SVC_MAX_COST_PER_JOB', problems),
+    max_cost_per_user_per_day: readCostLimit(read, 'SVC_MAX_COST_PER_USER_PER_DAY', problems),
+    max_cost_per_day: readCostLimit(read, 'SVC_MAX_COST_PER_DAY', problems),
   }
 }
 
-function defaultProvider(
+function readDefaultProvider(
   read: SettingsReader,
   there: readonly string[],
   probes: boolean,
   problems: string[],
 ): string | null {
   const name = read.text('SVC_DEFAULT_PROVIDER')
-  if (name === null || there.includes(name) || (probes && FOUND_LATER.includes(name))) return name
-  const known = [...new Set([...there, ...(probes ? FOUND_LATER : [])])].join(', ')
-  problems.push(`SVC_DEFAULT_PROVIDER must be one of ${known}${shownValue('is', name)}`)
+  if (name === null || there.includes(name) || (probes && DISCOVERABLE_PROVIDERS.includes(name))) return name
+  const known = [...new Set([...there, ...(probes ? DISCOVERABLE_PROVIDERS : [])])].join(', ')
+  problems.push(`SVC_DEFAULT_PROVIDER must be one of ${known}${describeValue('is', name)}`)
   return null
 }
 
-function present(read: SettingsReader, names: readonly string[]): Record<string, string> {
+function readPresentVariables(read: SettingsReader, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name, read.text(name) ?? '']).filter(([, value]) => value !== ''))
 }
 
 /** The name of the secret that holds the key of a server: `GROQ_API_KEY` for `groq`. */
-export function keyName(server: string): string {
+export function apiKeyName(server: string): string {
   return `${server.toUpperCase().replaceAll('-', '_')}_API_KEY`
 }
 
-function servers(read: SettingsReader, problems: string[]): ModelServer[] {
+function readModelServers(read: SettingsReader, problems: string[]): ModelServer[] {
   const found: ModelServer[] = []
   // The address of an entry may have a password, of which a comma and a = make entries and names.
   const isOpen = !/[@?#]/.test(read.text('SVC_MODEL_SERVERS') ?? '')
   for (const entry of read.list('SVC_MODEL_SERVERS')) {
     const at = entry.indexOf('=')
     if (at < 0) {
-      problems.push(`SVC_MODEL_SERVERS must be a list of name=URL; ${lacking(entry, isOpen)}`)
+      problems.push(`SVC_MODEL_SERVERS must be a list of name=URL; ${describeIncompleteEntry(entry, isOpen)}`)
       continue
     }
     const name = entry.slice(0, at).trim()
     const base_url = entry.slice(at + 1).trim()
     const url = URL.parse(base_url)
     const isUrl = url !== null && /^https?:$/.test(url.protocol) && !/[@?#]/.test(base_url)
-    const taken = takenOf(name, found)
-    if (isUrl && SERVER_NAME.test(name) && isSecretName(keyName(name)) && taken === null)
+    const taken = findNameConflict(name, found)
+    if (isUrl && SERVER_NAME.test(name) && isSecretName(apiKeyName(name)) && taken === null)
       found.push({ name, base_url: base_url.replace(/\/+$/, '') })
-    else problems.push(`SVC_MODEL_SERVERS must be a list of name=URL; ${describe(name, isUrl, taken, isOpen)}`)
+    else
+      problems.push(`SVC_MODEL_SERVERS must be a list of name=URL; ${describeInvalidEntry(name, isUrl, taken, isOpen)}`)
   }
   return found
 }
 
 /** Of an entry that has no "=" in it. What does not look like a name may be an address with a password. */
-function lacking(entry: string, isOpen: boolean): string {
+function describeIncompleteEntry(entry: string, isOpen: boolean): string {
   if (isOpen && SERVER_NAME.test(entry)) return `the entry "${entry}" lacks = and a URL behind it`
   return 'an entry lacks a name and = before it'
 }
 
 /** Nobody is asked with another's key. */
-function takenOf(name: string, found: readonly ModelServer[]): string | null {
-  if (TAKEN.has(name) || found.some((one) => one.name === name)) return 'has a name that is taken'
-  const key = keyName(name)
-  const isAnothers = OTHERS.includes(key) || found.some((one) => keyName(one.name) === key)
+function findNameConflict(name: string, found: readonly ModelServer[]): string | null {
+  if (RESERVED_SERVER_NAMES.has(name) || found.some((one) => one.name === name)) return 'has a name that is taken'
+  const key = apiKeyName(name)
+  const isAnothers = KNOWN_KEY_NAMES.includes(key) || found.some((one) => apiKeyName(one.name) === key)
   return isAnothers ? `has a name whose key would be ${key}, which is the key of another one` : null
 }
 
-function describe(name: string, isUrl: boolean, taken: string | null, isOpen: boolean): string {
+function describeInvalidEntry(name: string, isUrl: boolean, taken: string | null, isOpen: boolean): string {
   if (name === '') return 'an entry has no name'
   const which = isOpen ? `the entry "${name}"` : 'an entry'
   if (taken !== null) return `${which} ${taken}`
@@ -147,15 +148,15 @@ function describe(name: string, isUrl: boolean, taken: string | null, isOpen: bo
     : `${which} must have an http or https URL without user, query and fragment`
 }
 
-function ollamaBase(read: SettingsReader, problems: string[]): string | null {
+function readOllamaUrl(read: SettingsReader, problems: string[]): string | null {
   const value = read.text('OLLAMA_HOST')
-  const url = value === null ? null : ollamaUrl(value)
+  const url = value === null ? null : parseOllamaUrl(value)
   if (value !== null && url === null)
     problems.push('OLLAMA_HOST must be a host, with or without http:// or https:// before it and a port behind it')
   return url
 }
 
-function keys(read: SettingsReader, names: readonly string[]): Record<string, string> {
+function readApiKeys(read: SettingsReader, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = read.text(name)
@@ -164,10 +165,10 @@ function keys(read: SettingsReader, names: readonly string[]): Record<string, st
   )
 }
 
-function cost(read: SettingsReader, name: string, problems: string[]): number | null {
+function readCostLimit(read: SettingsReader, name: string, problems: string[]): number | null {
   const value = read.text(name)
   if (value === null) return null
   if (COST.test(value)) return Number(value)
-  problems.push(`${name} must be an amount of US dollars such as 2.50${shownValue('is', value)}`)
+  problems.push(`${name} must be an amount of US dollars such as 2.50${describeValue('is', value)}`)
   return null
 }

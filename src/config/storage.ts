@@ -1,5 +1,5 @@
 // Where the bytes of files are kept beyond the data folder: a bucket, named by a URL. Whoever may use it stands beside it, never in it.
-import type { SettingsReader } from './reader.ts'
+import type { SettingsReader } from './settings-reader.ts'
 
 /** A bucket of an object storage that speaks the protocol of Amazon S3. */
 export interface BucketSettings {
@@ -29,12 +29,12 @@ const PREFIX = /^[A-Za-z0-9_~-][\w.~-]*(?:\/[A-Za-z0-9_~-][\w.~-]*)*$/
 const LONGEST_PREFIX = 256
 
 /** Null where files are kept in the data folder alone. Problems do not repeat the URL: somebody may have put a secret into it. */
-export function readStorage(read: SettingsReader, problems: string[]): BucketSettings | null {
+export function readStorageSettings(read: SettingsReader, problems: string[]): BucketSettings | null {
   const text = read.text(NAME)
-  const credentials = credentialsOf(read)
+  const credentials = readCredentials(read)
   if (text === null) return null
   const url = URL.parse(text)
-  const wrong = url === null ? 'it is no URL' : wrongWith(url)
+  const wrong = url === null ? 'it is no URL' : findUrlProblem(url)
   if (url === null || wrong !== null) {
     problems.push(`${NAME} must be ${FORM}, of which the bucket alone is needed: ${wrong}`)
     return null
@@ -48,7 +48,7 @@ export function readStorage(read: SettingsReader, problems: string[]): BucketSet
   const endpoint = given.get('endpoint')
   return {
     bucket: url.hostname,
-    prefix: prefixOf(url),
+    prefix: objectPrefix(url),
     endpoint: endpoint === null ? `https://s3.${region}.amazonaws.com` : new URL(endpoint).origin,
     region,
     path_style: (given.get('path_style') ?? String(endpoint !== null)) === 'true',
@@ -57,34 +57,34 @@ export function readStorage(read: SettingsReader, problems: string[]): BucketSet
 }
 
 /** What is warned of, a sentence each. */
-export function storageWarnings({ storage, database_url }: Stored): string[] {
+export function storageWarnings({ storage, database_url }: StorageUse): string[] {
   if (storage === null || database_url !== 'sqlite::memory:') return []
   return [`${NAME} has no effect with a database in memory, which nobody would find the files by`]
 }
 
-interface Stored {
+interface StorageUse {
   readonly storage: BucketSettings | null
   readonly database_url: string | null
 }
 
-function credentialsOf(read: SettingsReader): BucketCredentials | null {
+function readCredentials(read: SettingsReader): BucketCredentials | null {
   const [access_key_id, secret_access_key] = [read.text('AWS_ACCESS_KEY_ID'), read.text('AWS_SECRET_ACCESS_KEY')]
   const session_token = read.text('AWS_SESSION_TOKEN')
   if (access_key_id === null || secret_access_key === null) return null
   return { access_key_id, secret_access_key, session_token }
 }
 
-function prefixOf(url: URL): string {
+function objectPrefix(url: URL): string {
   return url.pathname.replace(/^\/+|\/+$/g, '')
 }
 
-function wrongWith(url: URL): string | null {
+function findUrlProblem(url: URL): string | null {
   const given = url.searchParams
   if (url.username !== '' || url.password !== '')
     return 'credentials stand in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
   if (url.protocol !== 's3:') return 'it begins with s3://'
   if (!BUCKET.test(url.hostname) || url.port !== '') return 'a bucket has 3 to 63 letters, digits, dots and hyphens'
-  const prefix = prefixOf(url)
+  const prefix = objectPrefix(url)
   if (prefix !== '' && (!PREFIX.test(prefix) || prefix.length > LONGEST_PREFIX))
     return `a prefix has up to ${LONGEST_PREFIX} letters, digits and ._~- between single slashes`
   if (url.hash !== '' || [...given.keys()].some((name) => !PARAMETERS.has(name)))

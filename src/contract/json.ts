@@ -23,32 +23,32 @@ export function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-export function referenceOf(value: Json | undefined): string | null {
+export function readReference(value: Json | undefined): string | null {
   return isMap(value) && typeof value.$ref === 'string' ? value.$ref : null
 }
 
 /** What a reference within the document means, however many lead there. A dangling one or a circle means nothing. */
-export function resolve(document: JsonMap, value: Json | undefined): Json | undefined {
+export function resolveReference(document: JsonMap, value: Json | undefined): Json | undefined {
   let current = value
   for (let steps = 0; steps < 32; steps++) {
-    const reference = referenceOf(current)
+    const reference = readReference(current)
     if (reference === null) return current
-    current = lookUp(document, reference)
+    current = lookUpReference(document, reference)
   }
   return undefined
 }
 
 /** Thousands of references lead to a few places. */
-const places = new WeakMap<JsonMap, Map<string, Json | undefined>>()
+const resolvedReferences = new WeakMap<JsonMap, Map<string, Json | undefined>>()
 
-function lookUp(document: JsonMap, reference: string): Json | undefined {
-  const known = places.get(document) ?? new Map<string, Json | undefined>()
-  places.set(document, known)
-  if (!known.has(reference)) known.set(reference, walk(document, reference))
+function lookUpReference(document: JsonMap, reference: string): Json | undefined {
+  const known = resolvedReferences.get(document) ?? new Map<string, Json | undefined>()
+  resolvedReferences.set(document, known)
+  if (!known.has(reference)) known.set(reference, followPointer(document, reference))
   return known.get(reference)
 }
 
-function walk(document: JsonMap, reference: string): Json | undefined {
+function followPointer(document: JsonMap, reference: string): Json | undefined {
   if (!reference.startsWith('#')) return undefined
   let value: Json | undefined = document
   for (const segment of reference.slice(1).split('/').slice(1)) {
@@ -60,14 +60,14 @@ function walk(document: JsonMap, reference: string): Json | undefined {
 }
 
 /** One text for equal values: the order of keys says nothing. */
-export function canonical(value: Json | undefined): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+export function canonicalJson(value: Json | undefined): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
   if (!isMap(value)) return value === undefined ? '' : JSON.stringify(value)
   const members = Object.keys(value).sort()
-  return `{${members.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`
+  return `{${members.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`).join()}}`
 }
 
 /** The names of both maps, sorted. */
-export function names(a: JsonMap, b: JsonMap): string[] {
+export function unionOfKeys(a: JsonMap, b: JsonMap): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].sort()
 }

@@ -1,7 +1,7 @@
 // Rows of access tokens (`ntk_…`). One statement per function; what a token is good for is said elsewhere.
 import { sql } from 'kysely'
+import { type OwnerScope, ownerCondition } from './owner-scope.ts'
 import type { AccessTokenTable } from './schema.ts'
-import { owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -23,38 +23,38 @@ const selectById = statement<{ id: string }>()((db, p) =>
   db.selectFrom('access_token').selectAll().where('id', '=', p('id')),
 )
 
-const selectOwned = statement<Scope>()((db, p) =>
+const selectOwned = statement<OwnerScope>()((db, p) =>
   db
     .selectFrom('access_token')
     .selectAll()
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc'),
 )
 
-const countOwned = statement<Scope>()((db, p) =>
+const countOwned = statement<OwnerScope>()((db, p) =>
   db
     .selectFrom('access_token')
     .select(sql<number>`count(*)`.as('count'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
 )
 
-const removeOwned = statement<Scope & { id: string }>()((db, p) =>
+const removeOwned = statement<OwnerScope & { id: string }>()((db, p) =>
   db
     .deleteFrom('access_token')
     .where('id', '=', p('id'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
 )
 
-const removeExpired = statement<Scope & { now: string }>()((db, p) =>
+const removeExpired = statement<OwnerScope & { now: string }>()((db, p) =>
   db
     .deleteFrom('access_token')
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
     .where('expires_at', '<=', p('now')),
 )
 
 // A time that is known to be later stays: uses are written late, and not in their order.
-const use = statement<{ id: string; at: string }>()((db, p) =>
+const updateLastUse = statement<{ id: string; at: string }>()((db, p) =>
   db
     .updateTable('access_token')
     .set({ last_used_at: p('at') })
@@ -67,16 +67,16 @@ export function insertAccessToken(tx: Tx, row: AccessTokenTable): void {
 }
 
 /** The token with this id, whoever owns it: for the check of one that was sent. */
-export function accessTokenById(tx: Tx, id: string): AccessTokenTable | undefined {
+export function findAccessToken(tx: Tx, id: string): AccessTokenTable | undefined {
   return tx.get(selectById, { id })
 }
 
 /** All tokens of the scope, the newest first. */
-export function accessTokensOf(tx: Tx, { user_id, workspace_id }: Scope): AccessTokenTable[] {
+export function listAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope): AccessTokenTable[] {
   return tx.all(selectOwned, { user_id, workspace_id })
 }
 
-export function countAccessTokens(tx: Tx, { user_id, workspace_id }: Scope): number {
+export function countAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope): number {
   return tx.get(countOwned, { user_id, workspace_id })?.count ?? 0
 }
 
@@ -85,17 +85,17 @@ export function countAccessTokens(tx: Tx, { user_id, workspace_id }: Scope): num
  * whenever it is looked up, so that "there is none" never leaves one in use.
  * @throws DATA_DAMAGED where the token is there, damaged: its row cannot be removed, and may come back with a backup
  */
-export function deleteAccessToken(tx: Tx, { user_id, workspace_id }: Scope, id: string): boolean {
+export function deleteAccessToken(tx: Tx, { user_id, workspace_id }: OwnerScope, id: string): boolean {
   if (tx.run(removeOwned, { user_id, workspace_id, id }) > 0) return true
-  accessTokenById(tx, id)
+  findAccessToken(tx, id)
   return false
 }
 
 /** Removes what has expired of the scope at `now`. */
-export function deleteExpiredAccessTokens(tx: Tx, { user_id, workspace_id }: Scope, now: string): void {
+export function deleteExpiredAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope, now: string): void {
   tx.run(removeExpired, { user_id, workspace_id, now })
 }
 
-export function noteAccessTokenUse(tx: Tx, id: string, at: string): void {
-  tx.run(use, { id, at })
+export function recordAccessTokenUse(tx: Tx, id: string, at: string): void {
+  tx.run(updateLastUse, { id, at })
 }

@@ -1,8 +1,8 @@
 // Graphs by content. The text of a large one lies in parts, which are written before its row, each in a transaction of its own: in one it would hold up everybody.
 import { sql } from 'kysely'
-import { cuts } from '../cuts.ts'
-import { firstRows, type More } from './batches.ts'
-import { DamagedRow } from './damaged-row.ts'
+import { chunkText } from '../shared/text-chunks.ts'
+import { DamagedRowError } from './integrity/damaged-row.ts'
+import { readFirstRows, type TimeBudget } from './row-batches.ts'
 import type { GraphPartTable, GraphTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Store, Tx } from './store.ts'
@@ -71,9 +71,9 @@ const dropUnused = statement<{ sha256: string }>()((db, p) =>
 )
 
 /** Writes the parts of the text of a graph that is large and not known; null where nothing is written. `keepGraph` writes the row that makes them count. */
-export function keepParts(store: Store, sha256: string, body: string): Promise<void> | null {
-  if (body.length <= PART || store.read((tx) => isKnown(tx, sha256))) return null
-  return writeParts(store, sha256, cuts(body, PART))
+export function writeGraphParts(store: Store, sha256: string, body: string): Promise<void> | null {
+  if (body.length <= PART || store.read((tx) => isGraphStored(tx, sha256))) return null
+  return writeParts(store, sha256, chunkText(body, PART))
 }
 
 async function writeParts(store: Store, sha256: string, parts: readonly string[]): Promise<void> {
@@ -81,38 +81,38 @@ async function writeParts(store: Store, sha256: string, parts: readonly string[]
 }
 
 /** Keeps a graph's JSON text under its hash; a known one is left as it is. What `keepParts` has not written is written with it. */
-export function keepGraph(tx: Tx, sha256: string, body: string): void {
+export function saveGraph(tx: Tx, sha256: string, body: string): void {
   if (body.length <= PART) tx.run(insert, { sha256, body, parts: null })
-  else if (!isKnown(tx, sha256)) keepLarge(tx, sha256, cuts(body, PART))
+  else if (!isGraphStored(tx, sha256)) saveLargeGraph(tx, sha256, chunkText(body, PART))
 }
 
-function isKnown(tx: Tx, sha256: string): boolean {
+function isGraphStored(tx: Tx, sha256: string): boolean {
   return tx.get(selectKnown, { sha256 }) !== undefined
 }
 
-function keepLarge(tx: Tx, sha256: string, parts: readonly string[]): void {
+function saveLargeGraph(tx: Tx, sha256: string, parts: readonly string[]): void {
   const written = new Set(tx.all(selectPlaces, { sha256 }).map(({ at }) => at))
   for (const [at, body] of parts.entries()) if (!written.has(at)) tx.run(putPart, { sha256, at, body })
   tx.run(insert, { sha256, body: '', parts: parts.length })
 }
 
 /** The JSON text of a graph, or undefined. @throws DamagedRow where a part of it is missing */
-export function graphBody(tx: Tx, sha256: string): string | undefined {
+export function readGraphText(tx: Tx, sha256: string): string | undefined {
   const row = tx.get(select, { sha256 })
   if (!row || row.parts === null) return row?.body
   const parts = tx.all(selectParts, { sha256 })
-  if (parts.length !== row.parts) throw new DamagedRow('graph', { sha256, ...row })
+  if (parts.length !== row.parts) throw new DamagedRowError('graph', { sha256, ...row })
   return parts.map(({ body }) => body).join('')
 }
 
 /** Removes a graph that no workflow, version or job names any more. */
-export function dropUnusedGraph(tx: Tx, sha256: string): void {
+export function deleteUnusedGraph(tx: Tx, sha256: string): void {
   if (tx.run(dropUnused, { sha256 }) > 0) tx.run(dropParts, { sha256 })
 }
 
 /** Removes parts whose graph was not written after them, as long as there is time; true when none is left. */
-export function dropPartsWithoutGraph(tx: Tx, more: More): boolean {
-  for (let part = firstWithoutGraph(tx); part; part = firstWithoutGraph(tx)) {
+export function deleteOrphanedGraphParts(tx: Tx, more: TimeBudget): boolean {
+  for (let part = findFirstOrphanedPart(tx); part; part = findFirstOrphanedPart(tx)) {
     tx.run(dropParts, part)
     if (!more()) return false
   }
@@ -120,6 +120,6 @@ export function dropPartsWithoutGraph(tx: Tx, more: More): boolean {
 }
 
 /** A damaged row stays, and does not keep those behind it. */
-function firstWithoutGraph(tx: Tx): Pick<GraphPartTable, 'sha256'> | undefined {
-  return firstRows(tx, { table: 'graph_part', statement: selectWithoutGraph, params: {} }, 1).at(0)
+function findFirstOrphanedPart(tx: Tx): Pick<GraphPartTable, 'sha256'> | undefined {
+  return readFirstRows(tx, { table: 'graph_part', statement: selectWithoutGraph, params: {} }, 1).at(0)
 }

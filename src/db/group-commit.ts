@@ -1,21 +1,21 @@
 // Units of work that share transactions: those that are asked for in one round of the event loop, or the next, are
 // committed together, and one that fails is undone alone. What takes long, or writes much, is not made longer by what comes behind it.
 import type Database from 'better-sqlite3'
-import type { CommitMark } from './commit-mark.ts'
-import { type Condition, outcomeUnknown, unavailable } from './condition.ts'
-import type { Connection } from './connection.ts'
-import { codeOf } from './faults.ts'
-import type { Statements, Unit } from './tx.ts'
+import type { SqliteConnection } from './connection.ts'
+import { errorCode } from './health/database-faults.ts'
+import { type DatabaseHealth, outcomeUnknownError, storeUnavailableError } from './health/database-health.ts'
+import type { CommitNumbering } from './loss-detection/commit-numbering.ts'
+import type { TransactionStatements, UnitOfWork } from './transaction.ts'
 
-export interface GroupOptions {
-  readonly condition: Condition
+export interface GroupCommitOptions {
+  readonly health: DatabaseHealth
   readonly now: () => number
   /** Hears of each commit: how long it took, in milliseconds, and how many units it held. */
-  readonly committed: (ms: number, units: number) => void
+  readonly onCommitted: (ms: number, units: number) => void
   /** Hears of a callback that threw. */
-  readonly broken: (error: unknown) => void
+  readonly onCallbackError: (error: unknown) => void
   /** Absent: nothing beside the database says which commit was the last. */
-  readonly mark?: CommitMark | undefined
+  readonly mark?: CommitNumbering | undefined
 }
 
 /** A transaction that has taken so many milliseconds takes up no further unit: those that are left have a later turn of the event loop. */
@@ -23,35 +23,35 @@ const LONG_MS = 5
 /** The same for one that writes about so many bytes, of which its commit writes each once more: a megabyte takes some 2 ms, and what the disk takes. */
 const LARGE_BYTES = 2_000_000
 
-interface Pending {
-  unit: Unit<unknown>
+interface PendingUnit {
+  unit: UnitOfWork<unknown>
   value: unknown
   error: unknown
   failed: boolean
-  done(entry: Pending): void
+  done(entry: PendingUnit): void
 }
 
 export class GroupCommit {
-  readonly #db: Connection
-  readonly #tx: Statements
+  readonly #db: SqliteConnection
+  readonly #tx: TransactionStatements
   readonly #begin: Database.Statement
   readonly #commit: Database.Statement
-  readonly #options: GroupOptions
-  #pending: Pending[] = []
+  readonly #options: GroupCommitOptions
+  #pending: PendingUnit[] = []
   #scheduled = false
   #held: NodeJS.Timeout | null = null
   /** Whether something was due while it was held. */
-  #late = false
-  #stuck = false
+  #isOverdue = false
+  #needsRollback = false
   /** Whether a commit failed in these attempts after it may have reached the disk. */
-  #unsure = false
+  #isOutcomeUnknown = false
   #closed = false
   /** How many units the last transaction began, and how many of these threw nothing. */
-  #begun = 0
-  #ran = 0
+  #startedUnits = 0
+  #finishedUnits = 0
   #wroteAt = Number.NEGATIVE_INFINITY
 
-  constructor(db: Connection, tx: Statements, options: GroupOptions) {
+  constructor(db: SqliteConnection, tx: TransactionStatements, options: GroupCommitOptions) {
     this.#db = db
     this.#tx = tx
     this.#options = options
@@ -59,7 +59,7 @@ export class GroupCommit {
     this.#commit = db.prepare('COMMIT')
   }
 
-  add<T>(unit: Unit<T>, done: (error: unknown, value: T | undefined) => void): void {
+  add<T>(unit: UnitOfWork<T>, done: (error: unknown, value: T | undefined) => void): void {
     this.#pending.push({
       unit,
       value: undefined,
@@ -74,7 +74,7 @@ export class GroupCommit {
     if (this.#scheduled) return
     this.#scheduled = true
     // One more round gathers the requests that have arrived meanwhile: at ten connections it is worth a tenth of all runs.
-    setImmediate(() => setImmediate(() => this.#due()))
+    setImmediate(() => setImmediate(() => this.#runScheduled()))
   }
 
   /** Lets what is due wait until `release`, or for `ms`; whoever asks for a flush does not wait. */
@@ -86,25 +86,25 @@ export class GroupCommit {
     if (this.#held === null) return
     clearTimeout(this.#held)
     this.#held = null
-    if (this.#late) this.#go()
+    if (this.#isOverdue) this.#commitDue()
   }
 
-  #due(): void {
+  #runScheduled(): void {
     this.#scheduled = false
-    this.#go()
+    this.#commitDue()
   }
 
-  #go(): void {
-    this.#late = false
+  #commitDue(): void {
+    this.#isOverdue = false
     if (this.#held === null && this.#pending.length > 0) this.#commitSome()
     if (this.#pending.length === 0) return
     if (this.#held === null) this.#schedule()
-    else this.#late = true
+    else this.#isOverdue = true
   }
 
   /** Commits all that waits now. */
   flush(): void {
-    this.#late = false
+    this.#isOverdue = false
     for (let left = this.#pending.length; left > 0 && this.#pending.length > 0; ) left -= this.#commitSome()
   }
 
@@ -112,16 +112,16 @@ export class GroupCommit {
   #commitSome(): number {
     const batch = this.#pending
     this.#pending = []
-    this.#unsure = false
-    const count = this.#commitTogether(batch) || this.#commitApart(batch.slice(0, this.#begun || batch.length))
+    this.#isOutcomeUnknown = false
+    const count = this.#commitTogether(batch) || this.#commitApart(batch.slice(0, this.#startedUnits || batch.length))
     if (count < batch.length) this.#pending = [...batch.slice(count), ...this.#pending]
     this.#wroteAt = this.#options.now()
-    for (let at = 0; at < count; at++) this.#tell(batch[at]!)
+    for (let at = 0; at < count; at++) this.#settle(batch[at]!)
     return count
   }
 
   /** Whether nothing waits, and nothing was written in the last `ms`. */
-  idleFor(ms: number): boolean {
+  isIdleFor(ms: number): boolean {
     return this.#pending.length === 0 && this.#options.now() - this.#wroteAt > ms
   }
 
@@ -136,8 +136,8 @@ export class GroupCommit {
    * Commits what was begun together and failed; how many units that were. Where one of them threw, those before it are still committed together: it
    * comes alone after them, perhaps in a later turn, as the first one of those that are left.
    */
-  #commitApart(begun: readonly Pending[]): number {
-    const threw = this.#ran < this.#begun
+  #commitApart(begun: readonly PendingUnit[]): number {
+    const threw = this.#finishedUnits < this.#startedUnits
     const together = threw && begun.length > 1 ? this.#commitTogether(begun.slice(0, -1)) : 0
     if (together > 0) return together
     for (const entry of begun) this.#commitTogether([entry])
@@ -145,56 +145,56 @@ export class GroupCommit {
   }
 
   /** One transaction for all, or for as many as it has time and room for; how many: 0, with nothing written, when any of them or the commit failed. */
-  #commitTogether(batch: readonly Pending[]): number {
-    const { condition } = this.#options
+  #commitTogether(batch: readonly PendingUnit[]): number {
+    const { health: condition } = this.#options
     const { writes } = this.#tx
     try {
       const count = this.#run(batch)
       // A transaction that changes nothing is committed on a full disk as well.
-      if (this.#tx.writes > writes) condition.passed()
+      if (this.#tx.writes > writes) condition.recordWrite()
       return count
     } catch (error) {
       this.#rollback()
       if (batch.length > 1) return 0
-      const met = condition.meet(error) ?? new Error('the unit threw nothing')
+      const met = condition.recordFault(error) ?? new Error('the unit threw nothing')
       const isFault = met !== error
-      const failure = isFault && this.#unsure ? outcomeUnknown() : met
+      const failure = isFault && this.#isOutcomeUnknown ? outcomeUnknownError() : met
       // What the unit gave before its transaction failed is not stored.
       for (const entry of batch) Object.assign(entry, { failed: true, error: failure, value: undefined })
       return batch.length
     }
   }
 
-  #run(batch: readonly Pending[]): number {
-    this.#begun = 0
-    this.#ran = 0
-    if (this.#closed) throw unavailable()
-    if (this.#options.condition.damaged) throw unavailable()
-    if (this.#stuck) this.#rollback()
+  #run(batch: readonly PendingUnit[]): number {
+    this.#startedUnits = 0
+    this.#finishedUnits = 0
+    if (this.#closed) throw storeUnavailableError()
+    if (this.#options.health.isDamaged) throw storeUnavailableError()
+    if (this.#needsRollback) this.#rollback()
     const started = this.#options.now()
     const { mark } = this.#options
     const { writes, bytes } = this.#tx
     this.#begin.run()
     for (const entry of batch) {
-      if (this.#ran > 0 && this.#isFull(started, bytes)) break
-      this.#begun++
+      if (this.#finishedUnits > 0 && this.#isFull(started, bytes)) break
+      this.#startedUnits++
       entry.value = entry.unit(this.#tx)
       // What comes after its first `await` would be written outside of the transaction.
       if (entry.value instanceof Promise) throw new Error('a unit of work must not be asynchronous')
-      this.#ran++
+      this.#finishedUnits++
     }
     const isMarked = mark !== undefined && this.#tx.writes > writes
-    if (isMarked) mark.count()
+    if (isMarked) mark.numberTransaction()
     try {
       this.#commit.run()
     } catch (error) {
       // Its frames are in the log of the file system, perhaps, though their sync failed: a process that starts after this one may find them.
-      this.#unsure ||= codeOf(error).startsWith('SQLITE_IOERR')
+      this.#isOutcomeUnknown ||= errorCode(error).startsWith('SQLITE_IOERR')
       throw error
     }
-    if (isMarked) mark.keep()
-    this.#options.committed(this.#options.now() - started, this.#ran)
-    return this.#ran
+    if (isMarked) mark.recordCommit()
+    this.#options.onCommitted(this.#options.now() - started, this.#finishedUnits)
+    return this.#finishedUnits
   }
 
   #isFull(started: number, bytes: number): boolean {
@@ -204,20 +204,20 @@ export class GroupCommit {
   #rollback(): void {
     try {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
-      this.#stuck = false
+      this.#needsRollback = false
     } catch (error) {
       // The next transaction cannot begin before this one is gone: it tries again.
-      this.#stuck = true
-      this.#options.condition.meet(error)
+      this.#needsRollback = true
+      this.#options.health.recordFault(error)
     }
   }
 
   // A callback that throws must not keep the others from hearing, nor end the process.
-  #tell(entry: Pending): void {
+  #settle(entry: PendingUnit): void {
     try {
       entry.done(entry)
     } catch (error) {
-      this.#options.broken(error)
+      this.#options.onCallbackError(error)
     }
   }
 }

@@ -36,7 +36,7 @@ export function insertMcpToken(tx: Tx, row: McpTokenTable): void {
 }
 
 /** The token with this id, whoever owns it: for the check of one that was sent. */
-export function mcpTokenById(tx: Tx, id: string): McpTokenTable | undefined {
+export function findMcpToken(tx: Tx, id: string): McpTokenTable | undefined {
   return tx.get(selectById, { id })
 }
 

@@ -72,27 +72,27 @@ export function insertMessage(tx: Tx, row: MessageTable): void {
   tx.run(insert, row)
 }
 
-export function removeMessage(tx: Tx, { thread_key, sequence }: Pick<MessageTable, 'thread_key' | 'sequence'>): void {
+export function deleteMessage(tx: Tx, { thread_key, sequence }: Pick<MessageTable, 'thread_key' | 'sequence'>): void {
   tx.run(remove, { thread_key, sequence })
 }
 
 /** At most `limit` messages behind the sequence `after`, the oldest first. Large ones come few at a time; none: there are no more. */
-export function messagesAfter(tx: Tx, thread_key: number, after: number, limit: number): MessageTable[] {
-  return tx.upTo(selectAfter, { thread_key, after, limit }, untilFull())
+export function listMessagesAfter(tx: Tx, thread_key: number, after: number, limit: number): MessageTable[] {
+  return tx.upTo(selectAfter, { thread_key, after, limit }, startReadLimit())
 }
 
 /** The same before the sequence `before`, the newest first. */
-export function messagesBefore(tx: Tx, thread_key: number, before: number, limit: number): MessageTable[] {
-  return tx.upTo(selectBefore, { thread_key, before, limit }, untilFull())
+export function listMessagesBefore(tx: Tx, thread_key: number, before: number, limit: number): MessageTable[] {
+  return tx.upTo(selectBefore, { thread_key, before, limit }, startReadLimit())
 }
 
 /** The same of messages of the role `system`. */
-export function instructionsBefore(tx: Tx, thread_key: number, before: number, limit: number): MessageTable[] {
-  return tx.upTo(selectInstructions, { thread_key, before, limit }, untilFull())
+export function listSystemMessagesBefore(tx: Tx, thread_key: number, before: number, limit: number): MessageTable[] {
+  return tx.upTo(selectInstructions, { thread_key, before, limit }, startReadLimit())
 }
 
 /** Says with which row there is as much as is read at once. */
-function untilFull(): (row: MessageTable) => boolean {
+function startReadLimit(): (row: MessageTable) => boolean {
   let characters = 0
   return (row) => {
     characters += messageSize(row)

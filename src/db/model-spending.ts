@@ -45,10 +45,10 @@ export function addModelSpending(tx: Tx, row: ModelSpendingTable): void {
   tx.run(add, row)
 }
 
-export function modelSpendingOf(tx: Tx, day: string): ModelSpendingTable[] {
+export function listModelSpending(tx: Tx, day: string): ModelSpendingTable[] {
   return tx.all(ofDay, { day })
 }
 
-export function removeModelSpendingBefore(tx: Tx, day: string): void {
+export function deleteModelSpendingBefore(tx: Tx, day: string): void {
   tx.run(removeBefore, { day })
 }

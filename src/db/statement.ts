@@ -11,9 +11,9 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely'
-import { COVERED, type Table } from './checksum.ts'
-import { ChecksumPlugin, ComputedChecksum, verifiedTable } from './checksum-plugin.ts'
-import { longTextOf } from './long-texts.ts'
+import { ChecksumPlugin, ComputedChecksum, verifiedTable } from './integrity/checksum-plugin.ts'
+import { CHECKSUM_COLUMNS, type TableName } from './integrity/row-checksum.ts'
+import { longTextColumn } from './long-text-columns.ts'
 import type { Tables } from './schema.ts'
 
 class Placeholder {
@@ -33,11 +33,11 @@ const plain = new Kysely<Tables>({
 })
 
 /** Builds queries; it has no connection. A query for some columns of rows reads whole rows, to verify them. */
-export const builder = plain.withPlugin(new ChecksumPlugin(true))
+export const queryBuilder = plain.withPlugin(new ChecksumPlugin(true))
 const keyBuilder = plain.withPlugin(new ChecksumPlugin(false))
 
 /** Hears of each statement that is compiled: a test looks at all of them. */
-export const statements = channel('svc:statement')
+export const statementChannel = channel('svc:statement')
 
 /** A query with named parameters. `row` exists for the type alone. */
 export interface Statement<Params, Row> {
@@ -45,7 +45,7 @@ export interface Statement<Params, Row> {
   /** Parameters by position: the values of one call. */
   bind(params: Params): unknown[]
   /** The table of which it gives whole rows, each of which is verified. */
-  readonly verified?: Table | null
+  readonly verified?: TableName | null
   /** The column of whole rows that may come as bytes. */
   readonly long?: string | null
   readonly row?: Row
@@ -61,17 +61,17 @@ type Param<Params> = <Name extends keyof Params & string>(name: Name) => RawBuil
 export function statement<Params extends object = Record<never, never>>(
   reads: 'rows' | 'keys' | 'unverified' = 'rows',
 ) {
-  return <Row>(build: (db: typeof builder, p: Param<Params>) => Compilable<Row>): Statement<Params, Row> => {
-    const db = reads === 'rows' ? builder : keyBuilder
+  return <Row>(build: (db: typeof queryBuilder, p: Param<Params>) => Compilable<Row>): Statement<Params, Row> => {
+    const db = reads === 'rows' ? queryBuilder : keyBuilder
     const compiled = build(db, (name) => sql`${new Placeholder(name)}`).compile()
     const { parameters } = compiled
     const whole = verifiedTable(compiled.query)
     const verified = reads === 'unverified' ? null : whole
-    statements.publish({ sql: compiled.sql, node: compiled.query, verified, reads })
+    statementChannel.publish({ sql: compiled.sql, node: compiled.query, verified, reads })
     return {
       sql: compiled.sql,
       verified,
-      long: longTextOf(whole),
+      long: longTextColumn(whole),
       bind: (params) => {
         const resolve = (source: unknown): unknown =>
           source instanceof Placeholder ? params[source.name as keyof Params] : source
@@ -84,15 +84,15 @@ export function statement<Params extends object = Record<never, never>>(
 }
 
 /** The checksum of the row that a statement writes whole: its parameters are named as the columns are, and are all of them. */
-export function checksumOfRow(table: Table): RawBuilder<number> {
+export function rowChecksumParameter(table: TableName): RawBuilder<number> {
   return sql`${new ComputedChecksum(
     table,
-    COVERED[table].map((name) => new Placeholder(name)),
+    CHECKSUM_COLUMNS[table].map((name) => new Placeholder(name)),
   )}`
 }
 
 /** Holds of each row of the table that is sound, and throws at another one: for queries that do not give whole rows. */
-export function isSoundRow(table: Table): RawBuilder<boolean> {
-  const columns = COVERED[table].map((name) => sql.ref(`${table}.${name}`))
+export function soundRowCondition(table: TableName): RawBuilder<boolean> {
+  const columns = CHECKSUM_COLUMNS[table].map((name) => sql.ref(`${table}.${name}`))
   return sql<boolean>`row_sound(${sql.lit(table)}, ${sql.ref(`${table}.checksum`)}, ${sql.join(columns)})`
 }

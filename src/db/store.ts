@@ -2,21 +2,21 @@
 // together: how it is opened, what a unit may do, how commits are shared, faults of the disk, and the size of the
 // write-ahead log are files of their own. What the rows mean is left to the repositories.
 import type { Log } from '../log.ts'
-import { CommitMark } from './commit-mark.ts'
-import { Condition, unavailable } from './condition.ts'
-import type { Connection, Durability } from './connection.ts'
-import { settleCopying } from './copying.ts'
-import { type Fault, obstacle } from './faults.ts'
+import type { Durability, SqliteConnection } from './connection.ts'
+import { type DatabaseSize, FreePageSpace } from './files/database-size.ts'
 import { GroupCommit } from './group-commit.ts'
-import { hasLog } from './log-file.ts'
-import { IN_MEMORY, isLarge, openDatabase, schemaOf } from './open.ts'
-import { type DatabaseSpace, Space } from './space.ts'
-import { rowDamages, type StructureDamage } from './structure.ts'
-import { StructureCheck } from './structure-check.ts'
-import { Statements, type Tx, type Unit } from './tx.ts'
-import { WAL_LIMITS, WalKeeper, type WalLimits } from './wal.ts'
+import { type DatabaseFault, findWriteObstacle } from './health/database-faults.ts'
+import { DatabaseHealth, storeUnavailableError } from './health/database-health.ts'
+import { StructureCheckThread } from './integrity/structure-check-thread.ts'
+import { findRowDamages, type StructureDamage } from './integrity/structure-damage.ts'
+import { CommitNumbering } from './loss-detection/commit-numbering.ts'
+import { dumpSchema, IN_MEMORY, isLargeDatabase, openDatabase } from './open-database.ts'
+import { TransactionStatements, type Tx, type UnitOfWork } from './transaction.ts'
+import { clearFinishedCheckpoint } from './wal/checkpoint.ts'
+import { CheckpointScheduler, WAL_LIMITS, type WalLimits } from './wal/checkpoint-scheduler.ts'
+import { hasWal } from './wal/wal-file.ts'
 
-export type { Tx, Unit } from './tx.ts'
+export type { Tx, UnitOfWork } from './transaction.ts'
 
 export interface StoreOptions {
   durability?: Durability
@@ -28,7 +28,7 @@ export interface StoreOptions {
   /** Damages of the structure that are known already. */
   damages?: readonly StructureDamage[]
   /** Hears of each commit: how long it took, in milliseconds, and how many units it held. */
-  committed?: (ms: number, units: number) => void
+  onCommitted?: (ms: number, units: number) => void
 }
 
 /** So long after its last write the server counts as idle. */
@@ -42,65 +42,65 @@ const KEPT_KIB = 262_144
 const TRY_EVERY_MS = 2_000
 
 export class Store implements AsyncDisposable {
-  readonly #db: Connection
+  readonly #db: SqliteConnection
   readonly #path: string
-  readonly #statements: Statements
-  readonly #group: GroupCommit
-  readonly #condition: Condition
-  readonly #wal: WalKeeper | null
-  readonly #space: Space
-  readonly #mark: CommitMark | null
-  readonly #structure: StructureCheck | null
+  readonly #statements: TransactionStatements
+  readonly #groupCommit: GroupCommit
+  readonly #health: DatabaseHealth
+  readonly #checkpoints: CheckpointScheduler | null
+  readonly #space: FreePageSpace
+  readonly #commitNumbering: CommitNumbering | null
+  readonly #structureCheck: StructureCheckThread | null
   readonly #now: () => number
-  #triedAt = Number.NEGATIVE_INFINITY
+  #lastTrialAt = Number.NEGATIVE_INFINITY
   #closed: Promise<void> | null = null
 
-  private constructor(db: Connection, path: string, options: StoreOptions) {
+  private constructor(db: SqliteConnection, path: string, options: StoreOptions) {
     const { log = null, now = () => performance.now(), durability = 'full', wal = WAL_LIMITS } = options
-    const condition = new Condition(path, log, now, () => this.#structure?.start())
+    const condition = new DatabaseHealth(path, log, now, () => this.#structureCheck?.start())
     db.pragma(`cache_spill = -${KEPT_KIB}`)
     this.#db = db
     this.#path = path
     this.#now = now
-    this.#condition = condition
-    this.#statements = new Statements(db, {
-      leftOut: (row) => void condition.meet(row),
-      mayBeDamaged: (table, key) => condition.mayBeDamaged(table, key),
-      mayMiss: (sql) => condition.mayMiss(sql),
+    this.#health = condition
+    this.#statements = new TransactionStatements(db, {
+      rowSkipped: (row) => void condition.recordFault(row),
+      rejectIfKeyDamaged: (table, key) => condition.rejectIfKeyDamaged(table, key),
+      rejectIfIncomplete: (sql) => condition.rejectIfIncomplete(sql),
     })
-    this.#space = new Space(db)
+    this.#space = new FreePageSpace(db)
     const unmarked = (err: unknown) =>
       log?.error({ err }, `the mark of the last commit beside ${path} cannot be written: a loss may stay unknown`)
-    this.#mark = path === IN_MEMORY ? null : new CommitMark(db, durability, unmarked)
-    this.#group = new GroupCommit(db, this.#statements, {
-      condition,
+    this.#commitNumbering = path === IN_MEMORY ? null : new CommitNumbering(db, durability, unmarked)
+    this.#groupCommit = new GroupCommit(db, this.#statements, {
+      health: condition,
       now,
-      committed: (ms, units) => {
-        options.committed?.(ms, units)
-        this.#wal?.wrote()
+      onCommitted: (ms, units) => {
+        options.onCommitted?.(ms, units)
+        this.#checkpoints?.commitDone()
       },
-      broken: (error) => log?.error({ err: error }, 'what follows a commit failed'),
-      mark: this.#mark ?? undefined,
+      onCallbackError: (error) => log?.error({ err: error }, 'what follows a commit failed'),
+      mark: this.#commitNumbering ?? undefined,
     })
     const failed = (err: unknown) => {
-      if (condition.meet(err) === err) log?.error({ err }, 'the write-ahead log could not be copied')
+      if (condition.recordFault(err) === err) log?.error({ err }, 'the write-ahead log could not be copied')
     }
-    this.#structure =
+    this.#structureCheck =
       path === IN_MEMORY
         ? null
-        : new StructureCheck({
+        : new StructureCheckThread({
             path,
-            found: ({ structure, rows }) => {
-              condition.meetRows(rows)
-              condition.meetStructure(structure)
+            onFound: ({ structure, rows }) => {
+              condition.recordDamagedRows(rows)
+              condition.recordStructureDamage(structure)
             },
-            failed: (err) => log?.warn({ err }, `the structure of ${path} could not be checked`),
+            onFailed: (err) => log?.warn({ err }, `the structure of ${path} could not be checked`),
           })
-    const idle = () => this.#group.idleFor(IDLE_MS)
-    const hold = (ms: number) => this.#group.hold(ms)
-    const release = () => this.#group.release()
+    const idle = () => this.#groupCommit.isIdleFor(IDLE_MS)
+    const hold = (ms: number) => this.#groupCommit.hold(ms)
+    const release = () => this.#groupCommit.release()
     const keeping = { limits: wal, durability, log, now, idle, hold, release, failed }
-    this.#wal = path === IN_MEMORY ? null : new WalKeeper(db, keeping)
+    this.#checkpoints = path === IN_MEMORY ? null : new CheckpointScheduler(db, keeping)
   }
 
   /**
@@ -110,9 +110,9 @@ export class Store implements AsyncDisposable {
   static async open(path: string, options: StoreOptions = {}): Promise<Store> {
     const { durability = 'full', log = null, wal = WAL_LIMITS, damages = [] } = options
     const store = new Store(await openDatabase(path, { durability, wal_bytes: wal.bytes, log }), path, options)
-    store.#condition.meetStructure(damages)
-    if (isLarge(path)) store.#structure?.start()
-    else if (path !== IN_MEMORY) store.#condition.meetRows(rowDamages(store.#db))
+    store.#health.recordStructureDamage(damages)
+    if (isLargeDatabase(path)) store.#structureCheck?.start()
+    else if (path !== IN_MEMORY) store.#health.recordDamagedRows(findRowDamages(store.#db))
     if (durability === 'normal')
       log?.warn('SVC_DURABILITY is normal: a power cut may take back acknowledged work of the last moments')
     return store
@@ -124,8 +124,8 @@ export class Store implements AsyncDisposable {
   }
 
   /** What keeps the database from being written, as far as is known; null while nothing does. */
-  get fault(): Fault | null {
-    return this.#condition.fault
+  get fault(): DatabaseFault | null {
+    return this.#health.fault
   }
 
   /** Whether the database ends with the process. */
@@ -135,7 +135,7 @@ export class Store implements AsyncDisposable {
 
   /** Whether a damaged row was met since the store was opened. */
   get hasDamagedRows(): boolean {
-    return this.#condition.hasDamagedRows
+    return this.#health.hasDamagedRows
   }
 
   /**
@@ -143,11 +143,11 @@ export class Store implements AsyncDisposable {
    * @throws SERVICE_UNAVAILABLE where the file cannot be read, or the store is closed: work in slices may go on while the server stops; DATA_DAMAGED where a row is
    * not what was written
    */
-  read<T>(unit: Unit<T>): T {
+  read<T>(unit: UnitOfWork<T>): T {
     try {
       return unit(this.#statements)
     } catch (error) {
-      throw this.#db.open ? this.#condition.meet(error) : unavailable()
+      throw this.#db.open ? this.#health.recordFault(error) : storeUnavailableError()
     }
   }
 
@@ -156,30 +156,30 @@ export class Store implements AsyncDisposable {
    * next, and settles after the commit. A unit that throws is undone alone.
    * @throws SERVICE_UNAVAILABLE where the file cannot be written, or the store is closed; what is in it is then as it was before
    */
-  write<T>(unit: Unit<T>): Promise<T> {
+  write<T>(unit: UnitOfWork<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.writeThen(unit, (error, value) => (error === null ? resolve(value as T) : reject(error)))
     })
   }
 
   /** As `write`, with a callback that runs synchronously after the commit, in the order of the calls. */
-  writeThen<T>(unit: Unit<T>, done: (error: unknown, value: T | undefined) => void): void {
-    this.#group.add(unit, done)
+  writeThen<T>(unit: UnitOfWork<T>, done: (error: unknown, value: T | undefined) => void): void {
+    this.#groupCommit.add(unit, done)
   }
 
   /** Commits what is waiting, at once. It never throws: each unit's own callback hears how it went. */
   flush(): void {
-    this.#group.flush()
+    this.#groupCommit.flush()
   }
 
   /**
    * Runs `unit` as a write of its own if there is reason to ask whether the file can be written: a fault that may have
    * passed, or a file system that says so. At most every two seconds. Afterwards `fault` says what came of it.
    */
-  tryWriting(unit: (tx: Tx) => void): void {
-    if (this.#path === IN_MEMORY || (this.fault === null && obstacle(this.#path) === null)) return
-    if (this.#condition.damaged || this.#now() - this.#triedAt < TRY_EVERY_MS) return
-    this.#triedAt = this.#now()
+  retryWriteIfFaulty(unit: (tx: Tx) => void): void {
+    if (this.#path === IN_MEMORY || (this.fault === null && findWriteObstacle(this.#path) === null)) return
+    if (this.#health.isDamaged || this.#now() - this.#lastTrialAt < TRY_EVERY_MS) return
+    this.#lastTrialAt = this.#now()
     this.flush()
     this.writeThen(unit, () => {})
     this.flush()
@@ -191,24 +191,24 @@ export class Store implements AsyncDisposable {
   }
 
   /** What the database takes on the disk. */
-  get space(): DatabaseSpace {
-    return this.#space.now()
+  get space(): DatabaseSize {
+    return this.#space.measure()
   }
 
   /**
    * Gives at most `pages` of the free pages that are too many back to the file system, and settles after the commit: with how long it took before,
    * in milliseconds. Null where there are none; the file is then made as short as the database is, which happens when the log is copied into it.
    */
-  async giveBack(pages: number): Promise<number | null> {
-    const excess = this.#space.excess()
+  async releaseFreePages(pages: number): Promise<number | null> {
+    const excess = this.#space.countExcessPages()
     if (excess > 0)
       return this.write(() => {
         const began = performance.now()
-        this.#space.release(Math.min(pages, excess))
+        this.#space.releasePages(Math.min(pages, excess))
         return performance.now() - began
       })
-    const { pages: kept, page_bytes } = this.#space.now()
-    this.#wal?.cut(kept * page_bytes)
+    const { pages: kept, page_bytes } = this.#space.measure()
+    this.#checkpoints?.shrinkDatabaseFile(kept * page_bytes)
     return null
   }
 
@@ -219,7 +219,7 @@ export class Store implements AsyncDisposable {
 
   /** Every table, index and trigger as SQL, in a stable order. */
   dumpSchema(): string {
-    return schemaOf(this.#db)
+    return dumpSchema(this.#db)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -228,15 +228,15 @@ export class Store implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    this.#group.close()
-    await this.#structure?.[Symbol.asyncDispose]()
-    const ending = this.#wal?.end()
+    this.#groupCommit.close()
+    await this.#structureCheck?.[Symbol.asyncDispose]()
+    const ending = this.#checkpoints?.endThread()
     if (ending) await ending
-    this.#wal?.[Symbol.dispose]()
+    this.#checkpoints?.[Symbol.dispose]()
     const path = this.#path
-    const hadLog = path !== IN_MEMORY && hasLog(path)
+    const hadLog = path !== IN_MEMORY && hasWal(path)
     this.#db.close()
-    if (hadLog) settleCopying(path)
-    this.#mark?.[Symbol.dispose]()
+    if (hadLog) clearFinishedCheckpoint(path)
+    this.#commitNumbering?.[Symbol.dispose]()
   }
 }

@@ -1,8 +1,8 @@
 // Rows of threads, and of the turns that are under way in them. One statement per function; messages have a file of their own.
 import { sql } from 'kysely'
-import { dropNumbered, firstRows, type More, type Numbered } from './batches.ts'
+import { DELETED_ROWS_OWNER, ifOwnedBy, type OwnerScope, ownerCondition } from './owner-scope.ts'
+import { deleteNumberedRows, type NumberedRowStatements, readFirstRows, type TimeBudget } from './row-batches.ts'
 import type { DraftTable, ThreadTable, TurnTable } from './schema.ts'
-import { ifOwned, NOBODY, owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -24,14 +24,14 @@ const insert = statement<Omit<ThreadTable, 'key'>>()((db, p) =>
 const selectById = statement<{ id: string }>()((db, p) => db.selectFrom('thread').selectAll().where('id', '=', p('id')))
 
 const selectByKey = statement<{ key: number }>()((db, p) =>
-  db.selectFrom('thread').selectAll().where('key', '=', p('key')).where('user_id', '<>', sql.lit(NOBODY)),
+  db.selectFrom('thread').selectAll().where('key', '=', p('key')).where('user_id', '<>', sql.lit(DELETED_ROWS_OWNER)),
 )
 
-const count = statement<Scope>()((db, p) =>
+const count = statement<OwnerScope>()((db, p) =>
   db
     .selectFrom('thread')
     .select(sql<number>`count(*)`.as('count'))
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
+    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') })),
 )
 
 const rename = statement<Pick<ThreadTable, 'id' | 'title' | 'updated_at'>>()((db, p) =>
@@ -41,9 +41,9 @@ const rename = statement<Pick<ThreadTable, 'id' | 'title' | 'updated_at'>>()((db
     .where('id', '=', p('id')),
 )
 
-type Growth = Pick<ThreadTable, 'key' | 'title' | 'last_sequence' | 'size' | 'spoken_at' | 'updated_at'>
+type ThreadGrowth = Pick<ThreadTable, 'key' | 'title' | 'last_sequence' | 'size' | 'spoken_at' | 'updated_at'>
 
-const grow = statement<Growth>()((db, p) =>
+const grow = statement<ThreadGrowth>()((db, p) =>
   db
     .updateTable('thread')
     .set({
@@ -58,32 +58,34 @@ const grow = statement<Growth>()((db, p) =>
 
 const remove = statement<{ key: number }>()((db, p) => db.deleteFrom('thread').where('key', '=', p('key')))
 
-const disown = statement<{ key: number }>()((db, p) =>
+const markDeleted = statement<{ key: number }>()((db, p) =>
   db
     .updateTable('thread')
-    .set({ user_id: sql.lit(NOBODY), workspace_id: null })
+    .set({ user_id: sql.lit(DELETED_ROWS_OWNER), workspace_id: null })
     .where('key', '=', p('key')),
 )
 
-const selectDisowned = statement()((db) => db.selectFrom('thread').select('key').where('user_id', '=', sql.lit(NOBODY)))
+const selectMarkedDeleted = statement()((db) =>
+  db.selectFrom('thread').select('key').where('user_id', '=', sql.lit(DELETED_ROWS_OWNER)),
+)
 
-const MESSAGES: Numbered = {
+const MESSAGES: NumberedRowStatements = {
   first: statement<{ key: number }>()((db, p) =>
     db
       .selectFrom('message')
       .select((eb) => eb.fn.min<number | null>('sequence').as('number'))
       .where('thread_key', '=', p('key')),
   ),
-  drop: statement<{ key: number; number: number }>()((db, p) =>
+  deleteRow: statement<{ key: number; number: number }>()((db, p) =>
     db.deleteFrom('message').where('thread_key', '=', p('key')).where('sequence', '=', p('number')),
   ),
 }
 
-const selectBehind = statement<Scope & ThreadCursor>()((db, p) =>
+const selectBehind = statement<OwnerScope & ThreadCursor>()((db, p) =>
   db
     .selectFrom('thread')
     .selectAll()
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
     .where(sql<boolean>`(spoken_at, id) < (${p('spoken_at')}, ${p('id')})`)
     .orderBy('spoken_at', 'desc')
     .orderBy('id', 'desc'),
@@ -147,76 +149,80 @@ export function insertThread(tx: Tx, row: Omit<ThreadTable, 'key'>): void {
 }
 
 /** The thread of this id, if it belongs to the scope. */
-export function ownedThread(tx: Tx, scope: Scope, id: string): ThreadTable | undefined {
-  return ifOwned(tx.get(selectById, { id }), scope)
+export function findOwnedThread(tx: Tx, scope: OwnerScope, id: string): ThreadTable | undefined {
+  return ifOwnedBy(tx.get(selectById, { id }), scope)
 }
 
 /** For those who have been let in: turns go on when their caller has left. */
-export function threadByKey(tx: Tx, key: number): ThreadTable | undefined {
+export function findThreadByKey(tx: Tx, key: number): ThreadTable | undefined {
   return tx.get(selectByKey, { key })
 }
 
-export function countThreads(tx: Tx, { user_id, workspace_id }: Scope): number {
+export function countThreads(tx: Tx, { user_id, workspace_id }: OwnerScope): number {
   return tx.get(count, { user_id, workspace_id })?.count ?? 0
 }
 
 /** Tells whether the scope has the thread. */
-export function renameThread(tx: Tx, scope: Scope, row: Pick<ThreadTable, 'id' | 'title' | 'updated_at'>): boolean {
-  return ownedThread(tx, scope, row.id) !== undefined && tx.run(rename, row) === 1
+export function renameThread(
+  tx: Tx,
+  scope: OwnerScope,
+  row: Pick<ThreadTable, 'id' | 'title' | 'updated_at'>,
+): boolean {
+  return findOwnedThread(tx, scope, row.id) !== undefined && tx.run(rename, row) === 1
 }
 
 /** A message was added. */
-export function growThread(tx: Tx, growth: Growth): void {
+export function updateThreadGrowth(tx: Tx, growth: ThreadGrowth): void {
   tx.run(grow, growth)
 }
 
 /** With its messages and its turn. Tells whether the scope had it. Messages for which there is no time are left to `dropDisowned`. */
-export function deleteThread(tx: Tx, scope: Scope, id: string, more: More): boolean {
-  const thread = ownedThread(tx, scope, id)
+export function deleteThread(tx: Tx, scope: OwnerScope, id: string, more: TimeBudget): boolean {
+  const thread = findOwnedThread(tx, scope, id)
   if (!thread) return false
   const { key } = thread
   deleteTurn(tx, key)
-  if (!dropThread(tx, key, more)) tx.run(disown, { key })
+  if (!purgeThread(tx, key, more)) tx.run(markDeleted, { key })
   return true
 }
 
 /** Removes what is left of deleted threads, as long as there is time; true when nothing is. */
-export function dropDisowned(tx: Tx, more: More): boolean {
-  for (let row = firstDisowned(tx); row; row = firstDisowned(tx))
-    if (!dropThread(tx, row.key, more) || !more()) return false
+export function purgeDeletedThreads(tx: Tx, more: TimeBudget): boolean {
+  for (let row = findFirstDeletedThread(tx); row; row = findFirstDeletedThread(tx))
+    if (!purgeThread(tx, row.key, more) || !more()) return false
   return true
 }
 
 /** A damaged row stays, and does not keep those behind it. */
-function firstDisowned(tx: Tx): Pick<ThreadTable, 'key'> | undefined {
-  return firstRows(tx, { table: 'thread', statement: selectDisowned, params: {} }, 1).at(0)
+function findFirstDeletedThread(tx: Tx): Pick<ThreadTable, 'key'> | undefined {
+  return readFirstRows(tx, { table: 'thread', statement: selectMarkedDeleted, params: {} }, 1).at(0)
 }
 
-function dropThread(tx: Tx, key: number, more: More): boolean {
-  if (!dropNumbered(tx, MESSAGES, key, more)) return false
+function purgeThread(tx: Tx, key: number, more: TimeBudget): boolean {
+  if (!deleteNumberedRows(tx, MESSAGES, key, more)) return false
   tx.run(remove, { key })
   return true
 }
 
 /** A turn begins. There is none in the thread. */
-export function putTurn(tx: Tx, row: TurnTable): void {
+export function startTurn(tx: Tx, row: TurnTable): void {
   tx.run(insertTurn, row)
 }
 
 /** Keeps the state of a turn and the next piece of its text, unless it has ended. */
-export function draftTurn(tx: Tx, turn: TurnState, { at, text }: Omit<DraftTable, 'thread_key'>): void {
+export function saveTurnDraft(tx: Tx, turn: TurnState, { at, text }: Omit<DraftTable, 'thread_key'>): void {
   const { thread_key } = turn
   if (tx.run(updateTurn, turn) === 1 && text !== '') tx.run(insertDraft, { thread_key, at, text })
 }
 
 /** The message that a turn wrote is stored: it begins the next one. */
-export function clearDrafts(tx: Tx, turn: TurnState): void {
+export function clearTurnDrafts(tx: Tx, turn: TurnState): void {
   tx.run(updateTurn, turn)
   tx.run(removeDrafts, { thread_key: turn.thread_key })
 }
 
 /** The text so far of the message that the turn of a thread writes. */
-export function draftedText(tx: Tx, thread_key: number): string {
+export function readDraftText(tx: Tx, thread_key: number): string {
   return tx
     .all(selectDrafts, { thread_key })
     .map(({ text }) => text)
@@ -224,11 +230,11 @@ export function draftedText(tx: Tx, thread_key: number): string {
 }
 
 /** The turn that is under way in a thread, or that an earlier process left there. */
-export function turnOf(tx: Tx, thread_key: number): TurnTable | undefined {
+export function findTurn(tx: Tx, thread_key: number): TurnTable | undefined {
   return tx.get(selectTurn, { thread_key })
 }
 
-export function unfinishedTurns(tx: Tx): TurnTable[] {
+export function listUnfinishedTurns(tx: Tx): TurnTable[] {
   return tx.all(selectTurns, {})
 }
 
@@ -243,13 +249,13 @@ export type ThreadCursor = Pick<ThreadTable, 'spoken_at' | 'id'>
 const BEFORE_ALL: ThreadCursor = { spoken_at: '~', id: '' }
 
 /** Threads of the scope behind a place, the one with the newest message first: at most `limit`, and none where there are no more. */
-export function threadsBehind(
+export function listThreadsAfter(
   tx: Tx,
-  { user_id, workspace_id }: Scope,
+  { user_id, workspace_id }: OwnerScope,
   after: ThreadCursor | null,
   limit: number,
 ): ThreadTable[] {
   const { spoken_at, id } = after ?? BEFORE_ALL
   const params = { user_id, workspace_id, spoken_at, id }
-  return firstRows(tx, { table: 'thread', statement: selectBehind, params }, limit)
+  return readFirstRows(tx, { table: 'thread', statement: selectBehind, params }, limit)
 }

@@ -1,17 +1,21 @@
 // Secrets of users, by owner and name. Their values are sealed, and opened elsewhere.
+
+import type { OwnerScope } from './owner-scope.ts'
 import type { UserSecretTable } from './schema.ts'
-import type { Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
-interface Owner {
+interface OwnerColumns {
   user_id: string
   workspace: string
 }
 
-const ownerOf = ({ user_id, workspace_id }: Scope): Owner => ({ user_id, workspace: workspace_id ?? '' })
+const toOwnerColumns = ({ user_id, workspace_id }: OwnerScope): OwnerColumns => ({
+  user_id,
+  workspace: workspace_id ?? '',
+})
 
-const select = statement<Owner & { name: string }>()((db, p) =>
+const select = statement<OwnerColumns & { name: string }>()((db, p) =>
   db
     .selectFrom('user_secret')
     .selectAll()
@@ -20,7 +24,7 @@ const select = statement<Owner & { name: string }>()((db, p) =>
     .where('name', '=', p('name')),
 )
 
-const selectAnyhow = statement<Owner & { name: string }>('unverified')((db, p) =>
+const selectUnverified = statement<OwnerColumns & { name: string }>('unverified')((db, p) =>
   db
     .selectFrom('user_secret')
     .selectAll()
@@ -29,7 +33,7 @@ const selectAnyhow = statement<Owner & { name: string }>('unverified')((db, p) =
     .where('name', '=', p('name')),
 )
 
-const list = statement<Owner>()((db, p) =>
+const list = statement<OwnerColumns>()((db, p) =>
   db
     .selectFrom('user_secret')
     .select(['name', 'updated_at'])
@@ -38,7 +42,7 @@ const list = statement<Owner>()((db, p) =>
     .orderBy('name'),
 )
 
-const others = statement<Owner & { name: string }>()((db, p) =>
+const others = statement<OwnerColumns & { name: string }>()((db, p) =>
   db
     .selectFrom('user_secret')
     .select((eb) => [
@@ -54,7 +58,7 @@ const owners = statement()((db) =>
   db.selectFrom('user_secret').select(['user_id', 'workspace']).distinct().orderBy('user_id').orderBy('workspace'),
 )
 
-const owned = statement<Owner>('unverified')((db, p) =>
+const owned = statement<OwnerColumns>('unverified')((db, p) =>
   db
     .selectFrom('user_secret')
     .selectAll()
@@ -73,7 +77,7 @@ const upsert = statement<UserSecretTable>()((db, p) =>
   }),
 )
 
-const remove = statement<Owner & { name: string }>()((db, p) =>
+const remove = statement<OwnerColumns & { name: string }>()((db, p) =>
   db
     .deleteFrom('user_secret')
     .where('user_id', '=', p('user_id'))
@@ -81,47 +85,47 @@ const remove = statement<Owner & { name: string }>()((db, p) =>
     .where('name', '=', p('name')),
 )
 
-export type StoredSecret = Pick<UserSecretTable, 'body' | 'updated_at'>
+export type StoredUserSecret = Pick<UserSecretTable, 'body' | 'updated_at'>
 
 /** A damaged secret is never used, so that a name that is not found is unknown even while another row is damaged. @throws DATA_DAMAGED where it is this one */
-export function userSecret(tx: Tx, owner: Scope, name: string): StoredSecret | undefined {
-  return tx.get(select, { ...ownerOf(owner), name })
+export function findUserSecret(tx: Tx, owner: OwnerScope, name: string): StoredUserSecret | undefined {
+  return tx.get(select, { ...toOwnerColumns(owner), name })
 }
 
 /** The same, where a damaged one has a value that does not open: it can be set again. */
-export function sealedSecret(tx: Tx, owner: Scope, name: string): StoredSecret | undefined {
-  const row = tx.get(selectAnyhow, { ...ownerOf(owner), name })
-  return row && unlessDamaged(tx, row)
+export function findUserSecretOrDamaged(tx: Tx, owner: OwnerScope, name: string): StoredUserSecret | undefined {
+  const row = tx.get(selectUnverified, { ...toOwnerColumns(owner), name })
+  return row && withoutDamagedValue(tx, row)
 }
 
-function unlessDamaged(tx: Tx, row: UserSecretTable): UserSecretTable {
+function withoutDamagedValue(tx: Tx, row: UserSecretTable): UserSecretTable {
   return tx.isSound('user_secret', row) ? row : { ...row, body: new Uint8Array() }
 }
 
 /** The names of an owner's secrets in order, and when each was set. */
-export function userSecretNames(tx: Tx, owner: Scope): Pick<UserSecretTable, 'name' | 'updated_at'>[] {
-  return tx.all(list, ownerOf(owner))
+export function listUserSecretNames(tx: Tx, owner: OwnerScope): Pick<UserSecretTable, 'name' | 'updated_at'>[] {
+  return tx.all(list, toOwnerColumns(owner))
 }
 
 /** How many secrets an owner has besides the one of that name, and how many bytes their sealed values take together. */
-export function otherUserSecrets(tx: Tx, owner: Scope, name: string): { count: number; bytes: number } {
-  const { count, bytes } = tx.get(others, { ...ownerOf(owner), name })!
+export function measureOtherUserSecrets(tx: Tx, owner: OwnerScope, name: string): { count: number; bytes: number } {
+  const { count, bytes } = tx.get(others, { ...toOwnerColumns(owner), name })!
   return { count, bytes: bytes ?? 0 }
 }
 
 /** Those of all owners, each user's together; those of one at a time are in memory. A damaged one has a value that does not open. */
-export function* eachUserSecret(tx: Tx): Iterable<UserSecretTable> {
-  for (const owner of tx.all(owners, {})) for (const row of tx.all(owned, owner)) yield unlessDamaged(tx, row)
+export function* iterateUserSecrets(tx: Tx): Iterable<UserSecretTable> {
+  for (const owner of tx.all(owners, {})) for (const row of tx.all(owned, owner)) yield withoutDamagedValue(tx, row)
 }
 
-export function allUserSecrets(tx: Tx): UserSecretTable[] {
-  return [...eachUserSecret(tx)]
+export function listAllUserSecrets(tx: Tx): UserSecretTable[] {
+  return [...iterateUserSecrets(tx)]
 }
 
 export function putUserSecret(tx: Tx, row: UserSecretTable): void {
   tx.run(upsert, row)
 }
 
-export function deleteUserSecret(tx: Tx, owner: Scope, name: string): void {
-  tx.run(remove, { ...ownerOf(owner), name })
+export function deleteUserSecret(tx: Tx, owner: OwnerScope, name: string): void {
+  tx.run(remove, { ...toOwnerColumns(owner), name })
 }

@@ -1,6 +1,7 @@
 // Settings that users have changed, by owner and name. What a value means is decided elsewhere.
+
+import type { OwnerScope } from './owner-scope.ts'
 import type { UserSettingTable } from './schema.ts'
-import type { Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
@@ -25,7 +26,7 @@ const remove = statement<{ user_id: string; workspace: string; name: string }>()
 )
 
 /** Those of all owners; the value of a damaged one is null. */
-export function allUserSettings(tx: Tx): (Omit<UserSettingTable, 'value'> & { value: string | null })[] {
+export function listAllUserSettings(tx: Tx): (Omit<UserSettingTable, 'value'> & { value: string | null })[] {
   return tx.all(all, {}).map((row) => (tx.isSound('user_setting', row) ? row : { ...row, value: null }))
 }
 
@@ -34,6 +35,6 @@ export function putUserSetting(tx: Tx, row: UserSettingTable): void {
 }
 
 /** The setting has its default again. */
-export function deleteUserSetting(tx: Tx, { user_id, workspace_id }: Scope, name: string): void {
+export function deleteUserSetting(tx: Tx, { user_id, workspace_id }: OwnerScope, name: string): void {
   tx.run(remove, { user_id, workspace: workspace_id ?? '', name })
 }

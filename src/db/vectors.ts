@@ -1,21 +1,24 @@
 // Rows of vectors, and of the indexes that hold them. One statement per function; how near two vectors are is decided elsewhere.
 import { sql } from 'kysely'
+import type { OwnerScope } from './owner-scope.ts'
 import type { VectorEntryTable, VectorIndexTable } from './schema.ts'
-import type { Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
 
-interface Owner {
+interface OwnerColumns {
   user_id: string
   workspace: string
 }
 
-const ownerOf = ({ user_id, workspace_id }: Scope): Owner => ({ user_id, workspace: workspace_id ?? '' })
+const toOwnerColumns = ({ user_id, workspace_id }: OwnerScope): OwnerColumns => ({
+  user_id,
+  workspace: workspace_id ?? '',
+})
 
 /** SQLite gives the key. */
 const NEXT = sql<number>`null`
 
-const select = statement<Owner & { name: string }>()((db, p) =>
+const select = statement<OwnerColumns & { name: string }>()((db, p) =>
   db
     .selectFrom('vector_index')
     .selectAll()
@@ -24,7 +27,7 @@ const select = statement<Owner & { name: string }>()((db, p) =>
     .where('name', '=', p('name')),
 )
 
-const list = statement<Owner>()((db, p) =>
+const list = statement<OwnerColumns>()((db, p) =>
   db
     .selectFrom('vector_index')
     .selectAll()
@@ -33,7 +36,7 @@ const list = statement<Owner>()((db, p) =>
     .orderBy('name'),
 )
 
-interface ListPosition extends Owner {
+interface ListPosition extends OwnerColumns {
   name: string
 }
 
@@ -57,7 +60,7 @@ const listAll = statement<ListPosition & { limit: number }>()((db, p) =>
 
 const countAll = statement()((db) => db.selectFrom('vector_index').select((eb) => eb.fn.countAll<number>().as('count')))
 
-const held = statement<Owner>()((db, p) =>
+const selectUsage = statement<OwnerColumns>()((db, p) =>
   db
     .selectFrom('vector_index')
     .select((eb) => [
@@ -132,7 +135,7 @@ const scan = statement<{ index_key: number; after: number; limit: number }>()((d
     .limit(p('limit')),
 )
 
-const found = statement<{ index_key: number; key: number }>()((db, p) =>
+const selectEntry = statement<{ index_key: number; key: number }>()((db, p) =>
   db
     .selectFrom('vector_entry')
     .select(['id', 'bytes', 'metadata', 'vector', 'text'])
@@ -158,24 +161,24 @@ const removeSome = statement<{ index_key: number; limit: number }>()((db, p) =>
 )
 
 /** Where a page of an index begins, and how long it is. */
-export interface Page {
+export interface VectorPageRequest {
   readonly index_key: number
   /** The key of the last entry before it; 0 for the first page. */
   readonly after: number
   readonly limit: number
 }
 
-export function vectorIndex(tx: Tx, owner: Scope, name: string): VectorIndexTable | undefined {
-  return tx.get(select, { ...ownerOf(owner), name })
+export function findVectorIndex(tx: Tx, owner: OwnerScope, name: string): VectorIndexTable | undefined {
+  return tx.get(select, { ...toOwnerColumns(owner), name })
 }
 
 /** In order of their names. */
-export function vectorIndexes(tx: Tx, owner: Scope): VectorIndexTable[] {
-  return tx.all(list, ownerOf(owner))
+export function listVectorIndexes(tx: Tx, owner: OwnerScope): VectorIndexTable[] {
+  return tx.all(list, toOwnerColumns(owner))
 }
 
 /** Indexes of all users, by name and then by owner, behind one of them: at most `limit`. No name is empty. */
-export function allVectorIndexes(
+export function listAllVectorIndexes(
   tx: Tx,
   after: { name: string; user_id: string; workspace: string } | null,
   limit: number,
@@ -189,21 +192,21 @@ export function countVectorIndexes(tx: Tx): number {
 }
 
 /** How many indexes an owner has, and how many bytes all their entries take. */
-export function vectorsHeld(tx: Tx, owner: Scope): { indexes: number; bytes: number } {
-  const { indexes, bytes } = tx.get(held, ownerOf(owner))!
+export function measureVectorIndexes(tx: Tx, owner: OwnerScope): { indexes: number; bytes: number } {
+  const { indexes, bytes } = tx.get(selectUsage, toOwnerColumns(owner))!
   return { indexes, bytes: Number(bytes) }
 }
 
 export function insertVectorIndex(
   tx: Tx,
-  owner: Scope,
+  owner: OwnerScope,
   row: Pick<VectorIndexTable, 'name' | 'dimensions' | 'model' | 'created_at'>,
 ): VectorIndexTable {
-  const fresh = { ...ownerOf(owner), ...row, count: 0, bytes: 0, updated_at: row.created_at }
+  const fresh = { ...toOwnerColumns(owner), ...row, count: 0, bytes: 0, updated_at: row.created_at }
   return tx.all(insert, fresh)[0]!
 }
 
-export function changeVectorIndex(tx: Tx, { key, model, count, bytes, updated_at }: VectorIndexTable): void {
+export function updateVectorIndex(tx: Tx, { key, model, count, bytes, updated_at }: VectorIndexTable): void {
   tx.run(change, { key, model, count, bytes, updated_at })
 }
 
@@ -212,7 +215,7 @@ export function deleteVectorIndex(tx: Tx, key: number): void {
 }
 
 /** How many bytes an entry takes; undefined where there is none with that id. */
-export function vectorEntryBytes(tx: Tx, index_key: number, id: string): number | undefined {
+export function findVectorEntryBytes(tx: Tx, index_key: number, id: string): number | undefined {
   return tx.get(sizeOf, { index_key, id })?.bytes
 }
 
@@ -225,7 +228,10 @@ export function putVectorEntry(tx: Tx, row: Omit<VectorEntryTable, 'key'>): void
 const READ_AT_ONCE = 1_000_000
 
 /** Fewer than there may be where they are large; none: there are no more. */
-export function vectorPage(tx: Tx, page: Page): Pick<VectorEntryTable, 'key' | 'metadata' | 'vector'>[] {
+export function readVectorPage(
+  tx: Tx,
+  page: VectorPageRequest,
+): Pick<VectorEntryTable, 'key' | 'metadata' | 'vector'>[] {
   let read = 0
   return tx.upTo(scan, page, ({ bytes }) => {
     read += bytes
@@ -234,12 +240,12 @@ export function vectorPage(tx: Tx, page: Page): Pick<VectorEntryTable, 'key' | '
 }
 
 /** What is told of an entry that was found; undefined where it is gone since. */
-export function vectorEntry(
+export function findVectorEntry(
   tx: Tx,
   index_key: number,
   key: number,
 ): Pick<VectorEntryTable, 'id' | 'bytes' | 'metadata' | 'vector' | 'text'> | undefined {
-  return tx.get(found, { index_key, key })
+  return tx.get(selectEntry, { index_key, key })
 }
 
 /** The bytes of what was removed: of one entry, or of none. */

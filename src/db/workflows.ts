@@ -1,12 +1,12 @@
 // Rows of workflows, their versions and share links. One statement per function.
 import { sql } from 'kysely'
-import { firstRows, type More } from './batches.ts'
-import { folded } from './folding.ts'
-import { dropUnusedGraph } from './graphs.ts'
+import { deleteUnusedGraph } from './graphs.ts'
+import { DELETED_ROWS_OWNER, ifOwnedBy, type OwnerScope, ownerCondition } from './owner-scope.ts'
+import { readFirstRows, type TimeBudget } from './row-batches.ts'
 import type { WorkflowShareTable, WorkflowTable, WorkflowVersionTable } from './schema.ts'
-import { ifOwned, NOBODY, owned, type Scope } from './scope.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
+import { foldText } from './text-folding.ts'
 
 const insert = statement<WorkflowTable>()((db, p) =>
   db.insertInto('workflow').values({
@@ -31,7 +31,7 @@ const selectById = statement<{ id: string }>()((db, p) =>
   db.selectFrom('workflow').selectAll().where('id', '=', p('id')),
 )
 
-interface Page {
+interface WorkflowPageParams {
   before: string
   before_id: string
   limit: number
@@ -40,21 +40,21 @@ interface Page {
 /** No timestamp is greater. */
 const BEHIND_ALL_TIMES = '~'
 
-const isBehind = (p: (name: keyof Page) => unknown) =>
+const isBehind = (p: (name: keyof WorkflowPageParams) => unknown) =>
   sql<boolean>`(updated_at, id) < (${p('before')}, ${p('before_id')})`
 
-const selectOwnedPlaces = statement<Scope & Page>('keys')((db, p) =>
+const selectOwnedPositions = statement<OwnerScope & WorkflowPageParams>('keys')((db, p) =>
   db
     .selectFrom('workflow')
     .select(['updated_at', 'id'])
-    .where((eb) => owned(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
+    .where((eb) => ownerCondition(eb, { user_id: p('user_id'), workspace_id: p('workspace_id') }))
     .where(isBehind(p))
     .orderBy('updated_at', 'desc')
     .orderBy('id', 'desc')
     .limit(p('limit') as never),
 )
 
-const selectPublicPlaces = statement<Page>('keys')((db, p) =>
+const selectPublicPositions = statement<WorkflowPageParams>('keys')((db, p) =>
   db
     .selectFrom('workflow')
     .select(['updated_at', 'id'])
@@ -86,15 +86,15 @@ const update = statement<WorkflowTable & { expected: number }>()((db, p) =>
 
 const remove = statement<{ id: string }>()((db, p) => db.deleteFrom('workflow').where('id', '=', p('id')))
 
-const disown = statement<{ id: string }>()((db, p) =>
+const markDeleted = statement<{ id: string }>()((db, p) =>
   db
     .updateTable('workflow')
-    .set({ user_id: sql.lit(NOBODY), workspace_id: null, access: sql.lit('private') })
+    .set({ user_id: sql.lit(DELETED_ROWS_OWNER), workspace_id: null, access: sql.lit('private') })
     .where('id', '=', p('id')),
 )
 
-const selectDisowned = statement()((db) =>
-  db.selectFrom('workflow').select(['id', 'graph_sha256']).where('user_id', '=', sql.lit(NOBODY)),
+const selectMarkedDeleted = statement()((db) =>
+  db.selectFrom('workflow').select(['id', 'graph_sha256']).where('user_id', '=', sql.lit(DELETED_ROWS_OWNER)),
 )
 
 const insertVersion = statement<WorkflowVersionTable>()((db, p) =>
@@ -157,8 +157,8 @@ export function insertWorkflow(tx: Tx, row: WorkflowTable): void {
 }
 
 /** The workflow of this id, if it belongs to the scope. */
-export function ownedWorkflow(tx: Tx, scope: Scope, id: string): WorkflowTable | undefined {
-  return ifOwned(tx.get(selectById, { id }), scope)
+export function findOwnedWorkflow(tx: Tx, scope: OwnerScope, id: string): WorkflowTable | undefined {
+  return ifOwnedBy(tx.get(selectById, { id }), scope)
 }
 
 function ifPublic(row: WorkflowTable | undefined): WorkflowTable | undefined {
@@ -166,7 +166,7 @@ function ifPublic(row: WorkflowTable | undefined): WorkflowTable | undefined {
 }
 
 /** The workflow of this id, if it is public. */
-export function publicWorkflow(tx: Tx, id: string): WorkflowTable | undefined {
+export function findPublicWorkflow(tx: Tx, id: string): WorkflowTable | undefined {
   return ifPublic(tx.get(selectById, { id }))
 }
 
@@ -179,33 +179,37 @@ export function updateWorkflow(tx: Tx, row: WorkflowTable, expected: number): bo
 const CHUNK = 4
 
 /** Removes a workflow with its versions and share link, and graphs that nothing else names. What there is no time for is left to `dropDisowned`. */
-export function deleteWorkflow(tx: Tx, row: Pick<WorkflowTable, 'id' | 'graph_sha256'>, more: More): void {
-  if (dropWorkflow(tx, row, more)) return
-  tx.run(disown, row)
+export function deleteWorkflow(tx: Tx, row: Pick<WorkflowTable, 'id' | 'graph_sha256'>, more: TimeBudget): void {
+  if (purgeWorkflow(tx, row, more)) return
+  tx.run(markDeleted, row)
   deleteWorkflowShare(tx, row.id)
 }
 
 /** Removes what is left of deleted workflows, as long as there is time; true when nothing is. */
-export function dropDisowned(tx: Tx, more: More): boolean {
-  for (let row = firstDisowned(tx); row; row = firstDisowned(tx))
-    if (!dropWorkflow(tx, row, more) || !more()) return false
+export function purgeDeletedWorkflows(tx: Tx, more: TimeBudget): boolean {
+  for (let row = findFirstDeletedWorkflow(tx); row; row = findFirstDeletedWorkflow(tx))
+    if (!purgeWorkflow(tx, row, more) || !more()) return false
   return true
 }
 
 /** A damaged row stays, and does not keep those behind it. */
-function firstDisowned(tx: Tx): Pick<WorkflowTable, 'id' | 'graph_sha256'> | undefined {
-  return firstRows(tx, { table: 'workflow', statement: selectDisowned, params: {} }, 1).at(0)
+function findFirstDeletedWorkflow(tx: Tx): Pick<WorkflowTable, 'id' | 'graph_sha256'> | undefined {
+  return readFirstRows(tx, { table: 'workflow', statement: selectMarkedDeleted, params: {} }, 1).at(0)
 }
 
-function dropWorkflow(tx: Tx, { id, graph_sha256 }: Pick<WorkflowTable, 'id' | 'graph_sha256'>, more: More): boolean {
+function purgeWorkflow(
+  tx: Tx,
+  { id, graph_sha256 }: Pick<WorkflowTable, 'id' | 'graph_sha256'>,
+  more: TimeBudget,
+): boolean {
   for (;;) {
     const versions = tx.all(removeVersions, { workflow_id: id, limit: CHUNK })
-    for (const sha256 of new Set(versions.map((version) => version.graph_sha256))) dropUnusedGraph(tx, sha256)
+    for (const sha256 of new Set(versions.map((version) => version.graph_sha256))) deleteUnusedGraph(tx, sha256)
     if (versions.length < CHUNK) break
     if (!more()) return false
   }
   tx.run(remove, { id })
-  dropUnusedGraph(tx, graph_sha256)
+  deleteUnusedGraph(tx, graph_sha256)
   return true
 }
 
@@ -218,7 +222,12 @@ const READ_AT_ONCE = 65_536
 const SHORT_VERSION = 256
 
 /** At most `limit` versions with a revision below `before`, the newest first. They come some at a time; none: there are no more. Damaged ones are left out, and hide none behind them. */
-export function workflowVersions(tx: Tx, workflow_id: string, before: number, limit: number): WorkflowVersionTable[] {
+export function listWorkflowVersions(
+  tx: Tx,
+  workflow_id: string,
+  before: number,
+  limit: number,
+): WorkflowVersionTable[] {
   let left = READ_AT_ONCE
   return tx.upTo(selectVersions, { workflow_id, before, limit }, (row) => {
     left -= row.description.length + SHORT_VERSION
@@ -231,11 +240,11 @@ export function insertWorkflowShare(tx: Tx, row: WorkflowShareTable): void {
   tx.run(insertShare, row)
 }
 
-export function workflowShare(tx: Tx, workflow_id: string): WorkflowShareTable | undefined {
+export function findWorkflowShare(tx: Tx, workflow_id: string): WorkflowShareTable | undefined {
   return tx.get(selectShare, { workflow_id })
 }
 
-export function sharedWorkflow(tx: Tx, token: string): WorkflowTable | undefined {
+export function findSharedWorkflow(tx: Tx, token: string): WorkflowTable | undefined {
   const share = tx.get(selectShareByToken, { token })
   return share && tx.get(selectById, { id: share.workflow_id })
 }
@@ -250,9 +259,9 @@ export interface WorkflowCursor {
   id: string
 }
 
-export interface WorkflowFilter {
+export interface WorkflowListFilter {
   /** Whose; null for the public ones of everybody. */
-  scope: Scope | null
+  scope: OwnerScope | null
   tag?: string | null | undefined
   /** Part of the name, the description or a tag, in any case. */
   q?: string | null | undefined
@@ -262,26 +271,30 @@ export interface WorkflowFilter {
  * The places of all workflows of a scope, or of the public ones of everybody, the last changed first; at most `limit` of them, behind `after`. Rows may be
  * long: they are read one by one.
  */
-export function workflowPlaces(
+export function listWorkflowPositions(
   tx: Tx,
-  scope: Scope | null,
+  scope: OwnerScope | null,
   after: WorkflowCursor | null,
   limit: number | null,
 ): WorkflowCursor[] {
   const page = { before: after?.updated_at ?? BEHIND_ALL_TIMES, before_id: after?.id ?? '', limit: limit ?? -1 }
-  if (scope === null) return tx.all(selectPublicPlaces, page)
-  return tx.all(selectOwnedPlaces, { ...page, user_id: scope.user_id, workspace_id: scope.workspace_id })
+  if (scope === null) return tx.all(selectPublicPositions, page)
+  return tx.all(selectOwnedPositions, { ...page, user_id: scope.user_id, workspace_id: scope.workspace_id })
 }
 
 /** The workflow at a place of a list as it is now; none where it is gone, damaged, or not what the list is of. */
-export function listedWorkflow(tx: Tx, { scope, tag, q }: WorkflowFilter, id: string): WorkflowTable | undefined {
+export function findWorkflowForList(
+  tx: Tx,
+  { scope, tag, q }: WorkflowListFilter,
+  id: string,
+): WorkflowTable | undefined {
   // A list leaves out what is damaged: `all` does, and `get` does not.
   const [found] = tx.all(selectById, { id })
-  const row = scope === null ? ifPublic(found) : ifOwned(found, scope)
+  const row = scope === null ? ifPublic(found) : ifOwnedBy(found, scope)
   if (!row || (!tag && !q)) return row
   const tags = JSON.parse(row.tags) as string[]
   if (tag && !tags.includes(tag)) return undefined
   if (!q) return row
-  const part = folded(q)
-  return [row.name, row.description, ...tags].some((text) => folded(text).includes(part)) ? row : undefined
+  const part = foldText(q)
+  return [row.name, row.description, ...tags].some((text) => foldText(text).includes(part)) ? row : undefined
 }

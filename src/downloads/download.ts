@@ -1,53 +1,53 @@
 // One download: the files of a repository that are meant, one after the other or a few at once, and how far it has come.
 import { mkdir } from 'node:fs/promises'
 import type { DownloadUpdateFrame } from '../../generated/types.ts'
-import { inAttempts } from './attempts.ts'
-import { chosen, type Wanted } from './choosing.ts'
-import { DownloadFault } from './fault.ts'
-import { fetchFile, WrongContent } from './fetching.ts'
-import type { Hub } from './hub.ts'
+import { DISK_FULL_MESSAGE, requireDiskSpace } from './disk-space.ts'
+import { DownloadError } from './error.ts'
+import { ContentMismatchError, fetchFile } from './file-fetcher.ts'
+import { type DownloadRequest, selectFiles } from './file-selection.ts'
+import type { HubClient } from './hub-client.ts'
 import type { HubFile } from './hub-file.ts'
-import { guardRoom, NO_ROOM } from './room.ts'
+import { retryTransient } from './retry.ts'
 
 export interface DownloadParts {
-  readonly wanted: Wanted
-  readonly hub: Hub
+  readonly request: DownloadRequest
+  readonly hub: HubClient
   /** The models folder. */
   readonly folder: string
   readonly pause_ms: number
   /** Told when it has come further, and how it ended; `cause` is for the log alone. */
-  changed(cause?: unknown): void
+  onChange(cause?: unknown): void
 }
 
-export type Status = DownloadUpdateFrame['status']
+export type DownloadStatus = DownloadUpdateFrame['status']
 
 const FILES_AT_ONCE = 3
 const CANCELLED = new Error('the download was cancelled')
 
 export class Download {
-  readonly wanted: Wanted
+  readonly request: DownloadRequest
   readonly #parts: DownloadParts
   readonly #stop = new AbortController()
-  readonly #current = new Set<string>()
+  readonly #currentPaths = new Set<string>()
   /** By path. */
   readonly #stored = new Map<string, number>()
   #files: readonly HubFile[] | null = null
-  #complete = 0
-  #status: Status = 'start'
+  #completedFiles = 0
+  #status: DownloadStatus = 'start'
   #error: string | null = null
 
   constructor(parts: DownloadParts) {
-    this.wanted = parts.wanted
+    this.request = parts.request
     this.#parts = parts
   }
 
-  get status(): Status {
+  get status(): DownloadStatus {
     return this.#status
   }
 
   /** As frames tell it. */
   get update(): DownloadUpdateFrame {
-    const { repo_id, path, model_type } = this.wanted
+    const { repo_id, path, model_type } = this.request
     return {
       type: 'download_update',
       status: this.#status,
@@ -56,9 +56,9 @@ export class Download {
       model_type,
       downloaded_bytes: [...this.#stored.values()].reduce((sum, bytes) => sum + bytes, 0),
       total_bytes: this.#files?.reduce((sum, { size }) => sum + size, 0) ?? null,
-      downloaded_files: this.#complete,
+      downloaded_files: this.#completedFiles,
       total_files: this.#files?.length ?? null,
-      current_files: [...this.#current],
+      current_files: [...this.#currentPaths],
       error: this.#error,
     } as DownloadUpdateFrame
   }
@@ -68,18 +68,18 @@ export class Download {
     const { signal } = this.#stop
     try {
       signal.throwIfAborted()
-      this.#files = await this.#list()
+      this.#files = await this.#listFiles()
       await mkdir(this.#parts.folder, { recursive: true, mode: 0o700 })
-      await guardRoom(this.#parts.folder, this.wanted.repo_id, this.#files)
+      await requireDiskSpace(this.#parts.folder, this.request.repo_id, this.#files)
       this.#status = 'progress'
-      this.#parts.changed()
+      this.#parts.onChange()
       const left = [...this.#files]
-      await Promise.all(Array.from({ length: FILES_AT_ONCE }, () => this.#fetch(left)))
+      await Promise.all(Array.from({ length: FILES_AT_ONCE }, () => this.#fetchFiles(left)))
       this.#end('completed', null)
     } catch (error) {
       if (this.#stop.signal.reason === CANCELLED) return
       this.#stop.abort(error)
-      this.#end('failed', sentenceOf(error), error)
+      this.#end('failed', describeFailure(error), error)
     }
   }
 
@@ -89,65 +89,73 @@ export class Download {
     this.#end('cancelled', null)
   }
 
-  async #list(): Promise<readonly HubFile[]> {
+  async #listFiles(): Promise<readonly HubFile[]> {
     const { hub, pause_ms } = this.#parts
     const { signal } = this.#stop
-    const listed = await inAttempts(() => hub.files(this.wanted.repo_id, signal), { signal, pause_ms })
-    return chosen(listed, this.wanted, signal)
+    const listed = await retryTransient(() => hub.listFiles(this.request.repo_id, signal), { signal, pause_ms })
+    return selectFiles(listed, this.request, signal)
   }
 
-  async #fetch(left: HubFile[]): Promise<void> {
+  async #fetchFiles(left: HubFile[]): Promise<void> {
     for (let file = left.shift(); file; file = left.shift()) {
       this.#stop.signal.throwIfAborted()
-      this.#current.add(file.path)
+      this.#currentPaths.add(file.path)
       try {
         await this.#fetchOne(file)
-        this.#complete++
+        this.#completedFiles++
       } catch (error) {
         this.#stop.abort(error)
         throw error
       } finally {
-        this.#current.delete(file.path)
+        this.#currentPaths.delete(file.path)
       }
-      this.#parts.changed()
+      this.#parts.onChange()
     }
   }
 
   /** One that changed while it was fetched is looked up once more. */
   async #fetchOne(file: HubFile): Promise<void> {
     const { hub, folder, pause_ms } = this.#parts
-    const { repo_id } = this.wanted
+    const { repo_id } = this.request
     const { signal } = this.#stop
     const fetch = (one: HubFile) =>
-      fetchFile({ hub, repo_id, file: one, folder, signal, pause_ms, stored: (bytes) => this.#store(one.path, bytes) })
+      fetchFile({
+        hub,
+        repo_id,
+        file: one,
+        folder,
+        signal,
+        pause_ms,
+        onStored: (bytes) => this.#recordStored(one.path, bytes),
+      })
     try {
       await fetch(file)
     } catch (error) {
-      if (!(error instanceof WrongContent)) throw error
-      const now = (await this.#list()).find(({ path }) => path === file.path)
+      if (!(error instanceof ContentMismatchError)) throw error
+      const now = (await this.#listFiles()).find(({ path }) => path === file.path)
       if (!now || now.digest.hex === file.digest.hex) throw error
       this.#files = this.#files!.map((one) => (one.path === now.path ? now : one))
       await fetch(now)
     }
   }
 
-  #store(path: string, bytes: number): void {
+  #recordStored(path: string, bytes: number): void {
     this.#stored.set(path, bytes)
-    this.#parts.changed()
+    this.#parts.onChange()
   }
 
-  #end(status: Status, error: string | null, cause?: unknown): void {
+  #end(status: DownloadStatus, error: string | null, cause?: unknown): void {
     if (this.#status !== 'start' && this.#status !== 'progress') return
-    this.#current.clear()
+    this.#currentPaths.clear()
     this.#status = status
     this.#error = error
-    this.#parts.changed(cause)
+    this.#parts.onChange(cause)
   }
 }
 
-const CODES: Readonly<Record<string, string>> = {
-  ENOSPC: NO_ROOM,
-  EDQUOT: NO_ROOM,
+const SYSTEM_ERROR_MESSAGES: Readonly<Record<string, string>> = {
+  ENOSPC: DISK_FULL_MESSAGE,
+  EDQUOT: DISK_FULL_MESSAGE,
   EACCES: 'The models folder cannot be written.',
   EPERM: 'The models folder cannot be written.',
   EROFS: 'The models folder cannot be written.',
@@ -157,7 +165,7 @@ const CODES: Readonly<Record<string, string>> = {
   EEXIST: 'There is a file where a folder is to go.',
 }
 
-function sentenceOf(error: unknown): string {
-  if (error instanceof DownloadFault) return error.message
-  return CODES[(error as NodeJS.ErrnoException).code ?? ''] ?? 'Something went wrong on the server.'
+function describeFailure(error: unknown): string {
+  if (error instanceof DownloadError) return error.message
+  return SYSTEM_ERROR_MESSAGES[(error as NodeJS.ErrnoException).code ?? ''] ?? 'Something went wrong on the server.'
 }

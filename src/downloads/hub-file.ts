@@ -1,7 +1,7 @@
 // A file of a hub, as it is listed and as it is fetched.
 
 /** The digest of a file: of large ones SHA-256, of others as git names their content. */
-export interface Digest {
+export interface FileDigest {
   readonly kind: 'sha256' | 'git'
   readonly hex: string
 }
@@ -9,19 +9,19 @@ export interface Digest {
 export interface HubFile {
   readonly path: string
   readonly size: number
-  readonly digest: Digest
+  readonly digest: FileDigest
 }
 
 /** As it stands in the list. */
 export interface ListedFile {
   readonly path: string
   /** @throws DownloadFault where its name or what is said of it is of no use */
-  judged(): HubFile
+  validate(): HubFile
 }
 
 /** What to do about a file that stands in the way of others. */
-export const CURE = 'Ask for one file, or leave it out with a pattern.'
+export const CONFLICT_ADVICE = 'Ask for one file, or leave it out with a pattern.'
 
-export function shown(path: string): string {
+export function quotePath(path: string): string {
   return JSON.stringify(path.toWellFormed().slice(0, 200))
 }

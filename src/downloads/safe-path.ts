@@ -4,9 +4,9 @@ const LONGEST = 1_024
 /** In bytes, as most systems count. */
 const LONGEST_NAME = 255
 /** What some system reads as something else than a part of a name. */
-const ODD = /[\p{Cc}\\:*?"<>|]|[. ]$/u
+const UNSAFE_CHARACTERS = /[\p{Cc}\\:*?"<>|]|[. ]$/u
 /** What Windows takes for a device, whatever follows its dot. */
-const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)/i
+const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3]) *(?:\.|$)/i
 
 /** Whether a path names a file below the folder that it is used in, on every system, and none that anybody would run. */
 export function isSafePath(path: string): boolean {
@@ -15,10 +15,10 @@ export function isSafePath(path: string): boolean {
 
 function isSafeName(name: string): boolean {
   const fits = name !== '' && Buffer.byteLength(name) <= LONGEST_NAME
-  return fits && !ODD.test(name) && !DEVICE.test(name) && name.toLowerCase() !== 'node_modules'
+  return fits && !UNSAFE_CHARACTERS.test(name) && !WINDOWS_DEVICE.test(name) && name.toLowerCase() !== 'node_modules'
 }
 
 /** The same for two paths that some system takes for one. */
-export function folded(path: string): string {
+export function foldPath(path: string): string {
   return path.normalize('NFC').toLowerCase()
 }

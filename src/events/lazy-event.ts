@@ -1,10 +1,10 @@
 // Events whose values may be large. Their JSON text is known; the values are made of it only where somebody asks for them, and in time
 // slices where that takes long: whoever passes on the text needs no values.
 import type { JobSnapshot } from '../../generated/types.ts'
-import { measuredSteps } from '../engine/measure.ts'
-import { jsonWith } from '../json.ts'
-import { parseJsonInParts } from '../payloads/json-parts.ts'
-import type { Steps, TimeSlices } from '../time-slices.ts'
+import { makeMeasuredSteps } from '../engine/node-api/values/measure.ts'
+import { parseJsonSteps } from '../payloads/incremental-json-parser.ts'
+import { appendJsonMember } from '../shared/json.ts'
+import type { Steps, TimeSliceScheduler } from '../shared/time-slices.ts'
 import type { EventBody } from './types.ts'
 
 /** Characters of a JSON text that is parsed in steps. Less than this takes a few milliseconds. */
@@ -15,20 +15,20 @@ export function isLargeText(text: string | null | undefined): boolean {
 }
 
 /** `JSON.parse` of stored text, in steps where it is large. */
-export function* parseSteps(text: string): Steps<unknown> {
-  if (isLargeText(text)) return yield* parseJsonInParts(Buffer.from(text))
+export function* parseJsonTextSteps(text: string): Steps<unknown> {
+  if (isLargeText(text)) return yield* parseJsonSteps(Buffer.from(text))
   const value: unknown = JSON.parse(text)
   yield
   return value
 }
 
-type Output = Extract<EventBody, { type: 'output_update' }>
-type End = Extract<EventBody, { type: 'job_terminal' }>
+type OutputUpdateBody = Extract<EventBody, { type: 'output_update' }>
+type JobTerminalBody = Extract<EventBody, { type: 'job_terminal' }>
 
 /** `Body`: the event as it is with its values. */
 export abstract class LazyEvent<Body extends EventBody = EventBody> {
   #body: Body | null = null
-  #making: Promise<void> | null = null
+  #preparing: Promise<void> | null = null
 
   /** The event as JSON text. */
   abstract readonly text: string
@@ -52,16 +52,16 @@ export abstract class LazyEvent<Body extends EventBody = EventBody> {
   }
 
   /** Makes `body` in time slices of its owner, once for all who ask for it meanwhile; null where there is nothing long to do. */
-  make(slices: Pick<TimeSlices, 'run'>, owner: string): Promise<void> | null {
+  prepareBody(slices: Pick<TimeSliceScheduler, 'run'>, owner: string): Promise<void> | null {
     if (this.#body !== null || !this.isLarge) return null
-    this.#making ??= slices.run(owner, this.#bodySteps()).finally(() => {
-      this.#making = null
+    this.#preparing ??= slices.run(owner, this.#bodySteps()).finally(() => {
+      this.#preparing = null
     })
-    return this.#making
+    return this.#preparing
   }
 
   *#bodySteps(): Steps<void> {
-    this.#body = this.bodyWith(yield* measuredSteps(parseSteps(this.source!)))
+    this.#body = this.bodyWith(yield* makeMeasuredSteps(parseJsonTextSteps(this.source!)))
   }
 
   toJSON(): Body {
@@ -70,7 +70,7 @@ export abstract class LazyEvent<Body extends EventBody = EventBody> {
 }
 
 /** A stored event with a large value of an output. */
-export class StoredOutput extends LazyEvent<Output> {
+export class LazyOutputEvent extends LazyEvent<OutputUpdateBody> {
   readonly type = 'output_update'
   protected readonly source: string
 
@@ -83,8 +83,8 @@ export class StoredOutput extends LazyEvent<Output> {
     return `{"type":"${this.type}",${this.source.slice(1)}`
   }
 
-  protected bodyWith(parsed: unknown): Output {
-    return { type: this.type, ...(parsed as object) } as Output
+  protected bodyWith(parsed: unknown): OutputUpdateBody {
+    return { type: this.type, ...(parsed as object) } as OutputUpdateBody
   }
 
   get output_name(): string {
@@ -107,17 +107,17 @@ export interface EndSnapshot {
 }
 
 /** A snapshot as JSON text. Its result is JSON already, and may be long: it is neither parsed nor written anew. */
-export function snapshotText({ rest, result }: EndSnapshot): string {
-  return jsonWith(rest, 'result', result ?? 'null')
+export function formatEndSnapshot({ rest, result }: EndSnapshot): string {
+  return appendJsonMember(rest, 'result', result ?? 'null')
 }
 
 /** The end of a job. A class: of an object that is written down with a getter the engine keeps a shape of its own, and with it all that the getter sees. */
-export class JobEnd extends LazyEvent<End> {
+export class LazyTerminalEvent extends LazyEvent<JobTerminalBody> {
   readonly type = 'job_terminal'
-  readonly status: End['status']
+  readonly status: JobTerminalBody['status']
   readonly #snapshot: EndSnapshot
 
-  constructor(status: End['status'], snapshot: EndSnapshot) {
+  constructor(status: JobTerminalBody['status'], snapshot: EndSnapshot) {
     super()
     this.status = status
     this.#snapshot = snapshot
@@ -125,19 +125,19 @@ export class JobEnd extends LazyEvent<End> {
 
   get text(): string {
     const { type, status } = this
-    return jsonWith({ type, status }, 'snapshot', snapshotText(this.#snapshot))
+    return appendJsonMember({ type, status }, 'snapshot', formatEndSnapshot(this.#snapshot))
   }
 
   protected get source(): string | null {
     return this.#snapshot.result
   }
 
-  protected bodyWith(result: unknown): End {
+  protected bodyWith(result: unknown): JobTerminalBody {
     const { type, status } = this
-    return { type, status, snapshot: { ...this.#snapshot.rest, result } } as End
+    return { type, status, snapshot: { ...this.#snapshot.rest, result } } as JobTerminalBody
   }
 
-  get snapshot(): End['snapshot'] {
+  get snapshot(): JobTerminalBody['snapshot'] {
     return this.body.snapshot
   }
 }

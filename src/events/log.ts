@@ -1,19 +1,19 @@
 // The event log: the one writer of job events, and the one way to follow a job.
 // Replay and live are the same path, so nothing is lost or doubled between them.
 import { setImmediate } from 'node:timers/promises'
-import { within } from '../db/batches.ts'
-import { insertJobEvents, jobEventsAfter } from '../db/job-events.ts'
-import { trimEvents } from '../db/job-trimming.ts'
-import { livingJob } from '../db/jobs.ts'
+import { insertJobEvents, listJobEventsAfter } from '../db/jobs/events.ts'
+import { trimJobEvents } from '../db/jobs/history-trimming.ts'
+import { findUnfinishedJob } from '../db/jobs/rows.ts'
+import { startTimeBudget } from '../db/row-batches.ts'
 import type { JobEventTable } from '../db/schema.ts'
 import type { Store, Tx } from '../db/store.ts'
 import { ServiceError } from '../errors.ts'
-import { ShiftingMap } from '../shifting-map.ts'
-import { Feed, type FeedItem, type FeedMark, type StagedItem } from './feed.ts'
+import { ChurnMap } from '../shared/churn-map.ts'
+import { type FeedItem, type FeedMark, JobFeed, type StagedItem } from './job-feed.ts'
 import { LazyEvent } from './lazy-event.ts'
-import { MAX_JOB_EVENTS } from './retained.ts'
-import type { SnapshotOf } from './stored.ts'
-import { StoredItems } from './stored-items.ts'
+import { MAX_JOB_EVENTS } from './retention-limit.ts'
+import type { EndSnapshotReader } from './stored-event-codec.ts'
+import { StoredEventItems } from './stored-event-items.ts'
 
 /** How many items a follower is handed at a time at the most. */
 const BATCH = 256
@@ -24,35 +24,35 @@ const TRIM_MS = 3
  * Writes a job's row in the transaction that writes its events, and gives up to where these are to be written. It may run more than once, and must
  * do the same then. Null: it has written nothing, nor is anything else to be.
  */
-export type WriteRow = (tx: Tx) => FeedMark | null
+export type WriteJobRow = (tx: Tx) => FeedMark | null
 
 export class EventLog {
   readonly #store: Store
-  readonly #storedItems: StoredItems
-  readonly #feeds = new ShiftingMap<number, Feed>()
+  readonly #storedItems: StoredEventItems
+  readonly #feeds = new ChurnMap<number, JobFeed>()
   readonly #max_events: number
   #closed = false
 
   /** `max_events`: how many events are kept of one job, the last ones. */
-  constructor(store: Store, snapshotOf: SnapshotOf, max_events = MAX_JOB_EVENTS) {
+  constructor(store: Store, snapshotOf: EndSnapshotReader, max_events = MAX_JOB_EVENTS) {
     this.#store = store
     this.#max_events = max_events
-    this.#storedItems = new StoredItems(snapshotOf)
+    this.#storedItems = new StoredEventItems(snapshotOf)
   }
 
   /** Opens the feed of a job that begins or goes on to live. `expected`: a follower will come and wants all of it. */
-  open(job_key: number, last_sequence: number, expected = false): Feed {
+  open(job_key: number, last_sequence: number, expected = false): JobFeed {
     const known = this.#feeds.get(job_key)
-    if (known?.owned) throw new Error(`job ${job_key} has a writer already`)
-    const feed = known?.sequence === last_sequence ? known : new Feed(job_key, last_sequence, expected)
-    feed.owned = true
+    if (known?.hasWriter) throw new Error(`job ${job_key} has a writer already`)
+    const feed = known?.sequence === last_sequence ? known : new JobFeed(job_key, last_sequence, expected)
+    feed.hasWriter = true
     this.#feeds.set(job_key, feed)
     return feed
   }
 
   /** The job goes on later, if ever: its feed is kept only for those who listen. */
-  rest(feed: Feed): void {
-    feed.owned = false
+  release(feed: JobFeed): void {
+    feed.hasWriter = false
     this.#dropIfIdle(feed)
   }
 
@@ -62,8 +62,9 @@ export class EventLog {
     for (const feed of this.#feeds.values()) feed.wake()
   }
 
-  #dropIfIdle(feed: Feed): void {
-    if (!feed.owned && feed.listeners === 0 && this.#feeds.get(feed.job_key) === feed) this.#feeds.delete(feed.job_key)
+  #dropIfIdle(feed: JobFeed): void {
+    if (!feed.hasWriter && feed.listeners === 0 && this.#feeds.get(feed.job_key) === feed)
+      this.#feeds.delete(feed.job_key)
   }
 
   /** How many follow a job that has not ended. */
@@ -74,23 +75,23 @@ export class EventLog {
   }
 
   /** The feed of a job that has not ended; one that nobody runs at present gets one to listen to. */
-  #listenable(job_key: number): Feed | undefined {
+  #openForFollower(job_key: number): JobFeed | undefined {
     const known = this.#feeds.get(job_key)
     if (known) return known
-    const job = this.#store.read((tx) => livingJob(tx, job_key))
+    const job = this.#store.read((tx) => findUnfinishedJob(tx, job_key))
     if (!job) return undefined
-    const feed = new Feed(job_key, job.last_sequence, false)
+    const feed = new JobFeed(job_key, job.last_sequence, false)
     this.#feeds.set(job_key, feed)
     return feed
   }
 
   /** Whether the job has come to rest without anybody listening: it will go on in another feed. */
-  #left(feed: Feed): boolean {
-    return !feed.owned && !feed.ended && !feed.abandoned && this.#feeds.get(feed.job_key) !== feed
+  #isDetached(feed: JobFeed): boolean {
+    return !feed.hasWriter && !feed.hasEnded && !feed.isAbandoned && this.#feeds.get(feed.job_key) !== feed
   }
 
   /** The feed of a living job. */
-  feed(job_key: number): Feed | undefined {
+  feed(job_key: number): JobFeed | undefined {
     return this.#feeds.get(job_key)
   }
 
@@ -100,23 +101,23 @@ export class EventLog {
    * One commit of a feed waits at a time: the next is asked for when `writeRow` has run. Where that is to be done later, `done` does not run, and the
    * commit is asked for again.
    */
-  commit(feed: Feed, writeRow: WriteRow, done: (error: unknown) => void): void {
+  commit(feed: JobFeed, writeRow: WriteJobRow, done: (error: unknown) => void): void {
     let end: number | null = null
     this.#store.writeThen(
       (tx) => {
         end = null
         const mark = writeRow(tx)
         if (!mark) return
-        const rows = feed.staged(mark).flatMap((item) => (item.event === null ? [] : [toRow(feed.job_key, item)]))
+        const rows = feed.staged(mark).flatMap((item) => (item.event === null ? [] : [toEventRow(feed.job_key, item)]))
         insertJobEvents(tx, rows)
-        if (feed.trims) this.#trim(tx, feed.job_key, mark.sequence, rows)
+        if (feed.canTrim) this.#trim(tx, feed.job_key, mark.sequence, rows)
         end = mark.end
       },
       (error) => {
         if (error === null && end === null) return
         if (error === null) {
           feed.commit(end!)
-          if (feed.ended) this.#feeds.delete(feed.job_key)
+          if (feed.hasEnded) this.#feeds.delete(feed.job_key)
         }
         done(error)
       },
@@ -128,19 +129,19 @@ export class EventLog {
     const below = sequence - this.#max_events + 1
     if (below <= 1 || rows.length === 0) return
     const bytes = rows.reduce((sum, { payload }) => sum + Buffer.byteLength(payload), 0)
-    trimEvents(tx, job_key, below, { events: rows.length, bytes }, within(TRIM_MS))
+    trimJobEvents(tx, job_key, below, { events: rows.length, bytes }, startTimeBudget(TRIM_MS))
   }
 
   /** Forgets the feed of a job whose history could not be written. Its followers get SERVICE_UNAVAILABLE. */
-  abandon(feed: Feed): void {
+  abandon(feed: JobFeed): void {
     if (this.#feeds.get(feed.job_key) === feed) this.#feeds.delete(feed.job_key)
     feed.abandon()
   }
 
   /** Drops what is staged of a job whose history cannot be written as it is. Its followers wait for its end, in the same feed. */
-  cut(feed: Feed): void {
-    feed.cut()
-    this.rest(feed)
+  truncate(feed: JobFeed): void {
+    feed.truncate()
+    this.release(feed)
   }
 
   /**
@@ -149,15 +150,20 @@ export class EventLog {
    * Whoever started the job hands in its feed, which may have ended already.
    * @throws SERVICE_UNAVAILABLE when the history could not be written any further
    */
-  async *follow(job_key: number, after: number, signal: AbortSignal, own?: Feed): AsyncGenerator<FeedItem, void, void> {
-    const feed = own && !this.#left(own) ? own : this.#listenable(job_key)
-    const bell = feed ? new Bell(feed, signal) : null
+  async *follow(
+    job_key: number,
+    after: number,
+    signal: AbortSignal,
+    own?: JobFeed,
+  ): AsyncGenerator<FeedItem, void, void> {
+    const feed = own && !this.#isDetached(own) ? own : this.#openForFollower(job_key)
+    const bell = feed ? new FeedBell(feed, signal) : null
     try {
       let seen = after
       let position = feed?.positionAfter(after) ?? null
       while (!signal.aborted) {
         const kept = position === null ? null : (feed?.read(position, BATCH) ?? null)
-        const items: readonly (FeedItem | JobEventTable)[] = kept ?? this.#stored(job_key, seen)
+        const items: readonly (FeedItem | JobEventTable)[] = kept ?? this.#readStored(job_key, seen)
         for (const one of items) {
           if (one.sequence !== null && one.sequence <= seen) continue
           // Made only now: a result may be large, and a slow reader not come so far for long.
@@ -176,9 +182,9 @@ export class EventLog {
         if (kept) position! += kept.length
         else position = feed?.positionAfter(seen) ?? null
         if (items.length > 0) continue
-        if (feed?.abandoned) throw new ServiceError('SERVICE_UNAVAILABLE')
-        if (!bell || feed?.ended || this.#closed) return
-        await bell.rung()
+        if (feed?.isAbandoned) throw new ServiceError('SERVICE_UNAVAILABLE')
+        if (!bell || feed?.hasEnded || this.#closed) return
+        await bell.waitForRing()
       }
     } finally {
       bell?.close()
@@ -186,22 +192,22 @@ export class EventLog {
     }
   }
 
-  #stored(job_key: number, after: number): JobEventTable[] {
-    return this.#store.read((tx) => jobEventsAfter(tx, job_key, after, BATCH))
+  #readStored(job_key: number, after: number): JobEventTable[] {
+    return this.#store.read((tx) => listJobEventsAfter(tx, job_key, after, BATCH))
   }
 }
 
-function toRow(job_key: number, { event, sequence, payload, timestamp }: StagedItem) {
+function toEventRow(job_key: number, { event, sequence, payload, timestamp }: StagedItem) {
   return { job_key, sequence: sequence!, type: event!.type, payload: payload!, created_at: timestamp }
 }
 
 /** Sleeps until the feed rings; a ring between two sleeps is kept, so none is missed. */
-class Bell {
+class FeedBell {
   #rang = false
   #wake: (() => void) | null = null
   readonly #stop: () => void
 
-  constructor(feed: Feed, signal: AbortSignal) {
+  constructor(feed: JobFeed, signal: AbortSignal) {
     const unlisten = feed.listen(() => this.#ring())
     const onAbort = () => this.#ring()
     signal.addEventListener('abort', onAbort)
@@ -216,7 +222,7 @@ class Bell {
     this.#wake?.()
   }
 
-  rung(): Promise<void> {
+  waitForRing(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = () => {
         this.#wake = null

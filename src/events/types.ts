@@ -12,11 +12,11 @@ import type {
   ToolResultUpdateFrame,
 } from '../../generated/types.ts'
 
-type Common = 'sequence' | 'job_id' | 'workflow_id' | 'workspace_id' | 'timestamp'
-type Body<Event> = Event extends unknown ? Omit<Event, Common> : never
+type SharedEventField = 'sequence' | 'job_id' | 'workflow_id' | 'workspace_id' | 'timestamp'
+type WithoutSharedFields<Event> = Event extends unknown ? Omit<Event, SharedEventField> : never
 
 /** A persisted fact about one job, without what all its events share. */
-export type EventBody = Body<JobEvent>
+export type EventBody = WithoutSharedFields<JobEvent>
 
 /** What a socket shows of a persisted event. */
 export type EventFrame = JobUpdateFrame | NodeUpdateFrame | OutputUpdateFrame

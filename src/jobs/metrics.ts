@@ -1,13 +1,13 @@
 // What is measured of jobs and of their storage.
-import { unfinishedCounts } from '../db/job-lists.ts'
+import { countUnfinishedJobsByStatus } from '../db/jobs/list-queries.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
 import type { EventLog } from '../events/log.ts'
 import { Counter, Histogram, type Metrics } from '../metrics.ts'
 import type { JobService } from './service.ts'
-import { isTerminal, publicStatus, storedStatuses } from './states.ts'
+import { isTerminal, listStoredStatuses, toPublicStatus } from './state-machine.ts'
 
-interface Measured {
+interface JobMetricSources {
   readonly store: Store
   readonly events: Pick<EventLog, 'followers'>
   readonly jobs: Pick<JobService, 'load'>
@@ -18,7 +18,7 @@ const COMMIT_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5,
 const COMMIT_UNITS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 
 /** Gives what is to be called after each commit: how long it took, in milliseconds, and how many units of work it held. */
-export function commitMetrics(metrics: Metrics): (ms: number, units: number) => void {
+export function registerCommitMetrics(metrics: Metrics): (ms: number, units: number) => void {
   const seconds = new Histogram('svc_commit_seconds', 'How long commits of the database took.', COMMIT_SECONDS)
   const sizes = new Histogram('svc_commit_units', 'How many units of work shared a commit.', COMMIT_UNITS)
   metrics.add(seconds)
@@ -30,12 +30,12 @@ export function commitMetrics(metrics: Metrics): (ms: number, units: number) => 
 }
 
 /** Gives what is to be called with the row of each job that has ended. */
-export function endMetrics(metrics: Metrics): (row: JobTable) => void {
+export function registerJobEndMetrics(metrics: Metrics): (row: JobTable) => void {
   const ended = metrics.add(new Counter('svc_jobs_ended_total', 'Jobs that have ended, by status.'))
   const help = 'From the first start of a job to its end, by status.'
   const seconds = metrics.add(new Histogram('svc_job_run_seconds', help, RUN_SECONDS, 'status'))
   return ({ status: stored, started_at, finished_at }) => {
-    const status = publicStatus(stored)
+    const status = toPublicStatus(stored)
     ended.add(status, () => ({ status }))
     if (started_at === null || finished_at === null) return
     seconds.observe((Date.parse(finished_at) - Date.parse(started_at)) / 1_000, status)
@@ -43,28 +43,28 @@ export function endMetrics(metrics: Metrics): (row: JobTable) => void {
 }
 
 /** Adds what is read when somebody asks. */
-export function jobMetrics(metrics: Metrics, { store, events, jobs }: Measured): void {
-  metrics.gauge('svc_jobs', 'Jobs that have not ended, by status.', 'status', () => unfinished(store))
+export function registerJobMetrics(metrics: Metrics, { store, events, jobs }: JobMetricSources): void {
+  metrics.gauge('svc_jobs', 'Jobs that have not ended, by status.', 'status', () => countUnfinishedJobs(store))
   metrics.gauge('svc_queue_jobs', 'Jobs that run, and jobs that wait for their turn.', 'state', () =>
     Object.entries(jobs.load),
   )
   const help = 'Bytes of the database: in use, free within the file, and in the write-ahead log.'
-  metrics.gauge('svc_database_bytes', help, 'part', () => databaseBytes(store))
+  metrics.gauge('svc_database_bytes', help, 'part', () => readDatabaseBytes(store))
   metrics.gauge('svc_job_followers', 'Who follows a job that has not ended.', null, () => [['', events.followers]])
 }
 
-function databaseBytes(store: Store): [string, number][] {
+function readDatabaseBytes(store: Store): [string, number][] {
   const { page_bytes, pages, free_pages, log_pages } = store.space
   const counts = { used: pages - free_pages, free: free_pages, log: log_pages }
   return Object.entries(counts).map(([part, count]) => [part, count * page_bytes])
 }
 
 /** Every status is there, so that a graph of one does not end where it is 0. */
-function unfinished(store: Store): Map<string, number> {
-  const active = storedStatuses(null).filter((status) => !isTerminal(status))
-  const counts = new Map(active.map((status) => [publicStatus(status) as string, 0]))
-  for (const { status, count } of store.read(unfinishedCounts)) {
-    const shown = publicStatus(status)
+function countUnfinishedJobs(store: Store): Map<string, number> {
+  const active = listStoredStatuses(null).filter((status) => !isTerminal(status))
+  const counts = new Map(active.map((status) => [toPublicStatus(status) as string, 0]))
+  for (const { status, count } of store.read(countUnfinishedJobsByStatus)) {
+    const shown = toPublicStatus(status)
     counts.set(shown, (counts.get(shown) ?? 0) + count)
   }
   return counts

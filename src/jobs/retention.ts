@@ -1,19 +1,19 @@
 // What happens to jobs as time goes by: their events go first, then the jobs, then the memory of them. It works in small batches between
 // pauses, so that no request notices; how rows are removed is left to the repositories.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type More, within } from '../db/batches.ts'
-import { dropPartsWithoutGraph } from '../db/graphs.ts'
-import { dropDoomed, dropEvents, expireJob } from '../db/job-removal.ts'
-import { expiredJobs, finishedJobs, forgetKeys, keepSweepPosition } from '../db/retention.ts'
+import { deleteOrphanedGraphParts } from '../db/graphs.ts'
+import { deleteJobEvents, expireJob, purgeRemovedJobs } from '../db/jobs/removal.ts'
+import { deleteOldIdempotencyKeys, listExpiredJobs, listFinishedJobs, saveSweepPosition } from '../db/jobs/retention.ts'
+import { deleteOldTombstones } from '../db/jobs/tombstones.ts'
+import { startTimeBudget, type TimeBudget } from '../db/row-batches.ts'
 import type { Store, Tx } from '../db/store.ts'
-import { dropDisowned as dropDisownedThreads } from '../db/threads.ts'
-import { forgetTombstones } from '../db/tombstones.ts'
-import { dropDisowned as dropDisownedWorkflows } from '../db/workflows.ts'
+import { purgeDeletedThreads as dropDisownedThreads } from '../db/threads.ts'
+import { purgeDeletedWorkflows as dropDisownedWorkflows } from '../db/workflows.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import { IDEMPOTENCY_RETENTION_SECONDS } from './service.ts'
 
-export interface RetentionParts {
+export interface RetentionSweeperParts {
   readonly store: Store
   readonly platform: Platform
   readonly log: Log
@@ -43,15 +43,15 @@ const MOST_PAGES = 64
 const STEP_PAUSE_MS = 10
 
 /** One batch; true when nothing is left to do. */
-type Sweep = (tx: Tx, more: More) => boolean
+type Sweep = (tx: Tx, more: TimeBudget) => boolean
 
-export class Retention implements AsyncDisposable {
-  readonly #parts: RetentionParts
-  readonly #stopped = new AbortController()
-  #running: Promise<void> | null = null
+export class RetentionSweeper implements AsyncDisposable {
+  readonly #parts: RetentionSweeperParts
+  readonly #stopController = new AbortController()
+  #currentSweep: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
 
-  constructor(parts: RetentionParts) {
+  constructor(parts: RetentionSweeperParts) {
     this.#parts = parts
   }
 
@@ -63,63 +63,64 @@ export class Retention implements AsyncDisposable {
 
   /** Removes everything that is past its retention; resolves when nothing is left. One that is under way already serves all who ask. */
   sweep(): Promise<void> {
-    this.#running ??= this.#sweepAll().finally(() => {
-      this.#running = null
+    this.#currentSweep ??= this.#sweepAll().finally(() => {
+      this.#currentSweep = null
     })
-    return this.#running
+    return this.#currentSweep
   }
 
   async #sweepAll(): Promise<void> {
-    for (const sweep of this.#sweeps())
-      await this.#tried('rows past their retention could not be removed', async () => {
+    for (const sweep of this.#listSweeps())
+      await this.#runLogged('rows past their retention could not be removed', async () => {
         while (!(await this.#batch(sweep)));
       })
-    await this.#tried('free pages of the database could not be given back', () => this.#giveBack())
+    await this.#runLogged('free pages of the database could not be given back', () => this.#releaseFreePages())
     for (const sweep of this.#parts.fileSweeps)
-      if (!this.#stopped.signal.aborted) await this.#tried('files that nobody needs could not be removed', sweep)
+      if (!this.#stopController.signal.aborted)
+        await this.#runLogged('files that nobody needs could not be removed', sweep)
   }
 
   /** The next round tries again; until then nothing is lost but room. */
-  async #tried(otherwise: string, sweep: () => Promise<unknown>): Promise<void> {
+  async #runLogged(otherwise: string, sweep: () => Promise<unknown>): Promise<void> {
     try {
       await sweep()
     } catch (error) {
-      if (!this.#stopped.signal.aborted) this.#parts.log.error({ err: error }, otherwise)
+      if (!this.#stopController.signal.aborted) this.#parts.log.error({ err: error }, otherwise)
     }
   }
 
   async #batch(sweep: Sweep): Promise<boolean> {
-    this.#stopped.signal.throwIfAborted()
+    this.#stopController.signal.throwIfAborted()
     let took = 0
     const done = await this.#parts.store.write((tx) => {
       const began = performance.now()
-      const finished = sweep(tx, within(BATCH_MS))
+      const finished = sweep(tx, startTimeBudget(BATCH_MS))
       took = performance.now() - began
       return finished
     })
-    await sleep(Math.max(1, took * PAUSE_FACTOR), null, { signal: this.#stopped.signal, ref: false })
+    await sleep(Math.max(1, took * PAUSE_FACTOR), null, { signal: this.#stopController.signal, ref: false })
     return done
   }
 
   /** Gives the room of what was removed back to the file system, in steps that are as short as batches. */
-  async #giveBack(): Promise<void> {
-    const { signal } = this.#stopped
+  async #releaseFreePages(): Promise<void> {
+    const { signal } = this.#stopController
     for (let pages = LEAST_PAGES; ; ) {
       signal.throwIfAborted()
-      const took = await this.#parts.store.giveBack(pages)
+      const took = await this.#parts.store.releaseFreePages(pages)
       if (took === null) return
       pages = took > BATCH_MS ? Math.max(LEAST_PAGES, pages >> 1) : Math.min(MOST_PAGES, pages << 1)
       await sleep(Math.max(STEP_PAUSE_MS, took * PAUSE_FACTOR), null, { signal, ref: false })
     }
   }
 
-  #sweeps(): Sweep[] {
+  #listSweeps(): Sweep[] {
     const { store, platform, job_days, early_keys } = this.#parts
     const now = platform.now()
     const daysAgo = (days: number) => new Date(now - days * DAY_MS).toISOString()
     const present = new Date(now).toISOString()
     const keysBefore = new Date(now - IDEMPOTENCY_RETENTION_SECONDS * 1_000).toISOString()
-    const dropLeft: Sweep = (tx, more) => dropDoomed(tx, more, early_keys)
+    const dropLeft: Sweep = (tx, more) => purgeRemovedJobs(tx, more, early_keys)
     return [
       dropLeft,
       (tx, more) => sweepEvents(tx, daysAgo(EVENT_DAYS), more),
@@ -129,37 +130,37 @@ export class Retention implements AsyncDisposable {
       dropDisownedWorkflows,
       dropDisownedThreads,
       // Where rows are damaged, the parts may be those of one of them.
-      (tx, more) => store.hasDamagedRows || dropPartsWithoutGraph(tx, more),
-      (tx) => forgetKeys(tx, keysBefore, BATCH_ROWS) < BATCH_ROWS,
-      (tx) => forgetTombstones(tx, daysAgo(TOMBSTONE_DAYS), BATCH_ROWS) < BATCH_ROWS,
+      (tx, more) => store.hasDamagedRows || deleteOrphanedGraphParts(tx, more),
+      (tx) => deleteOldIdempotencyKeys(tx, keysBefore, BATCH_ROWS) < BATCH_ROWS,
+      (tx) => deleteOldTombstones(tx, daysAgo(TOMBSTONE_DAYS), BATCH_ROWS) < BATCH_ROWS,
     ]
   }
 
   /** Ends the batch that is under way, and begins no other. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopped.abort()
+    this.#stopController.abort()
     if (this.#timer) clearInterval(this.#timer)
-    await this.#running
+    await this.#currentSweep
   }
 }
 
-const EVENTS = 'events'
+const EVENTS_SWEEP = 'events'
 
 /** Goes over the jobs in the order of their ends, each once: what is behind the kept position has no events any more. */
-function sweepEvents(tx: Tx, before: string, more: More): boolean {
-  const jobs = finishedJobs(tx, EVENTS, before, BATCH_ROWS)
+function sweepEvents(tx: Tx, before: string, more: TimeBudget): boolean {
+  const jobs = listFinishedJobs(tx, EVENTS_SWEEP, before, BATCH_ROWS)
   for (const [at, job] of jobs.entries()) {
-    const emptied = dropEvents(tx, job.key, more)
+    const emptied = deleteJobEvents(tx, job.key, more)
     const last = emptied ? job : jobs[at - 1]
     if (emptied && at < jobs.length - 1 && more()) continue
-    if (last) keepSweepPosition(tx, EVENTS, last)
+    if (last) saveSweepPosition(tx, EVENTS_SWEEP, last)
     return false
   }
   return true
 }
 
-function sweepJobs(tx: Tx, before: string, present: string, more: More): boolean {
-  const jobs = expiredJobs(tx, before, BATCH_ROWS)
+function sweepJobs(tx: Tx, before: string, present: string, more: TimeBudget): boolean {
+  const jobs = listExpiredJobs(tx, before, BATCH_ROWS)
   for (const job of jobs) {
     expireJob(tx, job, present, more)
     if (!more()) return false

@@ -1,26 +1,26 @@
 // The authoritative state of a job, as the lifecycle profile describes it.
 import type { JobError, JobSnapshot, PreflightSummary, ResultManifest } from '../../generated/types.ts'
-import { jobByKey } from '../db/jobs.ts'
-import { isUnread, resultSteps } from '../db/results.ts'
+import { isResultUnread, readResultSteps } from '../db/jobs/result-parts.ts'
+import { findJobByKey } from '../db/jobs/rows.ts'
+import { userShareKey } from '../db/owner-scope.ts'
 import type { JobTable } from '../db/schema.ts'
-import { userKey } from '../db/scope.ts'
 import type { Store } from '../db/store.ts'
-import { measuredSteps } from '../engine/measure.ts'
+import { makeMeasuredSteps } from '../engine/node-api/values/measure.ts'
 import { ServiceError } from '../errors.ts'
-import { type EndSnapshot, isLargeText, parseSteps } from '../events/lazy-event.ts'
-import { bytesOf, doFor, type Reader } from '../held-answers.ts'
-import type { Steps, TimeSlices } from '../time-slices.ts'
-import { publicStatus } from './states.ts'
-import { shownWaiting } from './waiting.ts'
+import { type EndSnapshot, isLargeText, parseJsonTextSteps } from '../events/lazy-event.ts'
+import { estimateBytes, type ResponseReader, runForReader } from '../net/response-buffers.ts'
+import type { Steps, TimeSliceScheduler } from '../shared/time-slices.ts'
+import { toPublicStatus } from './state-machine.ts'
+import { toPublicWaits } from './waits/stored-waits.ts'
 
-interface Stored {
+interface SnapshotSources {
   readonly store: Store
-  readonly slices: Pick<TimeSlices, 'run'>
+  readonly slices: Pick<TimeSliceScheduler, 'run'>
 }
 
 /** The snapshot of a row but for its result. `queue_position` is asked for only where the job is queued. */
-export function snapshotOf(row: JobTable, queue_position: () => number): Omit<JobSnapshot, 'result'> {
-  const status = publicStatus(row.status)
+export function buildJobSnapshot(row: JobTable, queue_position: () => number): Omit<JobSnapshot, 'result'> {
+  const status = toPublicStatus(row.status)
   return {
     version: 1,
     job_id: row.id,
@@ -36,51 +36,54 @@ export function snapshotOf(row: JobTable, queue_position: () => number): Omit<Jo
     last_sequence: row.last_sequence,
     preflight: row.preflight === null ? null : (JSON.parse(row.preflight) as PreflightSummary),
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
-    waiting: status === 'suspended' ? shownWaiting(row) : [],
+    waiting: status === 'suspended' ? toPublicWaits(row) : [],
     // One variant per status: the row's columns agree with its status, which the compiler cannot see.
   } as Omit<JobSnapshot, 'result'>
 }
 
 /** The result of a row. A large one is read and parsed at its turn in the time slices of its owner, so that who waits for that holds nothing of it. */
-export async function resultOf(
-  { store, slices }: Stored,
+export async function readJobResult(
+  { store, slices }: SnapshotSources,
   row: JobTable,
-  reader?: Reader,
+  reader?: ResponseReader,
 ): Promise<ResultManifest | null> {
   const { key, result } = row
   if (result === null) return null
-  if (!isUnread(row) && !isLargeText(result)) return JSON.parse(result) as ResultManifest
-  const owner = userKey(row)
-  return doFor(reader, storedResultSteps(store, key, reader), (work) => slices.run(owner, work))
+  if (!isResultUnread(row) && !isLargeText(result)) return JSON.parse(result) as ResultManifest
+  const owner = userShareKey(row)
+  return runForReader(reader, readStoredResultSteps(store, key, reader), (work) => slices.run(owner, work))
 }
 
 /** Of the text, the reader that asks is told while it is parsed. @throws JOB_NOT_FOUND where the job was removed meanwhile */
-function* storedResultSteps(store: Store, key: number, reader?: Reader): Steps<ResultManifest> {
-  const row = store.read((tx) => jobByKey(tx, key))
-  const text = row && (yield* resultSteps(store, row))
+function* readStoredResultSteps(store: Store, key: number, reader?: ResponseReader): Steps<ResultManifest> {
+  const row = store.read((tx) => findJobByKey(tx, key))
+  const text = row && (yield* readResultSteps(store, row))
   if (!text) throw new ServiceError('JOB_NOT_FOUND')
-  const release = reader?.hold(bytesOf(text))
+  const release = reader?.hold(estimateBytes(text))
   try {
-    return (yield* measuredSteps(parseSteps(text))) as ResultManifest
+    return (yield* makeMeasuredSteps(parseJsonTextSteps(text))) as ResultManifest
   } finally {
     release?.()
   }
 }
 
 /** The snapshot of a row that says how its job has ended, with the text of its result. */
-export function endSnapshot(row: JobTable, result: string | null): EndSnapshot {
-  return { rest: snapshotOf(row, () => 1), result }
+export function buildEndSnapshot(row: JobTable, result: string | null): EndSnapshot {
+  return { rest: buildJobSnapshot(row, () => 1), result }
 }
 
 /** The text of the result of a row, a large one read in time slices of its owner. Undefined where the job was removed meanwhile. */
-export async function resultTextOf({ store, slices }: Stored, row: JobTable): Promise<string | null | undefined> {
-  return isUnread(row) ? slices.run(userKey(row), resultSteps(store, row)) : row.result
+export async function readResultText(
+  { store, slices }: SnapshotSources,
+  row: JobTable,
+): Promise<string | null | undefined> {
+  return isResultUnread(row) ? slices.run(userShareKey(row), readResultSteps(store, row)) : row.result
 }
 
 /** The snapshot of a stored job that has ended; null when it was removed. */
-export async function storedSnapshot(stored: Stored, job_key: number): Promise<EndSnapshot | null> {
-  const row = stored.store.read((tx) => jobByKey(tx, job_key))
+export async function readEndSnapshot(stored: SnapshotSources, job_key: number): Promise<EndSnapshot | null> {
+  const row = stored.store.read((tx) => findJobByKey(tx, job_key))
   if (!row) return null
-  const result = await resultTextOf(stored, row)
-  return result === undefined ? null : endSnapshot(row, result)
+  const result = await readResultText(stored, row)
+  return result === undefined ? null : buildEndSnapshot(row, result)
 }

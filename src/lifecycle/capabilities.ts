@@ -1,35 +1,35 @@
 // What this server can do, and the limits that it enforces: each number is taken from where it is kept.
 import type { Capabilities } from '../../generated/types.ts'
 import type { Config } from '../config.ts'
-import type { NodeRegistry } from '../engine/node-type.ts'
-import { MAX_JOB_EVENTS } from '../events/retained.ts'
-import { LARGEST_INLINE } from '../jobs/publisher.ts'
+import type { NodeRegistry } from '../engine/node-api/node-type.ts'
+import { MAX_JOB_EVENTS } from '../events/retention-limit.ts'
+import { MAX_INLINE_MEDIA_CHARACTERS } from '../jobs/outputs/publisher.ts'
 import { IDEMPOTENCY_RETENTION_SECONDS } from '../jobs/service.ts'
-import { registryRevision } from '../nodes/revision.ts'
+import { readRegistryRevision } from '../nodes/registry-revision.ts'
 import type { Platform } from '../platform.ts'
 import { version } from '../version.ts'
-import { MOST_INTERFACES } from '../workflows/summaries.ts'
-import { PLACES } from './preflight-references.ts'
-import { REQUEST_TIMEOUT_SECONDS } from './request-time.ts'
+import { MOST_INTERFACES } from '../workflows/summaries-and-interfaces.ts'
+import { REFERENCE_PREFIXES } from './preflight/asset-references.ts'
+import { REQUEST_TIMEOUT_SECONDS } from './request-timeout.ts'
 
-interface Parts {
+interface CapabilityParts {
   readonly config: Config
   readonly platform: Platform
   readonly registry: NodeRegistry
 }
 
 /** The same for every caller. */
-export function capabilitiesOf({ config, platform, registry }: Parts): Capabilities {
+export function describeCapabilities({ config, platform, registry }: CapabilityParts): Capabilities {
   return {
     protocol_version: '1',
     server_version: version,
     server_time: platform.timestamp(),
     supported_encodings: ['messagepack', 'json-text'],
     default_encoding: 'messagepack',
-    profiles: profilesOf(config),
-    registry_revision: registryRevision(registry),
-    auth_modes: trustsPlaces(config) ? ['trusted_local', 'bearer'] : ['bearer'],
-    asset_uri_schemes: [...PLACES],
+    profiles: describeProfiles(config),
+    registry_revision: readRegistryRevision(registry),
+    auth_modes: hasTrustedSources(config) ? ['trusted_local', 'bearer'] : ['bearer'],
+    asset_uri_schemes: [...REFERENCE_PREFIXES],
     execution_options: {
       persistence: ['job', 'session'],
       event_detail: ['full', 'outputs', 'terminal'],
@@ -38,7 +38,7 @@ export function capabilitiesOf({ config, platform, registry }: Parts): Capabilit
     },
     limits: {
       max_rpc_batch: MOST_INTERFACES,
-      max_inline_bytes: LARGEST_INLINE,
+      max_inline_bytes: MAX_INLINE_MEDIA_CHARACTERS,
       max_upload_bytes: config.max_upload_bytes,
       max_temporary_bytes_per_user: config.max_temporary_bytes_per_user || null,
       max_queued_jobs: config.max_queued_jobs,
@@ -49,7 +49,7 @@ export function capabilitiesOf({ config, platform, registry }: Parts): Capabilit
   }
 }
 
-function profilesOf({ sdk_lifecycle, sdk_lifecycle_preview }: Config): Capabilities['profiles'] {
+function describeProfiles({ sdk_lifecycle, sdk_lifecycle_preview }: Config): Capabilities['profiles'] {
   const switched = sdk_lifecycle ? 'available' : 'disabled'
   return {
     discovery: 'available',
@@ -62,6 +62,6 @@ function profilesOf({ sdk_lifecycle, sdk_lifecycle_preview }: Config): Capabilit
 }
 
 /** Whether there is a place from which callers need no credential. */
-function trustsPlaces({ trust_localhost, trust_local_networks }: Config): boolean {
+function hasTrustedSources({ trust_localhost, trust_local_networks }: Config): boolean {
   return trust_localhost || trust_local_networks.length > 0
 }

@@ -1,13 +1,13 @@
 // A submission with what its absent properties mean, and the hash by which a repeated one is known from another one.
 import type { SubmitJobRequest } from '../../generated/types.ts'
-import { type Scope, userKey } from '../db/scope.ts'
-import { canonicalHashSteps, sha256 } from '../hashes.ts'
-import { canonicalJson } from '../json.ts'
-import { isLight } from '../light-parts.ts'
-import type { TimeSlices } from '../time-slices.ts'
+import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
+import { canonicalHashSteps, sha256 } from '../shared/hashes.ts'
+import { canonicalJson } from '../shared/json.ts'
+import type { TimeSliceScheduler } from '../shared/time-slices.ts'
+import { isSmallValue } from '../shared/value-size.ts'
 
 /** Everything that makes one submission another one, and the key under which it is known. */
-export interface NormalisedSubmission {
+export interface NormalizedSubmission {
   readonly idempotency_key: string
   readonly workflow_id: string
   readonly workspace_id: string | null
@@ -18,7 +18,10 @@ export interface NormalisedSubmission {
 }
 
 /** Absent and null mean the same. An input that is null stays: for some inputs that is a value. */
-export function normalised({ workspace_id: own }: Scope, request: SubmitJobRequest): NormalisedSubmission {
+export function normalizeSubmission(
+  { workspace_id: own }: OwnerScope,
+  request: SubmitJobRequest,
+): NormalizedSubmission {
   const { idempotency_key, workflow_id, workspace_id, workflow_etag, interface_version, inputs, options } = request
   return {
     idempotency_key,
@@ -38,11 +41,13 @@ export function normalised({ workspace_id: own }: Scope, request: SubmitJobReque
  * SHA-256 of what is asked for, whatever order its keys came in, and whichever attempt it is. Of large inputs it is made in time slices of
  * the owner.
  */
-export function hashOf(
-  slices: Pick<TimeSlices, 'run'>,
-  owner: Scope,
-  { idempotency_key: _, ...request }: NormalisedSubmission,
+export function hashSubmission(
+  slices: Pick<TimeSliceScheduler, 'run'>,
+  owner: OwnerScope,
+  { idempotency_key: _, ...request }: NormalizedSubmission,
 ): string | Promise<string> {
   const asked = { lifecycle: 1, ...request }
-  return isLight(request.inputs) ? sha256(canonicalJson(asked)) : slices.run(userKey(owner), canonicalHashSteps(asked))
+  return isSmallValue(request.inputs)
+    ? sha256(canonicalJson(asked))
+    : slices.run(userShareKey(owner), canonicalHashSteps(asked))
 }

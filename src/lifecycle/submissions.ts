@@ -7,42 +7,42 @@ import type {
   SubmitJobRequest,
   SubmitJobResponse,
 } from '../../generated/types.ts'
-import { type Scope, scopedKey } from '../db/scope.ts'
+import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
 import type { ActiveJob } from '../jobs/active-job.ts'
-import { jobSnapshot } from '../jobs/reads.ts'
-import type { JobHandle, JobService, Submission } from '../jobs/service.ts'
-import { unconfirmed } from '../jobs/unconfirmed.ts'
+import { readJobSnapshot } from '../jobs/queries.ts'
+import type { JobHandle, JobService, JobSubmission } from '../jobs/service.ts'
+import { createOutcomeUnknownError } from '../jobs/submission/outcome-unknown-error.ts'
 import type { Log } from '../log.ts'
 import type { Redactor } from '../redaction/redactor.ts'
-import type { TimeSlices } from '../time-slices.ts'
-import { runnablePlan } from '../workflows/invalid-graph.ts'
+import type { TimeSliceScheduler } from '../shared/time-slices.ts'
+import { requireRunnablePlan } from '../workflows/invalid-graph-error.ts'
 import type { WorkflowService } from '../workflows/service.ts'
-import { keptPreflight } from './kept-preflight.ts'
-import { preflightFailed } from './preflight-failed.ts'
-import { shownPreflight } from './shown-preflight.ts'
-import { hashOf, type NormalisedSubmission, normalised } from './submission-hash.ts'
+import { preflightFailedError } from './preflight/failed-error.ts'
+import { redactPreflight } from './preflight/summary-redaction.ts'
+import { truncatePreflight } from './preflight/summary-truncation.ts'
+import { hashSubmission, type NormalizedSubmission, normalizeSubmission } from './submission-hash.ts'
 
-export interface SubmissionParts {
+export interface JobSubmissionParts {
   readonly jobs: JobService
   readonly workflows: WorkflowService
   readonly preflight: {
     /** @throws WORKFLOW_NOT_FOUND, SERVICE_UNAVAILABLE */
-    check(owner: Scope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary>
+    check(owner: OwnerScope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary>
   }
   readonly redactor: Redactor
-  readonly slices: Pick<TimeSlices, 'run'>
+  readonly slices: Pick<TimeSliceScheduler, 'run'>
   readonly log: Log
 }
 
 /** Where the request stood, for the paths of problems, and what ends the interest in it. */
-export interface Door {
+export interface SubmissionContext {
   readonly at: string
   readonly signal: AbortSignal
 }
 
 /** No workflow has it: to look for it is to find nothing, in as many steps as any other. */
-const NO_WORKFLOW = ''
+const NO_WORKFLOW_ID = ''
 
 /**
  * The job of a submission, once it is stored together with its key and its preflight: a new one, or the one that an equivalent request under
@@ -51,16 +51,16 @@ const NO_WORKFLOW = ''
  * SERVICE_UNAVAILABLE, with the id of the job where that is stored, or may be
  */
 export async function submitJob(
-  parts: SubmissionParts,
-  owner: Scope,
+  parts: JobSubmissionParts,
+  owner: OwnerScope,
   request: SubmitJobRequest,
-  door: Door,
+  door: SubmissionContext,
 ): Promise<SubmitJobResponse> {
   const { client_request_id } = request
   try {
-    const { duplicate, ...handle } = await admitted(parts, owner, normalised(owner, request), door)
+    const { duplicate, ...handle } = await admitJob(parts, owner, normalizeSubmission(owner, request), door)
     // Nothing is acknowledged that is not stored.
-    if (handle.active) await stored(handle.active, door.signal)
+    if (handle.active) await waitUntilStored(handle.active, door.signal)
     const { row } = handle
     const snapshot = parts.jobs.snapshot(handle)
     const { job_id, status, queue_position, preflight } = snapshot
@@ -81,56 +81,58 @@ export async function submitJob(
 }
 
 /** Waits until a job is stored, as long as its submitter waits. @throws SERVICE_UNAVAILABLE */
-async function stored(job: ActiveJob, signal: AbortSignal): Promise<void> {
+async function waitUntilStored(job: ActiveJob, signal: AbortSignal): Promise<void> {
   const late = Promise.withResolvers<never>()
-  const leave = () => late.reject(unconfirmed(job.row.id))
+  const leave = () => late.reject(createOutcomeUnknownError(job.row.id))
   signal.addEventListener('abort', leave)
   try {
     await Promise.race([job.accepted(), late.promise])
   } catch (thrown) {
-    throw keyedError(thrown)
+    throw toRetryableError(thrown)
   } finally {
     signal.removeEventListener('abort', leave)
   }
 }
 
 /** Under its key the same submission is safe to send again, whether its job is stored or not. */
-function keyedError(thrown: unknown): unknown {
+function toRetryableError(thrown: unknown): unknown {
   const { code, job_id, cause } = toServiceError(thrown)
   if (code !== 'OUTCOME_UNKNOWN' || job_id === null) return thrown
   const headers = { Location: `/api/sdk/v1/jobs/${encodeURIComponent(job_id)}` }
   return new ServiceError('SERVICE_UNAVAILABLE', { job_id, headers, cause })
 }
 
-type Admitted = JobHandle & { readonly duplicate: boolean }
+type AdmittedJob = JobHandle & { readonly duplicate: boolean }
 
-async function admitted(
-  parts: SubmissionParts,
-  owner: Scope,
-  submission: NormalisedSubmission,
-  door: Door,
-): Promise<Admitted> {
+async function admitJob(
+  parts: JobSubmissionParts,
+  owner: OwnerScope,
+  submission: NormalizedSubmission,
+  door: SubmissionContext,
+): Promise<AdmittedJob> {
   let hash: string | Promise<string> | null = null
   const hashed = () => {
-    hash ??= hashOf(parts.slices, owner, submission)
+    hash ??= hashSubmission(parts.slices, owner, submission)
     return hash
   }
   const { idempotency_key } = submission
   const earlier = async () =>
-    parts.jobs.isKeyed(owner, idempotency_key) ? parts.jobs.keyed(owner, idempotency_key, await hashed()) : null
+    parts.jobs.hasIdempotencyKey(owner, idempotency_key)
+      ? parts.jobs.findByIdempotencyKey(owner, idempotency_key, await hashed())
+      : null
   const known = await earlier()
   if (known) return { ...known, duplicate: true }
   try {
     await parts.workflows.prepare(owner, submission.workflow_id)
-    checkWorkflow(parts, owner, submission)
-    const summary = await passed(parts, owner, submission, door)
-    const shown = shownPreflight(keptPreflight(summary), parts.redactor.of(scopedKey(owner)))
+    validateWorkflow(parts, owner, submission)
+    const summary = await requirePassedPreflight(parts, owner, submission, door)
+    const shown = redactPreflight(truncatePreflight(summary), parts.redactor.forOwner(ownerScopeKey(owner)))
     const preflight = JSON.stringify(shown)
     const request_sha256 = await hashed()
-    refuseLeft(door)
+    throwIfAborted(door)
     const admission = { request_sha256, workflow_etag: submission.workflow_etag, preflight }
     // Of two at the same time the later one finds the earlier one's job there.
-    return parts.jobs.submit(owner, { ...jobOf(submission, door), admission })
+    return parts.jobs.submit(owner, { ...toJobSubmission(submission, door), admission })
   } catch (thrown) {
     // Meanwhile another attempt may have got in, whatever stood in the way of this one.
     const winner = await earlier()
@@ -140,36 +142,43 @@ async function admitted(
 }
 
 /** @throws WORKFLOW_NOT_FOUND, WORKFLOW_REVISION_CONFLICT, INVALID_WORKFLOW_GRAPH */
-function checkWorkflow({ workflows }: SubmissionParts, owner: Scope, submission: NormalisedSubmission): void {
+function validateWorkflow(
+  { workflows }: JobSubmissionParts,
+  owner: OwnerScope,
+  submission: NormalizedSubmission,
+): void {
   const { workflow_id, workspace_id, workflow_etag } = submission
   const elsewhere = workspace_id !== owner.workspace_id
-  const { compiled } = workflows.runnable(owner, elsewhere ? NO_WORKFLOW : workflow_id)
+  const { compiled } = workflows.runnable(owner, elsewhere ? NO_WORKFLOW_ID : workflow_id)
   if (compiled.etag !== workflow_etag) throw new ServiceError('WORKFLOW_REVISION_CONFLICT')
-  runnablePlan(compiled)
+  requireRunnablePlan(compiled)
 }
 
 /** The summary of a preflight that lets the job run. @throws PREFLIGHT_FAILED; SERVICE_UNAVAILABLE where nobody waits for it any more */
-async function passed(
-  { preflight }: SubmissionParts,
-  owner: Scope,
-  submission: NormalisedSubmission,
-  door: Door,
+async function requirePassedPreflight(
+  { preflight }: JobSubmissionParts,
+  owner: OwnerScope,
+  submission: NormalizedSubmission,
+  door: SubmissionContext,
 ): Promise<PreflightSummary> {
   const { workflow_id, workspace_id, workflow_etag, inputs, options } = submission
   const execution_target = { kind: 'local', concurrent: options.concurrent } as const
   const asked = { workflow_id, workspace_id, workflow_etag, inputs, interface_version: 1, level: 'execution' } as const
   const summary = await preflight.check(owner, { ...asked, execution_target }, door.signal)
-  refuseLeft(door)
-  if (!summary.runnable) throw preflightFailed(summary, door.at)
+  throwIfAborted(door)
+  if (!summary.runnable) throw preflightFailedError(summary, door.at)
   return summary
 }
 
 /** @throws SERVICE_UNAVAILABLE where nobody waits for the answer any more */
-function refuseLeft({ signal }: Door): void {
+function throwIfAborted({ signal }: SubmissionContext): void {
   if (signal.aborted) throw new ServiceError('SERVICE_UNAVAILABLE')
 }
 
-function jobOf({ idempotency_key, workflow_id, inputs, options }: NormalisedSubmission, { at }: Door): Submission {
+function toJobSubmission(
+  { idempotency_key, workflow_id, inputs, options }: NormalizedSubmission,
+  { at }: SubmissionContext,
+): JobSubmission {
   return {
     workflow_id,
     graph: null,
@@ -185,17 +194,17 @@ function jobOf({ idempotency_key, workflow_id, inputs, options }: NormalisedSubm
       event_detail: 'full',
       asset_persistence: options.require_terminal_result ? 'temporary' : 'auto',
     },
-    watched: false,
-    fed: false,
+    hasFollower: false,
+    acceptsStreamInput: false,
   }
 }
 
 /** What became of a request to cancel a job: final only where the snapshot says so. */
-export async function cancellation(
-  parts: Parameters<typeof jobSnapshot>[0],
+export async function describeCancellation(
+  parts: Parameters<typeof readJobSnapshot>[0],
   handle: JobHandle,
 ): Promise<CancelJobResponse> {
-  const snapshot = await jobSnapshot(parts, handle)
+  const snapshot = await readJobSnapshot(parts, handle)
   const { job_id, status } = snapshot
   return { job_id, status, cancel_requested: status === 'cancel_requested', snapshot }
 }

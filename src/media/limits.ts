@@ -28,7 +28,7 @@ export const MEDIA_LIMITS: MediaLimits = {
 }
 
 /** Memory of a process rarely shrinks: one that has more than this is not kept for another task. */
-export const KEPT_BYTES = 384 * MEGABYTE
+export const MOST_IDLE_BYTES = 384 * MEGABYTE
 
 /** How often the memory of a process at work is looked at, in milliseconds. */
-export const LOOK_MS = 25
+export const MEMORY_CHECK_MS = 25

@@ -1,20 +1,20 @@
 // The process that works on files for a server: what hostile ones do to the libraries ends this process alone. It ends with its server.
-import type { FromMedia, ToMedia } from './protocol.ts'
-import { type Families, serve } from './serving.ts'
+import type { FromMediaWorker, ToMediaWorker } from './protocol.ts'
+import { type MediaTaskModules, serveMediaTasks } from './task-runner.ts'
 
-const FAMILIES: Families = {
-  audio: async () => (await import('./tasks/audio.ts')).audioTasks,
-  document: async () => (await import('./tasks/document.ts')).documentTasks,
-  chart: async () => (await import('./tasks/chart.ts')).chartTasks,
-  image: async () => (await import('./tasks/image.ts')).imageTasks,
-  data: async () => (await import('./tasks/data.ts')).dataTasks,
+const TASK_MODULES: MediaTaskModules = {
+  audio: async () => (await import('./tasks/audio/tasks.ts')).audioTasks,
+  document: async () => (await import('./tasks/document/tasks.ts')).documentTasks,
+  chart: async () => (await import('./tasks/chart/tasks.ts')).chartTasks,
+  image: async () => (await import('./tasks/image/tasks.ts')).imageTasks,
+  data: async () => (await import('./tasks/data/tasks.ts')).dataTasks,
   preview: async () => (await import('./tasks/preview.ts')).previewTasks,
-  archive: async () => (await import('./tasks/archive.ts')).archiveTasks,
+  archive: async () => (await import('./tasks/archive/tasks.ts')).archiveTasks,
 }
 
-serve(FAMILIES, {
-  hear: (listener) => process.on('message', (message) => listener(message as ToMedia)),
-  say: (message: FromMedia) => process.send?.(message),
+serveMediaTasks(TASK_MODULES, {
+  onMessage: (listener) => process.on('message', (message) => listener(message as ToMediaWorker)),
+  send: (message: FromMediaWorker) => process.send?.(message),
 })
 process.on('disconnect', () => process.exit())
 // A terminal's Ctrl-C is for the server, which gives what runs the time to end.

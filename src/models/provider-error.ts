@@ -18,7 +18,7 @@ export type ProviderFault =
   | 'over_budget'
   | 'unavailable'
 
-interface Options {
+interface ProviderErrorOptions {
   /** The field of the request that is to blame. */
   param?: string | null
   /** When it may be asked again. */
@@ -36,7 +36,7 @@ export class ProviderError extends Error {
   constructor(
     fault: ProviderFault,
     message: string,
-    { param = null, retry_after_seconds = null, cause }: Options = {},
+    { param = null, retry_after_seconds = null, cause }: ProviderErrorOptions = {},
   ) {
     super(message, { cause })
     this.name = 'ProviderError'
@@ -47,6 +47,6 @@ export class ProviderError extends Error {
 }
 
 /** How a provider's key comes to be there: as a secret of whoever calls, or for all in the variable of the same name. */
-export function keyCure(secret: string): string {
+export function explainMissingKey(secret: string): string {
   return `Set it with PUT /api/secrets/${secret}, or ${secret} in the server's environment.`
 }

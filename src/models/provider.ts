@@ -111,7 +111,7 @@ export interface ProviderContext {
    * Told when an answer has begun, so that it is paid for whatever comes of it, and of each count of it so far: a call may break off before its
    * last part.
    */
-  heard?(counted: Counted | null): void
+  heard?(counted: TokenCounts | null): void
   /** The JSON text of a request, of a long one made while others have their turns. Absent: it is made at once. */
   written?(request: object): string | Promise<string>
   /** The value of a JSON text of an answer, a long one read while others have their turns. Absent: it is read at once. @throws SyntaxError, Malformed */
@@ -119,7 +119,7 @@ export interface ProviderContext {
 }
 
 /** By the provider's own count; zeros where it says nothing. */
-export type Counted = Pick<Usage, 'input_tokens' | 'output_tokens'>
+export type TokenCounts = Pick<Usage, 'input_tokens' | 'output_tokens'>
 
 export type ProviderKind = 'openai_compatible' | 'anthropic' | 'google' | 'local' | 'builtin'
 
@@ -136,9 +136,9 @@ export interface Provider {
   /** Whether it can be asked without its credential as well. Absent: it cannot. */
   readonly keyless?: boolean
   /** Fields of requests that it refuses, whichever model is asked. Absent: none that is known before. */
-  readonly refuses?: readonly string[]
+  readonly unsupported_fields?: readonly string[]
   /** Whether it ends calls itself in which nothing comes any more. Absent: whoever asks does that, by the parts that come. */
-  readonly watchful?: boolean
+  readonly has_idle_timeout?: boolean
   /**
    * Its models, by a look that changes nothing and costs nothing.
    * @throws ProviderError, or whatever went wrong; of the latter the message may hold secrets and is for the log alone
@@ -162,16 +162,16 @@ export interface Provider {
   /** Ends what it keeps running. It is not asked any more. */
   [Symbol.dispose]?(): void
   /** Where it speaks OpenAI's protocol: a gateway hands requests and answers on as they are. */
-  readonly upstream?: Upstream
+  readonly upstream?: OpenAiUpstream
 }
 
 /** A server that speaks OpenAI's protocol. */
-export interface Upstream {
+export interface OpenAiUpstream {
   /** Asks it. The answer's head has come; its body follows. @throws ProviderError before that */
-  send(request: UpstreamRequest): Promise<UpstreamAnswer>
+  send(request: PassthroughRequest): Promise<PassthroughResponse>
 }
 
-export interface UpstreamRequest {
+export interface PassthroughRequest {
   readonly path: '/chat/completions' | '/embeddings'
   /** JSON text, complete but for its encoding. */
   readonly body: string | Uint8Array
@@ -182,7 +182,7 @@ export interface UpstreamRequest {
   readonly signal: AbortSignal
 }
 
-export interface UpstreamAnswer {
+export interface PassthroughResponse {
   /** 200–299: every other one is thrown as a ProviderError. */
   readonly status: number
   readonly content_type: string

@@ -1,10 +1,10 @@
 // The node types as clients search them.
 import type { NodeMetadata } from '../../generated/types.ts'
-import { nodeMetadata } from '../engine/metadata.ts'
-import type { NodeRegistry } from '../engine/node-type.ts'
-import { keepText } from '../json-steps.ts'
+import { createNodeMetadata } from '../engine/node-api/node-metadata.ts'
+import type { NodeRegistry } from '../engine/node-api/node-type.ts'
+import { cacheJsonText } from '../shared/incremental-json.ts'
 
-export interface NodeFilter {
+export interface NodeTypeFilter {
   /** This namespace and those below it. */
   namespace?: string | null | undefined
   /** Part of the name, title or description, in any case. */
@@ -13,12 +13,12 @@ export interface NodeFilter {
 }
 
 /** By registry; nobody changes what is in them. */
-const known = new WeakMap<NodeRegistry, NodeMetadata[]>()
+const metadataByRegistry = new WeakMap<NodeRegistry, NodeMetadata[]>()
 
 /** The metadata of every node type that passes all filters, by name. Without filters it is always the same list, whose JSON text is known. */
-export function findNodes(registry: NodeRegistry, { namespace, q, node_type }: NodeFilter): NodeMetadata[] {
-  const all = known.get(registry) ?? allOf(registry)
-  known.set(registry, all)
+export function findNodeTypes(registry: NodeRegistry, { namespace, q, node_type }: NodeTypeFilter): NodeMetadata[] {
+  const all = metadataByRegistry.get(registry) ?? readAllMetadata(registry)
+  metadataByRegistry.set(registry, all)
   if (!namespace && !node_type && !q) return all
   const text = q?.toLowerCase()
   return all
@@ -30,17 +30,17 @@ export function findNodes(registry: NodeRegistry, { namespace, q, node_type }: N
     )
 }
 
-function allOf(registry: NodeRegistry): NodeMetadata[] {
+function readAllMetadata(registry: NodeRegistry): NodeMetadata[] {
   const all = registry
     .all()
     // The engine freezes its types; the contract's have mutable arrays.
-    .map((type) => nodeMetadata(type) as NodeMetadata)
+    .map((type) => createNodeMetadata(type) as NodeMetadata)
     .sort((a, b) => (a.node_type < b.node_type ? -1 : 1))
-  keepText(all, JSON.stringify(all))
+  cacheJsonText(all, JSON.stringify(all))
   return all
 }
 
 /** What a list shows of a node type. */
-export function nodeSummary({ node_type, title, description, namespace }: NodeMetadata) {
+export function summarizeNodeType({ node_type, title, description, namespace }: NodeMetadata) {
   return { node_type, title, description, namespace }
 }

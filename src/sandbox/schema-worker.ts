@@ -3,9 +3,9 @@
 import { parentPort } from 'node:worker_threads'
 import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
-import { cut } from '../short.ts'
-import { valueFrom } from '../value-parts.ts'
-import type { FromSchemaWorker, ToSchemaWorker, Verdict } from './schemas.ts'
+import { truncateText } from '../shared/text-truncation.ts'
+import { deserializeValue } from '../shared/value-serialization.ts'
+import type { FromSchemaWorker, SchemaVerdict, ToSchemaWorker } from './schema-validator.ts'
 
 /** How many problems are told. */
 const MOST_PROBLEMS = 20
@@ -21,7 +21,7 @@ const linearPattern = Object.assign(
   { code: 'linearPattern' },
 )
 
-function compiled(schema: AnySchemaObject): ValidateFunction {
+function compileSchema(schema: AnySchemaObject): ValidateFunction {
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
@@ -35,17 +35,17 @@ function compiled(schema: AnySchemaObject): ValidateFunction {
   return ajv.compile(schema)
 }
 
-function problemsOf({ errors }: ValidateFunction) {
+function listProblems({ errors }: ValidateFunction) {
   return (errors ?? []).slice(0, MOST_PROBLEMS).map(({ instancePath, message }) => ({
-    path: cut(instancePath, LONGEST_PLACE),
+    path: truncateText(instancePath, LONGEST_PLACE),
     message: message ?? 'does not fit the schema',
   }))
 }
 
-function judged({ schema, given }: ToSchemaWorker): Verdict {
+function runValidation({ schema, given }: ToSchemaWorker): SchemaVerdict {
   let validate: ValidateFunction
   try {
-    validate = compiled(schema)
+    validate = compileSchema(schema)
   } catch (error) {
     if (error instanceof RangeError) return { kind: 'costly' }
     return { kind: 'unusable', why: error instanceof Error ? error.message : String(error) }
@@ -53,7 +53,7 @@ function judged({ schema, given }: ToSchemaWorker): Verdict {
   try {
     // Whether it judges at all: engines put work off until a function is first called.
     if (given === null) validate(null)
-    else if (!validate(givenValue(given))) return { kind: 'unfit', problems: problemsOf(validate) }
+    else if (!validate(readValue(given))) return { kind: 'unfit', problems: listProblems(validate) }
     return { kind: 'fits' }
   } catch {
     // It refers to itself without end.
@@ -61,16 +61,16 @@ function judged({ schema, given }: ToSchemaWorker): Verdict {
   }
 }
 
-function givenValue(given: NonNullable<ToSchemaWorker['given']>): unknown {
+function readValue(given: NonNullable<ToSchemaWorker['given']>): unknown {
   if ('value' in given) return given.value
   const { buffer, byteOffset, length } = given.bytes
-  return valueFrom(Buffer.from(buffer, byteOffset, length))
+  return deserializeValue(Buffer.from(buffer, byteOffset, length))
 }
 
 function post(message: FromSchemaWorker): void {
   parentPort!.postMessage(message)
 }
 
-parentPort!.once('message', (asked: ToSchemaWorker) => post(judged(asked)))
+parentPort!.once('message', (asked: ToSchemaWorker) => post(runValidation(asked)))
 
 post({ kind: 'ready' })

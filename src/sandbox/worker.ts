@@ -1,6 +1,6 @@
 // What a worker's thread starts with: it lowers its own priority before it reads the engine, as code can make workers end as fast as they start.
-import { lowerThread } from '../thread-priority.ts'
+import { lowerCurrentThread } from '../shared/thread-priority.ts'
 
-const thread = lowerThread()
-const { serve } = await import('./serving.ts')
+const thread = lowerCurrentThread()
+const { serve } = await import('./script-runner.ts')
 serve(thread)

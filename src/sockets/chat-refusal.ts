@@ -2,16 +2,16 @@
 // nothing would end whatever such a client has under way.
 import type { SocketError } from '../../generated/types.ts'
 import { errorBodies, ServiceError } from '../errors.ts'
-import type { Peer } from './peer.ts'
+import type { CommandConnection } from './commands/command-connection.ts'
 
 /** The turn is told to nobody else, and no other one is touched. */
-export function refuseTurn(connection: Peer, thread_id: string, error: ServiceError): void {
+export function refuseChatTurn(connection: CommandConnection, thread_id: string, error: ServiceError): void {
   const turn_id = connection.app.platform.id('turn')
-  const of = { thread_id, turn_id, last_sequence: lastOf(connection, thread_id), job_id: null }
+  const of = { thread_id, turn_id, last_sequence: readLastSequence(connection, thread_id), job_id: null }
   connection.send({ type: 'turn_update', ...of, status: 'failed', error: errorBodies.socket(error) as SocketError })
 }
 
-function lastOf({ app, principal }: Peer, thread_id: string): number {
+function readLastSequence({ app, principal }: CommandConnection, thread_id: string): number {
   try {
     return app.chat.threads.row(principal, thread_id).last_sequence
   } catch (thrown) {

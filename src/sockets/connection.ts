@@ -5,77 +5,77 @@ import type { RawData, WebSocket } from 'ws'
 import type { CommandInfo } from '../../generated/messages.ts'
 import type { Principal } from '../access/principal.ts'
 import type { AppContext } from '../context.ts'
-import { userKey } from '../db/scope.ts'
-import { measuredSteps } from '../engine/measure.ts'
-import { Slice } from '../engine/slice.ts'
+import { userShareKey } from '../db/owner-scope.ts'
+import { makeMeasuredSteps } from '../engine/node-api/values/measure.ts'
+import { TimeSlice } from '../engine/runtime/time-slice.ts'
 import { ServiceError, toServiceError } from '../errors.ts'
-import { LARGE_ANSWER, type Reader, weigh } from '../held-answers.ts'
-import { KeyedQueue } from '../keyed-queue.ts'
-import { ReadingTurn } from '../net/reading-turn.ts'
-import { decodeFrame, InvalidFrame, inexactIn } from '../payloads/frames.ts'
-import { parseJsonInParts } from '../payloads/json-parts.ts'
-import { decodeInParts } from '../payloads/message-pack-parts.ts'
-import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
-import { Asking } from './asking.ts'
-import { withoutValues } from './bare.ts'
-import type { Channel } from './channel.ts'
+import { ReadThrottle } from '../net/read-throttle.ts'
+import { estimateContainerBytes, LARGE_RESPONSE_BYTES, type ResponseReader } from '../net/response-buffers.ts'
+import { decodeFrame, FrameDecodeError, findInexactValues } from '../payloads/frame-decoder.ts'
+import { parseJsonSteps } from '../payloads/incremental-json-parser.ts'
+import { decodeMessagePackSteps } from '../payloads/incremental-message-pack-decoder.ts'
+import { LARGE_PAYLOAD_BYTES } from '../payloads/payload-validator.ts'
+import { KeyedQueue } from '../shared/keyed-queue.ts'
 import { ChatFollowers } from './chat-followers.ts'
-import { encode, type Mode } from './codec.ts'
-import { accepted, carry, dispatch, refuseUnread } from './dispatch.ts'
-import { Followers } from './followers.ts'
-import { KeepAlive, type SocketTimes, type Wired } from './keep-alive.ts'
-import { encoded, isLargeFrame, OneAtATime } from './large-frames.ts'
-import { MessageRoom } from './message-room.ts'
-import { Subscriptions } from './subscriptions.ts'
-import { UnderWay } from './under-way.ts'
+import { acceptCommand, dispatchMessage, executeCommand, refuseUnreadableCommand } from './commands/dispatch.ts'
+import { PendingCommands } from './commands/pending-commands.ts'
+import { ConnectionInferences } from './connection-inferences.ts'
+import { encodeSocketFrame, type FrameMode } from './frames/codec.ts'
+import { stripFrameValues } from './frames/fallback.ts'
+import { AsyncMutex, encodeLargeFrame, isLargeFrame } from './frames/large-frames.ts'
+import { JobFollowers } from './jobs/followers.ts'
+import { JobSubscriptions } from './jobs/subscriptions.ts'
+import { SocketKeepAlive, type SocketTimeouts, type WiredSocket } from './keep-alive.ts'
+import { MessageMemory } from './message-memory.ts'
+import type { SocketChannel } from './socket-channel.ts'
 
 /** Above this many bytes in the outbound buffer provisional frames are dropped, followers wait, and nothing more is read. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
 const DRAIN_POLL_MS = 20
 /** While so many large answers wait to be made, nothing more is read. */
-const MOST_LARGE_ANSWERS = 8
+const MAX_LARGE_ANSWERS = 8
 const GOING_AWAY = 1001
 const POLICY_VIOLATION = 1008
 /** RFC 6455, section 7.4.1, and the registry it founded. */
 const TRY_AGAIN_LATER = 1013
 const RATE_WINDOW_MS = 1_000
 
-const reading = new ReadingTurn()
+const reading = new ReadThrottle()
 
-type Message = Record<string, unknown>
+type SocketMessage = Record<string, unknown>
 
-interface Incoming {
+interface ReceivedMessage {
   readonly data: Buffer
   readonly binary: boolean
   /** Gives back the room of its bytes. */
-  readonly leave: () => void
+  readonly release: () => void
 }
 
-export class Connection {
+export class SocketConnection {
   readonly app: AppContext
-  readonly followers: Followers
-  readonly subscriptions: Subscriptions
+  readonly followers: JobFollowers
+  readonly subscriptions: JobSubscriptions
   readonly chats: ChatFollowers
-  readonly asking = new Asking()
-  readonly lanes = new KeyedQueue()
-  readonly large_answers = new OneAtATime()
-  readonly reader: Reader
-  readonly #channel: Channel
+  readonly inferences = new ConnectionInferences()
+  readonly command_queue = new KeyedQueue()
+  readonly large_answers = new AsyncMutex()
+  readonly reader: ResponseReader
+  readonly #channel: SocketChannel
   #principal: Principal
   /** Messages have their part of the thread's time, as runs do: many small ones at once hold it as one large one does. */
-  readonly #slice: Slice
+  readonly #timeSlice: TimeSlice
   readonly #ws: WebSocket
-  readonly #times: SocketTimes
+  readonly #timeouts: SocketTimeouts
   readonly #closed = new AbortController()
-  #mode: Mode = 'binary'
-  readonly #room: MessageRoom
-  readonly #under_way = new UnderWay()
-  readonly #inbox: Incoming[] = []
+  #mode: FrameMode = 'binary'
+  readonly #messageMemory: MessageMemory
+  readonly #pendingCommands = new PendingCommands()
+  readonly #inbox: ReceivedMessage[] = []
   /** What the last ping brought that is not answered yet. */
   #ping: Buffer | null = null
   /** How many have stopped the reading and not gone on. */
-  #pauses = 0
-  #taking = false
+  #pauseCount = 0
+  #isProcessing = false
   #draining: Promise<void> | null = null
   /** Bytes of large frames that are not taken yet. */
   #large_unsent = 0
@@ -84,41 +84,47 @@ export class Connection {
   #windowStart = 0
   #windowCount = 0
 
-  constructor({ ws, wire }: Wired, app: AppContext, principal: Principal, times: SocketTimes, channel: Channel) {
+  constructor(
+    { ws, wire }: WiredSocket,
+    app: AppContext,
+    principal: Principal,
+    timeouts: SocketTimeouts,
+    channel: SocketChannel,
+  ) {
     this.#channel = channel
     if (channel.text_only) this.#mode = 'text'
     this.#ws = ws
-    this.#times = times
+    this.#timeouts = timeouts
     this.app = app
     this.#principal = principal
-    this.#slice = new Slice(userKey(principal))
-    this.reader = app.held.reader(userKey(principal), () => this.#cutAsReader())
-    this.followers = new Followers(this)
-    this.subscriptions = new Subscriptions(this)
+    this.#timeSlice = new TimeSlice(userShareKey(principal))
+    this.reader = app.held.createReader(userShareKey(principal), () => this.#cutAsReader())
+    this.followers = new JobFollowers(this)
+    this.subscriptions = new JobSubscriptions(this)
     this.chats = new ChatFollowers(this)
-    this.#room = new MessageRoom({
+    this.#messageMemory = new MessageMemory({
       received: app.payloads.received,
-      owner: () => userKey(this.#principal),
-      largest: app.config.ws_max_message_bytes,
+      owner: () => userShareKey(this.#principal),
+      max_message_bytes: app.config.ws_max_message_bytes,
       pause: () => this.#pause(),
       resume: () => this.#resume(),
       refuse: () => this.cut(TRY_AGAIN_LATER, 'there is no room for large messages at the moment'),
     })
     // Before the library, which may find the end of a message in it.
-    wire.prependListener('data', (piece: Buffer) => this.#room.came(piece.length))
+    wire.prependListener('data', (piece: Buffer) => this.#messageMemory.addBytes(piece.length))
     // Behind the library, which takes it apart.
     const line = { pause: () => this.#pause(), resume: () => this.#resume() }
     reading.add(line)
-    wire.on('data', () => reading.took(line))
-    const keepAlive = new KeepAlive({ ws, wire }, (frame) => this.send(frame), app.platform, times)
+    wire.on('data', () => reading.recordRead(line))
+    const keepAlive = new SocketKeepAlive({ ws, wire }, (frame) => this.send(frame), app.platform, timeouts)
     ws.on('message', (data, binary) => this.#receive(data, binary))
-    ws.on('ping', (data) => this.#pinged(data))
-    ws.on('pong', (data) => this.#room.control(data.length))
+    ws.on('ping', (data) => this.#onPing(data))
+    ws.on('pong', (data) => this.#messageMemory.subtractControlFrame(data.length))
     ws.on('error', (error) => app.log.debug({ err: error }, 'a socket failed'))
     ws.once('close', () => {
       keepAlive.stop()
       reading.remove(line)
-      this.#room.ended()()
+      this.#messageMemory.endMessage()()
       this.reader.end()
       this.#closed.abort()
     })
@@ -134,18 +140,18 @@ export class Connection {
   }
 
   /** The same caller may do more or less from now on. */
-  authorise(principal: Principal): void {
+  setPrincipal(principal: Principal): void {
     this.#principal = principal
   }
 
-  set mode(mode: Mode) {
+  set mode(mode: FrameMode) {
     this.#mode = mode
   }
 
   /** Sends a frame in the present mode; without effect on a closed socket. `common`: others are sent the very same object. */
   send(frame: object, common = false): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
-    this.#write(this.#encoded(frame, common))
+    this.#write(this.#encode(frame, common))
   }
 
   /** Whether a frame takes long to be encoded, and is to be sent. */
@@ -158,47 +164,50 @@ export class Connection {
    */
   encodeLarge(frame: object): Promise<() => void> {
     const mode = this.#mode
-    return encoded(this.app.slices, this.reader, frame, mode).then(
+    return encodeLargeFrame(this.app.slices, this.reader, frame, mode).then(
       (bytes) => () => {
         if (this.#mode !== mode) this.send(frame)
         else if (this.#ws.readyState === this.#ws.OPEN) this.#write(bytes)
       },
-      (error: unknown) => () => this.send(this.#bare(frame, error)),
+      (error: unknown) => () => this.send(this.#stripValues(frame, error)),
     )
   }
 
   async holdLarge(frame: object): Promise<() => void> {
-    return this.reader.share(frame, await weigh(frame, this.app.slices, this.reader.owner, this.reader))
+    return this.reader.share(
+      frame,
+      await estimateContainerBytes(frame, this.app.slices, this.reader.owner, this.reader),
+    )
   }
 
   /** What waits to be taken is told to the account: each large frame, whose bytes may be those of others, and all small ones together. */
   #write(bytes: Uint8Array): void {
     const binary = this.#mode === 'binary'
-    if (bytes.length > LARGE_ANSWER) {
+    if (bytes.length > LARGE_RESPONSE_BYTES) {
       const release = this.reader.share(bytes, bytes.length)
       this.#large_unsent += bytes.length
       this.#ws.send(bytes, { binary }, () => {
         this.#large_unsent -= bytes.length
         release()
-        this.#taken()
+        this.#onSent()
       })
-    } else if (this.#ws.bufferedAmount > LARGE_ANSWER) {
-      this.#ws.send(bytes, { binary }, this.#taken)
-      this.#weighSmall()
+    } else if (this.#ws.bufferedAmount > LARGE_RESPONSE_BYTES) {
+      this.#ws.send(bytes, { binary }, this.#onSent)
+      this.#accountSmallFrames()
     } else this.#ws.send(bytes, { binary })
   }
 
-  readonly #taken = (): void => {
+  readonly #onSent = (): void => {
     this.reader.took()
-    this.#weighSmall()
+    this.#accountSmallFrames()
   }
 
-  #weighSmall(): void {
+  #accountSmallFrames(): void {
     const small = Math.max(0, this.#ws.bufferedAmount - this.#large_unsent)
-    const held = small > LARGE_ANSWER ? small : 0
+    const held = small > LARGE_RESPONSE_BYTES ? small : 0
     const before = this.#small_held
     this.#small_held = held
-    this.reader.change(held - before)
+    this.reader.adjust(held - before)
   }
 
   /** Too much is held for those who do not read. Nothing more is made for this one. */
@@ -208,16 +217,16 @@ export class Connection {
   }
 
   /** A frame whose values cannot be encoded goes out without them. @throws what the encoder throws, where it has none */
-  #encoded(frame: object, common: boolean): Uint8Array {
+  #encode(frame: object, common: boolean): Uint8Array {
     try {
-      return encode(frame, this.#mode, common)
+      return encodeSocketFrame(frame, this.#mode, common)
     } catch (error) {
-      return encode(this.#bare(frame, error), this.#mode, false)
+      return encodeSocketFrame(this.#stripValues(frame, error), this.#mode, false)
     }
   }
 
-  #bare(frame: object, error: unknown): object {
-    const bare = withoutValues(frame)
+  #stripValues(frame: object, error: unknown): object {
+    const bare = stripFrameValues(frame)
     if (bare === null) throw error
     this.app.log.error({ err: error }, 'the values of a frame could not be encoded')
     return bare
@@ -238,7 +247,7 @@ export class Connection {
 
   /** A peer that does not take enough in time is disconnected; its jobs run on. */
   async #drain(): Promise<void> {
-    const deadline = performance.now() + this.#times.drain_ms
+    const deadline = performance.now() + this.#timeouts.drain_ms
     while (this.congested && !this.closed.aborted) {
       if (performance.now() > deadline) return this.#ws.close(GOING_AWAY, 'the client does not read')
       await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS))
@@ -248,7 +257,7 @@ export class Connection {
   /** Tells the ends of the jobs that it follows, says goodbye, and cuts the connection when that takes too long. */
   close(code: number, reason: string): Promise<void> {
     return new Promise((resolve) => {
-      const cut = setTimeout(() => this.#ws.terminate(), this.#times.goodbye_ms)
+      const cut = setTimeout(() => this.#ws.terminate(), this.#timeouts.close_timeout_ms)
       this.#ws.once('close', () => {
         clearTimeout(cut)
         resolve()
@@ -256,19 +265,19 @@ export class Connection {
       if (this.#ws.readyState === this.#ws.CLOSED) {
         clearTimeout(cut)
         resolve()
-      } else void this.#told().then(() => this.#ws.close(code, reason))
+      } else void this.#finishDelivery().then(() => this.#ws.close(code, reason))
     })
   }
 
-  async #told(): Promise<void> {
-    await this.followers.finished()
-    await this.subscriptions.finished()
-    await this.chats.finished()
+  async #finishDelivery(): Promise<void> {
+    await this.followers.whenFinished()
+    await this.subscriptions.whenFinished()
+    await this.chats.whenFinished()
   }
 
   /** Closes at once, and cuts the connection when the peer does not close in time. Its jobs run on. */
   cut(code: number, reason: string): void {
-    const late = setTimeout(() => this.#ws.terminate(), this.#times.goodbye_ms)
+    const late = setTimeout(() => this.#ws.terminate(), this.#timeouts.close_timeout_ms)
     this.#ws.once('close', () => clearTimeout(late))
     this.#ws.close(code, reason)
   }
@@ -277,115 +286,120 @@ export class Connection {
    * Of the pings of one turn of the event loop only the last is answered (RFC 6455, section 5.5.3): thousands of them come in one packet. A peer that does
    * not read gets no more answers: they would pile up.
    */
-  #pinged(data: Buffer): void {
-    this.#room.control(data.length)
-    if (this.#ping === null) setImmediate(() => this.#pong())
+  #onPing(data: Buffer): void {
+    this.#messageMemory.subtractControlFrame(data.length)
+    if (this.#ping === null) setImmediate(() => this.#sendPong())
     this.#ping = data
   }
 
-  #pong(): void {
+  #sendPong(): void {
     if (!this.congested) this.#ws.pong(this.#ping!)
     this.#ping = null
   }
 
   #receive(data: RawData, binary: boolean): void {
-    const leave = this.#room.ended()
+    const leave = this.#messageMemory.endMessage()
     // A socket that says goodbye still hears what was on its way.
     if (this.#ws.readyState !== this.#ws.OPEN) return leave()
-    if (this.#overLimit()) {
+    if (this.#isOverRateLimit()) {
       leave()
       return this.cut(POLICY_VIOLATION, 'too many messages')
     }
-    this.#inbox.push({ data: data as Buffer, binary, leave })
-    if (!this.#taking) void this.#takeAll()
+    this.#inbox.push({ data: data as Buffer, binary, release: leave })
+    if (!this.#isProcessing) void this.#processInbox()
   }
 
   /** One message after the other, each when the answers before it have room: a peer that asks and does not read is not heard. */
-  async #takeAll(): Promise<void> {
-    this.#taking = true
+  async #processInbox(): Promise<void> {
+    this.#isProcessing = true
     for (let next = this.#inbox.shift(); next; next = this.#inbox.shift()) {
-      if (this.#slice.passed(performance.now())) await this.#turn()
+      if (this.#timeSlice.isUsedUp(performance.now())) await this.#waitForTurn()
       if (this.#ws.readyState === this.#ws.OPEN) {
-        if (next.data.length > LARGE_PAYLOAD) await this.#takeLarge(next)
-        else this.#take(next)
+        if (next.data.length > LARGE_PAYLOAD_BYTES) await this.#processLargeMessage(next)
+        else this.#processMessage(next)
       }
-      next.leave()
-      await this.#answersGone()
-      if (this.#under_way.full) await this.#less()
+      next.release()
+      await this.#waitForAnswers()
+      if (this.#pendingCommands.isFull) await this.#waitForCommands()
     }
-    this.#taking = false
+    this.#isProcessing = false
   }
 
   #pause(): void {
-    if (this.#pauses++ === 0) this.#ws.pause()
+    if (this.#pauseCount++ === 0) this.#ws.pause()
   }
 
   #resume(): void {
-    if (--this.#pauses === 0) this.#ws.resume()
+    if (--this.#pauseCount === 0) this.#ws.resume()
   }
 
-  #take({ data, binary }: Incoming): void {
+  #processMessage({ data, binary }: ReceivedMessage): void {
     try {
       this.#requireText(binary)
       const message = decodeFrame(data, binary)
-      const work = dispatch(this.#channel, this, message, () => inexactIn(message, data, binary))
-      if (work) this.#under_way.add(data.length, work)
+      const work = dispatchMessage(this.#channel, this, message, () => findInexactValues(message, data, binary))
+      if (work) this.#pendingCommands.add(data.length, work)
     } catch (error) {
-      this.#refuse(error)
+      this.#sendError(error)
     }
   }
 
   /** A large frame is judged in a thread and parsed in time slices. Until it is dispatched nothing more is read. */
-  async #takeLarge({ data, binary }: Incoming): Promise<void> {
+  async #processLargeMessage({ data, binary }: ReceivedMessage): Promise<void> {
     this.#pause()
     try {
       this.#requireText(binary)
-      const owner = userKey(this.#principal)
+      const owner = userShareKey(this.#principal)
       const of = { channel: this.#channel.name, binary, bytes: data }
-      const { verdict, bytes } = await this.app.payloads.frame(owner, of)
-      if (verdict.kind === 'unreadable') throw new InvalidFrame(verdict.message)
+      const { verdict, bytes } = await this.app.payloads.validateFrame(owner, of)
+      if (verdict.kind === 'unreadable') throw new FrameDecodeError(verdict.message)
       const { head, problems, inexact } = verdict
-      const info = accepted(this.#channel, this, head, () => (problems.length > 0 ? problems : inexact))
+      const info = acceptCommand(this.#channel, this, head, () => (problems.length > 0 ? problems : inexact))
       if (!info) return
-      const release = await this.#memoryFor(owner, head as Message, info, verdict.memory_bytes)
+      const release = await this.#reserveMemory(owner, head as SocketMessage, info, verdict.memory_bytes)
       if (!release) return
-      const message = await this.#parsed(owner, { data: bytes, binary }).catch((error) => {
+      const message = await this.#parse(owner, { data: bytes, binary }).catch((error) => {
         release()
         throw error
       })
       // Jobs and turns keep what it holds for as long as they need it.
-      this.app.payloads.memory.releaseWith(largestOf(message), release)
+      this.app.payloads.memory.releaseOnCollection(findLargestPart(message), release)
       // Whose credential has ended meanwhile does nothing more.
-      if (this.#ws.readyState === this.#ws.OPEN) carry(this.#channel, this, message, info)
+      if (this.#ws.readyState === this.#ws.OPEN) executeCommand(this.#channel, this, message, info)
     } catch (error) {
-      this.#refuse(error)
+      this.#sendError(error)
     } finally {
       this.#resume()
     }
   }
 
-  #parsed(owner: string, { data, binary }: Pick<Incoming, 'data' | 'binary'>): Promise<Message> {
-    const steps = binary ? decodeInParts(data) : parseJsonInParts(data)
-    return this.app.slices.run(owner, measuredSteps<unknown>(steps)) as Promise<Message>
+  #parse(owner: string, { data, binary }: Pick<ReceivedMessage, 'data' | 'binary'>): Promise<SocketMessage> {
+    const steps = binary ? decodeMessagePackSteps(data) : parseJsonSteps(data)
+    return this.app.slices.run(owner, makeMeasuredSteps<unknown>(steps)) as Promise<SocketMessage>
   }
 
   /** Null where there is none in time; then the command is refused. */
-  async #memoryFor(owner: string, head: Message, info: CommandInfo, bytes: number): Promise<(() => void) | null> {
+  async #reserveMemory(
+    owner: string,
+    head: SocketMessage,
+    info: CommandInfo,
+    bytes: number,
+  ): Promise<(() => void) | null> {
     try {
       return await this.app.payloads.memory.take(owner, bytes)
     } catch (error) {
-      refuseUnread(this, head, info, toServiceError(error))
+      refuseUnreadableCommand(this, head, info, toServiceError(error))
       return null
     }
   }
 
   #requireText(binary: boolean): void {
-    if (binary && this.#channel.text_only) throw new InvalidFrame('this socket takes JSON in text frames')
+    if (binary && this.#channel.text_only) throw new FrameDecodeError('this socket takes JSON in text frames')
   }
 
-  #refuse(error: unknown): void {
+  #sendError(error: unknown): void {
     const isTooLarge = error instanceof ServiceError && error.code === 'REQUEST_TOO_LARGE'
-    if (error instanceof InvalidFrame || isTooLarge)
+    if (error instanceof FrameDecodeError || isTooLarge)
       this.send({ error: 'invalid_frame', code: 'INVALID_REQUEST', message: error.message })
     else {
       this.app.log.error({ err: error }, 'a message could not be dispatched')
@@ -395,29 +409,29 @@ export class Connection {
   }
 
   /** Waits for time of the thread, and reads nothing more meanwhile. */
-  async #turn(): Promise<void> {
+  async #waitForTurn(): Promise<void> {
     this.#pause()
-    await this.#slice.turn()
+    await this.#timeSlice.waitForTurn()
     this.#resume()
   }
 
   /** Waits until some commands are carried out: others would only wait in memory for their turn. */
-  async #less(): Promise<void> {
+  async #waitForCommands(): Promise<void> {
     this.#pause()
-    await this.#under_way.less()
+    await this.#pendingCommands.waitForCapacity()
     this.#resume()
   }
 
-  async #answersGone(): Promise<void> {
+  async #waitForAnswers(): Promise<void> {
     const { large_answers } = this
-    if (!this.congested && large_answers.inside < MOST_LARGE_ANSWERS) return
+    if (!this.congested && large_answers.pending < MAX_LARGE_ANSWERS) return
     this.#pause()
     await this.drained()
-    if (large_answers.inside >= MOST_LARGE_ANSWERS) await large_answers.left
+    if (large_answers.pending >= MAX_LARGE_ANSWERS) await large_answers.idle
     this.#resume()
   }
 
-  #overLimit(): boolean {
+  #isOverRateLimit(): boolean {
     const { ws_rate_limit_disabled, ws_rate_limit_max } = this.app.config
     if (ws_rate_limit_disabled) return false
     const now = this.app.platform.now()
@@ -433,8 +447,8 @@ export class Connection {
 }
 
 /** The part of a message that lives as long as anything large in it: the parameters of a run outlive the message. */
-function largestOf(message: Message): object {
+function findLargestPart(message: SocketMessage): object {
   const { data } = message
-  const { params } = (data ?? {}) as Message
+  const { params } = (data ?? {}) as SocketMessage
   return [params, data].find((one): one is object => typeof one === 'object' && one !== null) ?? message
 }

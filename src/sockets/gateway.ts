@@ -2,41 +2,49 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { type RequestFacts, requestFacts } from '../access/facts.ts'
+import type { AuthVerdict, RefusalCause } from '../access/auth-verdict.ts'
 import type { Principal } from '../access/principal.ts'
-import type { Cause, Verdict } from '../access/verdict.ts'
+import { type RequestFacts, readRequestFacts } from '../access/request-facts.ts'
 import type { AppContext } from '../context.ts'
-import type { Channel } from './channel.ts'
-import { channelAt } from './channels.ts'
-import { Connection } from './connection.ts'
-import { SOCKET_TIMES, type SocketTimes, type Wired } from './keep-alive.ts'
-import { type RefusalStatus, refuse } from './refusal.ts'
+import { closeLingering } from '../net/lingering-close.ts'
+import { findChannel } from './channel-registry.ts'
+import { SocketConnection } from './connection.ts'
+import { DEFAULT_SOCKET_TIMEOUTS, type SocketTimeouts, type WiredSocket } from './keep-alive.ts'
+import type { SocketChannel } from './socket-channel.ts'
 
 /** RFC 6455, section 7.4.1, and the registry it founded: the server restarts. */
 const SERVICE_RESTART = 1012
 const POLICY_VIOLATION = 1008
 const UNAVAILABLE = '503 Service Unavailable'
 /** RFC 6455, section 4.4. */
-const VERSION = '13'
+const WEBSOCKET_VERSION = '13'
 
-interface Upgrade {
+interface UpgradeRequest {
   readonly request: IncomingMessage
   readonly socket: Duplex
   readonly head: Buffer
   readonly facts: RequestFacts
 }
 
-export class Gateway {
-  readonly #app: AppContext
-  readonly #times: SocketTimes
-  readonly #sockets: WebSocketServer
-  readonly #connections = new Set<Connection>()
-  /** Sockets that are decided on, or were refused and not closed yet. */
-  readonly #others = new Set<Duplex>()
+type UpgradeRefusalStatus =
+  | '400 Bad Request'
+  | '401 Unauthorized'
+  | '404 Not Found'
+  | '429 Too Many Requests'
+  | '500 Internal Server Error'
+  | '503 Service Unavailable'
 
-  constructor(app: AppContext, times: Partial<SocketTimes> = {}) {
+export class SocketGateway {
+  readonly #app: AppContext
+  readonly #timeouts: SocketTimeouts
+  readonly #sockets: WebSocketServer
+  readonly #connections = new Set<SocketConnection>()
+  /** Sockets that are decided on, or were refused and not closed yet. */
+  readonly #pendingSockets = new Set<Duplex>()
+
+  constructor(app: AppContext, timeouts: Partial<SocketTimeouts> = {}) {
     this.#app = app
-    this.#times = { ...SOCKET_TIMES, ...times }
+    this.#timeouts = { ...DEFAULT_SOCKET_TIMEOUTS, ...timeouts }
     this.#sockets = new WebSocketServer({
       noServer: true,
       maxPayload: app.config.ws_max_message_bytes,
@@ -45,84 +53,84 @@ export class Gateway {
       // The connection answers pings, unless too much is unread.
       autoPong: false,
     })
-    this.#sockets.on('wsClientError', (_error, socket, request) => this.#malformed(socket, request))
+    this.#sockets.on('wsClientError', (_error, socket, request) => this.#refuseMalformed(socket, request))
   }
 
   /** Decides on one upgrade: how often, then who calls, then where to. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    this.#others.add(socket)
-    socket.once('close', () => this.#others.delete(socket))
+    this.#pendingSockets.add(socket)
+    socket.once('close', () => this.#pendingSockets.delete(socket))
     socket.on('error', () => socket.destroy())
-    const upgrade = { request, socket, head, facts: requestFacts(request, 'socket', this.#app.own_requests) }
+    const upgrade = { request, socket, head, facts: readRequestFacts(request, 'socket', this.#app.own_requests) }
     const taken = this.#app.limiter.take(upgrade.facts)
     if (taken?.allowed === false) {
-      this.#told(upgrade, 'RATE_LIMITED')
+      this.#recordRefusal(upgrade, 'RATE_LIMITED')
       return this.#refuse(socket, '429 Too Many Requests', { 'Retry-After': String(taken.reset_seconds) })
     }
     try {
       const verdict = this.#app.principalOf(upgrade.facts)
-      if (!(verdict instanceof Promise)) return this.#act(upgrade, verdict)
-      verdict.then((late) => this.#act(upgrade, late)).catch((error) => this.#failed(socket, error))
+      if (!(verdict instanceof Promise)) return this.#applyVerdict(upgrade, verdict)
+      verdict.then((late) => this.#applyVerdict(upgrade, late)).catch((error) => this.#refuseFailed(socket, error))
     } catch (error) {
-      this.#failed(socket, error)
+      this.#refuseFailed(socket, error)
     }
   }
 
-  #act(upgrade: Upgrade, { principal, refusal }: Verdict): void {
+  #applyVerdict(upgrade: UpgradeRequest, { principal, refusal }: AuthVerdict): void {
     const { request, socket, head, facts } = upgrade
     // Whoever has gone while somebody else was asked hears nothing.
     if (socket.destroyed) return
     if (refusal) {
       const unavailable = refusal.kind === 'unavailable'
-      if (unavailable) this.#told(upgrade, 'SERVICE_UNAVAILABLE')
-      else this.#told(upgrade, refusal.reason, refusal.cause)
+      if (unavailable) this.#recordRefusal(upgrade, 'SERVICE_UNAVAILABLE')
+      else this.#recordRefusal(upgrade, refusal.reason, refusal.cause)
       return this.#refuse(socket, unavailable ? UNAVAILABLE : '401 Unauthorized')
     }
-    const channel = channelAt(facts.path)
+    const channel = findChannel(facts.path)
     if (!channel) return this.#refuse(socket, '404 Not Found')
     if (this.#app.jobs.draining) return this.#refuse(socket, UNAVAILABLE)
-    if (!isHandshake(request)) return this.#malformed(socket, request)
+    if (!isValidHandshake(request)) return this.#refuseMalformed(socket, request)
     this.#sockets.handleUpgrade(request, socket, head, (ws) => {
-      this.#others.delete(socket)
+      this.#pendingSockets.delete(socket)
       this.#open({ ws, wire: request.socket }, facts, principal, channel)
     })
   }
 
-  #told({ facts, request }: Upgrade, reason: string, cause?: Cause): void {
-    this.#app.audit.refused({ facts, method: request.method ?? '', reason, cause })
+  #recordRefusal({ facts, request }: UpgradeRequest, reason: string, cause?: RefusalCause): void {
+    this.#app.audit.recordRefusal({ facts, method: request.method ?? '', reason, cause })
   }
 
-  #malformed(socket: Duplex, { headers }: IncomingMessage): void {
-    const spoken = headers['sec-websocket-version'] === VERSION
-    this.#refuse(socket, '400 Bad Request', spoken ? {} : { 'Sec-WebSocket-Version': VERSION })
+  #refuseMalformed(socket: Duplex, { headers }: IncomingMessage): void {
+    const spoken = headers['sec-websocket-version'] === WEBSOCKET_VERSION
+    this.#refuse(socket, '400 Bad Request', spoken ? {} : { 'Sec-WebSocket-Version': WEBSOCKET_VERSION })
   }
 
-  #failed(socket: Duplex, error: unknown): void {
+  #refuseFailed(socket: Duplex, error: unknown): void {
     this.#app.log.error({ err: error }, 'an upgrade failed')
     this.#refuse(socket, '500 Internal Server Error')
   }
 
-  #refuse(socket: Duplex, status: RefusalStatus, headers: Readonly<Record<string, string>> = {}): void {
-    refuse(socket, status, this.#times.linger_ms, headers)
+  #refuse(socket: Duplex, status: UpgradeRefusalStatus, headers: Readonly<Record<string, string>> = {}): void {
+    refuseUpgrade(socket, status, this.#timeouts.linger_ms, headers)
   }
 
-  #open(wired: Wired, facts: RequestFacts, principal: Principal, channel: Channel): void {
-    const connection = new Connection(wired, this.#app, principal, this.#times, channel)
+  #open(wired: WiredSocket, facts: RequestFacts, principal: Principal, channel: SocketChannel): void {
+    const connection = new SocketConnection(wired, this.#app, principal, this.#timeouts, channel)
     this.#connections.add(connection)
     const forget = this.#app.rechecks.watch(facts, principal, {
-      renewed: (now) => connection.authorise(now),
-      ended: () => connection.cut(POLICY_VIOLATION, 'the credential is no longer valid'),
+      onRenewed: (now) => connection.setPrincipal(now),
+      onEnded: () => connection.cut(POLICY_VIOLATION, 'the credential is no longer valid'),
     })
     wired.ws.once('close', () => {
       forget()
       this.#connections.delete(connection)
     })
-    channel.opened?.(connection)
+    channel.onOpen?.(connection)
   }
 
   /** Closes every connection with 1012 and waits until they are gone, as long as a goodbye may take. */
   async close(): Promise<void> {
-    for (const socket of this.#others) socket.destroy()
+    for (const socket of this.#pendingSockets) socket.destroy()
     await Promise.all(
       [...this.#connections].map((connection) => connection.close(SERVICE_RESTART, 'the server restarts')),
     )
@@ -134,7 +142,20 @@ export class Gateway {
  * What the library lets pass: RFC 6455, section 4.1, asks for HTTP/1.1 and the one version. An older one names its page in another
  * header than Origin. A body would be taken for the first frames.
  */
-function isHandshake({ httpVersion, headers }: IncomingMessage): boolean {
-  if (httpVersion !== '1.1' || headers['sec-websocket-version'] !== VERSION) return false
+function isValidHandshake({ httpVersion, headers }: IncomingMessage): boolean {
+  if (httpVersion !== '1.1' || headers['sec-websocket-version'] !== WEBSOCKET_VERSION) return false
   return headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) === 0
+}
+
+/** Answers by a status alone, without a body. The descriptor is free as soon as the peer closes its side, and after `linger_ms` (milliseconds) at the latest. */
+function refuseUpgrade(
+  socket: Duplex,
+  status: UpgradeRefusalStatus,
+  linger_ms: number,
+  headers: Readonly<Record<string, string | number>> = {},
+): void {
+  if (socket.destroyed) return
+  const lines = Object.entries({ Connection: 'close', 'Content-Length': 0, ...headers })
+  socket.write(`HTTP/1.1 ${status}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
+  closeLingering(socket, linger_ms)
 }

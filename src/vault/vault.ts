@@ -35,10 +35,10 @@ const OVERHEAD = HEADER + NONCE + TAG
 const ALGORITHM = 'aes-256-gcm'
 
 /** The key id in sealed bytes, as 8 hexadecimal characters: whether they were sealed under a vault with that `key_id`. @throws VaultError */
-export function keyIdOf(sealed: Uint8Array): string {
+export function readKeyId(sealed: Uint8Array): string {
   if (sealed.length < OVERHEAD) throw new VaultError('sealed bytes are cut off')
   if (sealed[0] !== VERSION) throw new VaultError(`sealed bytes have the unknown version ${sealed[0]}`)
-  return buffer(sealed).toString('hex', 1, HEADER)
+  return toBuffer(sealed).toString('hex', 1, HEADER)
 }
 
 /** The keys that follow from one master key, by HKDF-SHA256 (RFC 5869) with the purpose as its info. */
@@ -49,7 +49,7 @@ export class Vault {
   readonly key_id: string
   readonly #master: Uint8Array
   readonly #ciphers = new Map<string, Cipher>()
-  readonly #nonces = new Nonces()
+  readonly #nonces = new NoncePool()
 
   /** `master` is what keys are derived from: at least 16 bytes that nobody can guess. */
   constructor(master: Uint8Array) {
@@ -75,7 +75,7 @@ export class Vault {
   }
 
   #cipherUnder(info: string): Cipher {
-    return gcm(createSecretKey(this.#derive(info, 32)), this.key_id, this.#nonces)
+    return createGcmCipher(createSecretKey(this.#derive(info, 32)), this.key_id, this.#nonces)
   }
 
   /** 32 bytes to sign one kind of content with. */
@@ -89,7 +89,7 @@ export class Vault {
 }
 
 // AES-256-GCM (NIST SP 800-38D) with random nonces. What is authenticated besides the content: the header, and the context.
-function gcm(key: KeyObject, key_id: string, nonces: Nonces): Cipher {
+function createGcmCipher(key: KeyObject, key_id: string, nonces: NoncePool): Cipher {
   const header = Buffer.concat([Buffer.from([VERSION]), Buffer.from(key_id, 'hex')])
   const authenticated = (context: string) => Buffer.concat([header, Buffer.from(context)])
   return {
@@ -105,10 +105,10 @@ function gcm(key: KeyObject, key_id: string, nonces: Nonces): Cipher {
       return sealed
     },
     open(sealed, context) {
-      const used = keyIdOf(sealed)
+      const used = readKeyId(sealed)
       if (used !== key_id)
         throw new VaultError(`sealed bytes belong to the key ${used}, and the present one is ${key_id}`)
-      const bytes = buffer(sealed)
+      const bytes = toBuffer(sealed)
       const nonce = bytes.subarray(HEADER, HEADER + NONCE)
       const decipher = createDecipheriv(ALGORITHM, key, nonce, { authTagLength: TAG }).setAAD(authenticated(context))
       decipher.setAuthTag(bytes.subarray(bytes.length - TAG))
@@ -126,7 +126,7 @@ function gcm(key: KeyObject, key_id: string, nonces: Nonces): Cipher {
 /** How many nonces are asked for at once: the way to the source of randomness is longer than what it gives. */
 const NONCES_AT_ONCE = 256
 
-class Nonces {
+class NoncePool {
   readonly #pool = Buffer.alloc(NONCE * NONCES_AT_ONCE)
   #next = this.#pool.length
 
@@ -140,6 +140,6 @@ class Nonces {
   }
 }
 
-function buffer(bytes: Uint8Array): Buffer {
+function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -1,13 +1,13 @@
 // The bundled example workflows: one JSON file each, read when they are first asked for.
 import { readdirSync, readFileSync } from 'node:fs'
 import type { ExampleWorkflow } from '../../generated/types.ts'
-import type { Graph } from '../engine/graph.ts'
+import type { Graph } from '../engine/compile/graph.ts'
 
 /**
  * An example as its file holds it. `outputs` is what a run with `params` gives, and with a `url` where it asks a server; files
  * in it are their facts and a digest, of pictures that of their pixels. Tests prove it.
  */
-export interface Example {
+export interface BundledExample {
   id: string
   name: string
   description: string
@@ -19,34 +19,34 @@ export interface Example {
 }
 
 /** What an example has in common with every other workflow, but for its graph. */
-export function exampleHead({ id, name, description, tags, run_mode }: Example) {
+export function toExampleHead({ id, name, description, tags, run_mode }: BundledExample) {
   return { id, name, description, tags, run_mode }
 }
 
 /** An example as lists show it. */
-export function exampleListItem(example: Example) {
-  return { ...exampleHead(example), params: example.params }
+export function toExampleListItem(example: BundledExample) {
+  return { ...toExampleHead(example), params: example.params }
 }
 
 /** An example in full, but for the schemas that follow from its graph. */
-export function exampleRecord(example: Example) {
-  return { ...exampleListItem(example), graph: example.graph as ExampleWorkflow['graph'] }
+export function toExampleRecord(example: BundledExample) {
+  return { ...toExampleListItem(example), graph: example.graph as ExampleWorkflow['graph'] }
 }
 
 const FOLDER = new URL('./examples/', import.meta.url)
-let loaded: ReadonlyMap<string, Example> | null = null
+let cachedExamples: ReadonlyMap<string, BundledExample> | null = null
 
 /** Every example by id, in the order of their ids. */
-export function examples(): ReadonlyMap<string, Example> {
-  loaded ??= load()
-  return loaded
+export function loadExamples(): ReadonlyMap<string, BundledExample> {
+  cachedExamples ??= readExamples()
+  return cachedExamples
 }
 
-function load(): ReadonlyMap<string, Example> {
+function readExamples(): ReadonlyMap<string, BundledExample> {
   const files = readdirSync(FOLDER).filter((file) => file.endsWith('.json'))
   return new Map(
     files.sort().map((file) => {
-      const example = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as Example
+      const example = JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as BundledExample
       return [example.id, example]
     }),
   )

@@ -1,118 +1,118 @@
 // What a workflow takes and gives, derived from its graph.
 import type { WorkflowInterface, WorkflowSchema, WorkflowSchemaProperty } from '../../generated/types.ts'
-import type { GraphNode } from '../engine/graph.ts'
-import type { PlanInput, PlanOutput } from '../engine/plan.ts'
-import { ANY, type TypeMetadata } from '../engine/types.ts'
-import { finish, forEachStep, mapStep, type Steps } from '../time-slices.ts'
-import { invalidGraph } from './invalid-graph.ts'
-import type { CompiledGraph } from './plans.ts'
+import type { PlanInput, PlanOutput } from '../engine/compile/compiler.ts'
+import type { GraphNode } from '../engine/compile/graph.ts'
+import { ANY_TYPE, type TypeMetadata } from '../engine/node-api/values/type-metadata.ts'
+import { forEachSteps, mapSteps, runToCompletion, type Steps } from '../shared/time-slices.ts'
+import { invalidGraphError } from './invalid-graph-error.ts'
+import type { CompiledWorkflowGraph } from './plan-cache.ts'
 
 /**
  * The interface of a graph. One that cannot run has diagnostics of severity `error` and the inputs and outputs that its nodes name.
  * @throws INVALID_WORKFLOW_GRAPH where two inputs or two outputs share a name
  */
-export function* interfaceSteps(workflow_id: string, compiled: CompiledGraph): Steps<WorkflowInterface> {
-  const { inputs, outputs } = yield* pinSteps(compiled)
+export function* deriveInterfaceSteps(workflow_id: string, compiled: CompiledWorkflowGraph): Steps<WorkflowInterface> {
+  const { inputs, outputs } = yield* collectPinsSteps(compiled)
   for (const names of [inputs, outputs]) {
     const different = new Set<string>()
-    yield* forEachStep<{ name: string }>(names, ({ name }) => different.add(name))
-    if (different.size < names.length) throw invalidGraph(compiled.issues)
+    yield* forEachSteps<{ name: string }>(names, ({ name }) => different.add(name))
+    if (different.size < names.length) throw invalidGraphError(compiled.issues)
   }
   return {
     version: 1,
     workflow_id,
     etag: compiled.etag,
     source: 'server',
-    inputs: yield* mapStep(inputs, (input) => {
-      return { ...input, type: mutable(input.type), default: (input.default ?? null) as never }
+    inputs: yield* mapSteps(inputs, (input) => {
+      return { ...input, type: asMutableType(input.type), default: (input.default ?? null) as never }
     }),
-    outputs: yield* mapStep(outputs, (output) => ({ ...output, type: mutable(output.type) })),
+    outputs: yield* mapSteps(outputs, (output) => ({ ...output, type: asMutableType(output.type) })),
     diagnostics: compiled.issues,
   }
 }
 
 /** The inputs as a JSON schema of one object. */
-export function inputSchema(compiled: CompiledGraph): WorkflowSchema {
-  return finish(inputSchemaSteps(compiled))
+export function deriveInputSchema(compiled: CompiledWorkflowGraph): WorkflowSchema {
+  return runToCompletion(deriveInputSchemaSteps(compiled))
 }
 
-export function* inputSchemaSteps(compiled: CompiledGraph): Steps<WorkflowSchema> {
-  const { inputs } = yield* pinSteps(compiled)
+export function* deriveInputSchemaSteps(compiled: CompiledWorkflowGraph): Steps<WorkflowSchema> {
+  const { inputs } = yield* collectPinsSteps(compiled)
   const required: string[] = []
-  yield* forEachStep(inputs, (input) => {
+  yield* forEachSteps(inputs, (input) => {
     if (input.required) required.push(input.name)
   })
-  return { type: 'object', properties: yield* propertySteps(inputs, inputProperty), required }
+  return { type: 'object', properties: yield* buildPropertiesSteps(inputs, toInputProperty), required }
 }
 
 /** The outputs as a JSON schema of one object. A stream is an array. */
-export function outputSchema(compiled: CompiledGraph): WorkflowSchema {
-  return finish(outputSchemaSteps(compiled))
+export function deriveOutputSchema(compiled: CompiledWorkflowGraph): WorkflowSchema {
+  return runToCompletion(deriveOutputSchemaSteps(compiled))
 }
 
-export function* outputSchemaSteps(compiled: CompiledGraph): Steps<WorkflowSchema> {
-  const { outputs } = yield* pinSteps(compiled)
+export function* deriveOutputSchemaSteps(compiled: CompiledWorkflowGraph): Steps<WorkflowSchema> {
+  const { outputs } = yield* collectPinsSteps(compiled)
   const property = (output: PlanOutput): WorkflowSchemaProperty => ({
-    ...(output.stream ? { type: 'array' } : schemaType(output.type)),
+    ...(output.stream ? { type: 'array' } : toSchemaType(output.type)),
     ...(output.description ? { description: output.description } : {}),
   })
   return {
     type: 'object',
-    properties: yield* propertySteps(outputs, property),
-    required: yield* mapStep(outputs, ({ name }) => name),
+    properties: yield* buildPropertiesSteps(outputs, property),
+    required: yield* mapSteps(outputs, ({ name }) => name),
   }
 }
 
 type Properties = WorkflowSchema['properties']
 
-function* propertySteps<Pin extends { readonly name: string }>(
+function* buildPropertiesSteps<Pin extends { readonly name: string }>(
   pins: readonly Pin[],
   property: (pin: Pin) => WorkflowSchemaProperty,
 ): Steps<Properties> {
   const properties: Properties = {}
-  yield* forEachStep(pins, (pin) => {
+  yield* forEachSteps(pins, (pin) => {
     const value = property(pin)
     // To assign to this name alone would mean something else.
-    if (pin.name === '__proto__') Object.defineProperty(properties, pin.name, { ...OWN, value })
+    if (pin.name === '__proto__') Object.defineProperty(properties, pin.name, { ...OWN_PROPERTY, value })
     else properties[pin.name] = value
   })
   return properties
 }
 
-const OWN = { enumerable: true, configurable: true, writable: true }
+const OWN_PROPERTY = { enumerable: true, configurable: true, writable: true }
 
 interface Pins {
   inputs: readonly PlanInput[]
   outputs: readonly PlanOutput[]
 }
 
-function* pinSteps({ plan, graph }: CompiledGraph): Steps<Pins> {
+function* collectPinsSteps({ plan, graph }: CompiledWorkflowGraph): Steps<Pins> {
   if (plan) return plan
   const pins: { inputs: PlanInput[]; outputs: PlanOutput[] } = { inputs: [], outputs: [] }
-  yield* forEachStep(graph.nodes, (node) => {
+  yield* forEachSteps(graph.nodes, (node) => {
     if (typeof node.data?.name !== 'string') return
-    if (node.type.startsWith('input.')) pins.inputs.push(draftInput(node))
-    else if (node.type.startsWith('output.')) pins.outputs.push({ ...pinOf(node), stream: false })
+    if (node.type.startsWith('input.')) pins.inputs.push(toDraftInput(node))
+    else if (node.type.startsWith('output.')) pins.outputs.push({ ...toPin(node), stream: false })
   })
   return pins
 }
 
-function draftInput(node: GraphNode): PlanInput {
+function toDraftInput(node: GraphNode): PlanInput {
   return {
-    ...pinOf(node),
+    ...toPin(node),
     required: !('value' in (node.data ?? {})),
     default: node.data?.value ?? null,
     stream: node.data?.stream === true,
   }
 }
 
-function pinOf(node: GraphNode) {
+function toPin(node: GraphNode) {
   const description = node.data?.description
   return {
     node_id: node.id,
     name: node.data?.name as string,
     description: typeof description === 'string' ? description : '',
-    type: ANY,
+    type: ANY_TYPE,
   }
 }
 
@@ -132,14 +132,14 @@ const SCHEMA_TYPES: Readonly<Record<string, WorkflowSchemaProperty['type']>> = {
   model: 'object',
 }
 
-function schemaType(type: TypeMetadata): { type?: WorkflowSchemaProperty['type'] } {
+function toSchemaType(type: TypeMetadata): { type?: WorkflowSchemaProperty['type'] } {
   const found = SCHEMA_TYPES[type.type]
   return found ? { type: found } : {}
 }
 
-function inputProperty(input: PlanInput): WorkflowSchemaProperty {
+function toInputProperty(input: PlanInput): WorkflowSchemaProperty {
   return {
-    ...(input.stream ? { type: 'array' } : schemaType(input.type)),
+    ...(input.stream ? { type: 'array' } : toSchemaType(input.type)),
     ...(input.description ? { description: input.description } : {}),
     ...(input.required || input.stream ? {} : { default: (input.default ?? null) as never }),
     ...(input.min === undefined ? {} : { minimum: input.min }),
@@ -148,6 +148,6 @@ function inputProperty(input: PlanInput): WorkflowSchemaProperty {
 }
 
 // The generated type has mutable arrays; the engine freezes its own.
-function mutable(type: TypeMetadata): WorkflowInterface['inputs'][number]['type'] {
+function asMutableType(type: TypeMetadata): WorkflowInterface['inputs'][number]['type'] {
   return type as never
 }

@@ -1,14 +1,14 @@
 // Rows of workflows as the records that the contract describes.
 import type { Workflow, WorkflowListItem, WorkflowVersion } from '../../generated/types.ts'
 import type { WorkflowTable, WorkflowVersionTable } from '../db/schema.ts'
-import { parseJsonInParts } from '../payloads/json-parts.ts'
-import { LARGE_PAYLOAD } from '../payloads/payload-judge.ts'
-import type { Steps } from '../time-slices.ts'
-import { type Example, exampleHead } from './examples.ts'
-import { inputSchema, inputSchemaSteps, outputSchema, outputSchemaSteps } from './interface.ts'
-import type { CompiledGraph } from './plans.ts'
+import { parseJsonSteps } from '../payloads/incremental-json-parser.ts'
+import { LARGE_PAYLOAD_BYTES } from '../payloads/payload-validator.ts'
+import type { Steps } from '../shared/time-slices.ts'
+import { type BundledExample, toExampleHead } from './examples.ts'
+import { deriveInputSchema, deriveInputSchemaSteps, deriveOutputSchema, deriveOutputSchemaSteps } from './interface.ts'
+import type { CompiledWorkflowGraph } from './plan-cache.ts'
 
-export function workflowListItem(row: WorkflowTable): WorkflowListItem {
+export function toWorkflowListItem(row: WorkflowTable): WorkflowListItem {
   return {
     id: row.id,
     name: row.name,
@@ -23,42 +23,42 @@ export function workflowListItem(row: WorkflowTable): WorkflowListItem {
   }
 }
 
-export function* recordSteps(row: WorkflowTable, compiled: CompiledGraph): Steps<Workflow> {
+export function* toWorkflowSteps(row: WorkflowTable, compiled: CompiledWorkflowGraph): Steps<Workflow> {
   return {
-    ...workflowListItem(row),
+    ...toWorkflowListItem(row),
     graph: compiled.graph as Workflow['graph'],
-    input_schema: yield* inputSchemaSteps(compiled),
-    output_schema: yield* outputSchemaSteps(compiled),
-    settings: yield* settingsSteps(row),
+    input_schema: yield* deriveInputSchemaSteps(compiled),
+    output_schema: yield* deriveOutputSchemaSteps(compiled),
+    settings: yield* parseSettingsSteps(row),
   }
 }
 
 /** Examples come with the service: nobody has written them at some time, and everybody may read them. */
-const NO_TIME = new Date(0).toISOString()
+const EXAMPLE_TIME = new Date(0).toISOString()
 
 /** A bundled example as the record of a workflow. */
-export function exampleWorkflow(example: Example, compiled: CompiledGraph): Workflow {
+export function toExampleWorkflow(example: BundledExample, compiled: CompiledWorkflowGraph): Workflow {
   return {
-    ...exampleHead(example),
+    ...toExampleHead(example),
     access: 'public',
     graph: compiled.graph as Workflow['graph'],
-    input_schema: inputSchema(compiled),
-    output_schema: outputSchema(compiled),
+    input_schema: deriveInputSchema(compiled),
+    output_schema: deriveOutputSchema(compiled),
     settings: {},
     workspace_id: null,
-    created_at: NO_TIME,
-    updated_at: NO_TIME,
+    created_at: EXAMPLE_TIME,
+    updated_at: EXAMPLE_TIME,
     etag: compiled.etag,
   }
 }
 
 /** Earlier versions of the service stored large ones as well. */
-function* settingsSteps({ settings }: WorkflowTable): Steps<Record<string, unknown>> {
-  if (settings.length <= LARGE_PAYLOAD) return JSON.parse(settings) as Record<string, unknown>
-  return (yield* parseJsonInParts(Buffer.from(settings))) as Record<string, unknown>
+function* parseSettingsSteps({ settings }: WorkflowTable): Steps<Record<string, unknown>> {
+  if (settings.length <= LARGE_PAYLOAD_BYTES) return JSON.parse(settings) as Record<string, unknown>
+  return (yield* parseJsonSteps(Buffer.from(settings))) as Record<string, unknown>
 }
 
-export function workflowVersion(row: WorkflowVersionTable): WorkflowVersion {
+export function toWorkflowVersion(row: WorkflowVersionTable): WorkflowVersion {
   return {
     workflow_id: row.workflow_id,
     version: row.revision,

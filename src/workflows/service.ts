@@ -10,30 +10,30 @@ import type {
   WorkflowListItem,
   WorkflowShare,
 } from '../../generated/types.ts'
-import { decodeNumber, encodeNumber } from '../cursor.ts'
-import { within } from '../db/batches.ts'
-import { keepGraph, keepParts } from '../db/graphs.ts'
+import { saveGraph, writeGraphParts } from '../db/graphs.ts'
+import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
+import { startTimeBudget } from '../db/row-batches.ts'
 import type { WorkflowTable } from '../db/schema.ts'
-import { type Scope, userKey } from '../db/scope.ts'
 import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/workflows.ts'
-import type { Graph } from '../engine/graph.ts'
+import type { Graph } from '../engine/compile/graph.ts'
 import { ServiceError } from '../errors.ts'
-import { jsonTextWithin } from '../json-steps.ts'
 import type { Platform } from '../platform.ts'
-import { finish } from '../time-slices.ts'
-import { type Example, examples } from './examples.ts'
-import { Heads } from './heads.ts'
-import { interfaceSteps } from './interface.ts'
-import { meantExample } from './meant-tool.ts'
-import { type ListRequest, pageSteps, type WorkflowPage } from './pages.ts'
-import { type CompiledGraph, isLargeGraph, type Plans } from './plans.ts'
-import { exampleWorkflow, recordSteps, workflowListItem } from './records.ts'
-import { toolGraph } from './tool-graph.ts'
-import { type ListedVersion, versionSteps } from './versions.ts'
+import { stringifyUpTo } from '../shared/incremental-json.ts'
+import { decodeNumberCursor, encodeNumberCursor } from '../shared/pagination-cursor.ts'
+import { runToCompletion } from '../shared/time-slices.ts'
+import { didYouMeanExample } from './did-you-mean.ts'
+import { type BundledExample, loadExamples } from './examples.ts'
+import { deriveInterfaceSteps } from './interface.ts'
+import { readPageSteps, type WorkflowListPage, type WorkflowListRequest } from './list-pages.ts'
+import { type CompiledWorkflowGraph, isLargeGraph, type PlanCache } from './plan-cache.ts'
+import { toExampleWorkflow, toWorkflowListItem, toWorkflowSteps } from './records.ts'
+import { WorkflowRevisionCache } from './revision-cache.ts'
+import { parseNodeCallGraph } from './tools/node-call-graph.ts'
+import { type ListedVersion, readVersionsSteps } from './versions.ts'
 
 /** A record with the revision of its row, which HTTP shows as `ETag`. */
-export interface Revised<T> {
+export interface RecordWithRevision<T> {
   record: T
   revision: number
 }
@@ -43,10 +43,10 @@ export interface RunnableWorkflow {
   workflow_id: string
   /** Null for a bundled example, which has no row. */
   revision: number | null
-  compiled: CompiledGraph
+  compiled: CompiledWorkflowGraph
 }
 
-export interface VersionsRequest {
+export interface VersionListRequest {
   limit?: number | null | undefined
   cursor?: string | null | undefined
 }
@@ -60,27 +60,27 @@ const REMOVAL_MS = 3
 const EXAMPLE_REVISION = 0
 
 /** Of the caller's own ids none is proposed: nobody types those. */
-function notFound(id: string): ServiceError {
-  if (examples().has(id))
-    return none(`"${id}" is a bundled example: it has no versions, and only a copy of it can be changed.`)
-  const meant = meantExample(id)
-  return none(meant === '' ? undefined : `There is no workflow "${id}".${meant}`)
+function workflowNotFoundWithHint(id: string): ServiceError {
+  if (loadExamples().has(id))
+    return workflowNotFound(`"${id}" is a bundled example: it has no versions, and only a copy of it can be changed.`)
+  const meant = didYouMeanExample(id)
+  return workflowNotFound(meant === '' ? undefined : `There is no workflow "${id}".${meant}`)
 }
 
-function none(message?: string): ServiceError {
+function workflowNotFound(message?: string): ServiceError {
   return new ServiceError('WORKFLOW_NOT_FOUND', { message })
 }
 
 export class WorkflowService {
   readonly #store: Store
-  readonly #plans: Plans
+  readonly #plans: PlanCache
   readonly #platform: Platform
   readonly #publicUrl: () => string
-  readonly #heads = new Heads()
+  readonly #revisions = new WorkflowRevisionCache()
   /** Compiled examples by id: they are a fixed few, and hashing one for every run costs more than running it. */
-  readonly #examples = new Map<string, CompiledGraph>()
+  readonly #examples = new Map<string, CompiledWorkflowGraph>()
 
-  constructor(store: Store, plans: Plans, platform: Platform, publicUrl: () => string) {
+  constructor(store: Store, plans: PlanCache, platform: Platform, publicUrl: () => string) {
     this.#store = store
     this.#plans = plans
     this.#platform = platform
@@ -91,46 +91,46 @@ export class WorkflowService {
    * The caller's workflows, the last changed first; all of them unless `limit` is given. Which ones is decided at once; each is shown as it is when its
    * turn comes, and left out where it is gone by then.
    */
-  async list(scope: Scope, request: ListRequest): Promise<WorkflowPage> {
-    return await this.#plans.slices.begin(userKey(scope), pageSteps(this.#store, scope, request))
+  async list(scope: OwnerScope, request: WorkflowListRequest): Promise<WorkflowListPage> {
+    return await this.#plans.slices.begin(userShareKey(scope), readPageSteps(this.#store, scope, request))
   }
 
   /** The public workflows of all users, read in time slices of the caller. */
-  async listPublic(caller: string, request: ListRequest): Promise<WorkflowPage> {
-    return await this.#plans.slices.begin(caller, pageSteps(this.#store, null, request))
+  async listPublic(caller: string, request: WorkflowListRequest): Promise<WorkflowListPage> {
+    return await this.#plans.slices.begin(caller, readPageSteps(this.#store, null, request))
   }
 
   /** The ids of the caller's workflows that changed last. */
-  recentIds(scope: Scope, limit: number): string[] {
-    return this.#store.read((tx) => rows.workflowPlaces(tx, scope, null, limit)).map(({ id }) => id)
+  recentIds(scope: OwnerScope, limit: number): string[] {
+    return this.#store.read((tx) => rows.listWorkflowPositions(tx, scope, null, limit)).map(({ id }) => id)
   }
 
-  async create(scope: Scope, request: CreateWorkflowRequest): Promise<Revised<StoredWorkflow>> {
-    const settings = settingsText(request)
-    const compiled = await this.#compiled(scope, request.graph as Graph)
+  async create(scope: OwnerScope, request: CreateWorkflowRequest): Promise<RecordWithRevision<StoredWorkflow>> {
+    const settings = formatSettings(request)
+    const compiled = await this.#compile(scope, request.graph as Graph)
     const now = this.#platform.timestamp()
     const row: WorkflowTable = {
       id: this.#platform.id('wf'),
       user_id: scope.user_id,
       workspace_id: scope.workspace_id,
-      ...editable(request, settings, compiled),
+      ...toEditableColumns(request, settings, compiled),
       revision: 1,
       created_at: now,
       updated_at: now,
     }
     await this.#store.write((tx) => {
-      keepGraph(tx, compiled.sha256, compiled.body)
+      saveGraph(tx, compiled.sha256, compiled.body)
       rows.insertWorkflow(tx, row)
       insertVersion(tx, row)
     })
-    return this.#stored(userKey(scope), row, compiled)
+    return this.#storedRecord(userShareKey(scope), row, compiled)
   }
 
-  async #compiled(scope: Scope, graph: Graph): Promise<CompiledGraph> {
-    const preparing = this.#plans.prepare(userKey(scope), graph)
+  async #compile(scope: OwnerScope, graph: Graph): Promise<CompiledWorkflowGraph> {
+    const preparing = this.#plans.prepare(userShareKey(scope), graph)
     if (preparing) await preparing
     const compiled = this.#plans.compile(graph)
-    const keeping = keepParts(this.#store, compiled.sha256, compiled.body)
+    const keeping = writeGraphParts(this.#store, compiled.sha256, compiled.body)
     if (keeping) await keeping
     return compiled
   }
@@ -140,46 +140,46 @@ export class WorkflowService {
    * finds it with all of its issues. Null if there is nothing to wait for, or no such workflow. `deadline`: the time limit for slow expressions, if several
    * workflows share one.
    */
-  prepare(scope: Scope, id: string, deadline?: AbortSignal): Promise<unknown> | null {
-    const hash = this.#graphOf(scope, id)
-    return hash === null ? null : this.#plans.prepareRun(userKey(scope), hash, deadline)
+  prepare(scope: OwnerScope, id: string, deadline?: AbortSignal): Promise<unknown> | null {
+    const hash = this.#graphHashOf(scope, id)
+    return hash === null ? null : this.#plans.prepareRun(userShareKey(scope), hash, deadline)
   }
 
   /** The hash of the graph of the caller's own workflow; null for a bundled example, and if there is no such workflow. */
-  #graphOf(scope: Scope, id: string): string | null {
-    if (examples().has(id)) return null
-    const head = this.#heads.get(scope, id) ?? this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
+  #graphHashOf(scope: OwnerScope, id: string): string | null {
+    if (loadExamples().has(id)) return null
+    const head = this.#revisions.get(scope, id) ?? this.#store.read((tx) => rows.findOwnedWorkflow(tx, scope, id))
     return head?.graph_sha256 ?? null
   }
 
   /** Counts the memory of a large graph for as long as a request works on it, until that is disposed of. */
-  hold(compiled: CompiledGraph): Disposable | null {
+  hold(compiled: CompiledWorkflowGraph): Disposable | null {
     return this.#plans.hold(compiled)
   }
 
   /** The caller's own workflow, or a bundled example. A large one is compiled in time slices. */
-  async get(scope: Scope, id: string): Promise<Revised<Workflow>> {
-    if (examples().has(id)) return this.#bundled(id)
-    return this.#record(userKey(scope), this.#owned(scope, id))
+  async get(scope: OwnerScope, id: string): Promise<RecordWithRevision<Workflow>> {
+    if (loadExamples().has(id)) return this.#exampleRecord(id)
+    return this.#readRecord(userShareKey(scope), this.#requireOwned(scope, id))
   }
 
-  async getPublic(caller: string, id: string): Promise<Revised<Workflow>> {
-    return this.#record(
+  async getPublic(caller: string, id: string): Promise<RecordWithRevision<Workflow>> {
+    return this.#readRecord(
       caller,
-      this.#store.read((tx) => rows.publicWorkflow(tx, id)),
+      this.#store.read((tx) => rows.findPublicWorkflow(tx, id)),
     )
   }
 
-  async getShared(caller: string, token: string): Promise<Revised<Workflow>> {
-    return this.#record(
+  async getShared(caller: string, token: string): Promise<RecordWithRevision<Workflow>> {
+    return this.#readRecord(
       caller,
-      this.#store.read((tx) => rows.sharedWorkflow(tx, token)),
+      this.#store.read((tx) => rows.findSharedWorkflow(tx, token)),
     )
   }
 
   /** What a list says of the caller's own workflow. */
-  listed(scope: Scope, id: string): WorkflowListItem {
-    return workflowListItem(this.#owned(scope, id))
+  getListItem(scope: OwnerScope, id: string): WorkflowListItem {
+    return toWorkflowListItem(this.#requireOwned(scope, id))
   }
 
   /**
@@ -188,56 +188,59 @@ export class WorkflowService {
    * @throws PRECONDITION_FAILED when the row has another revision
    */
   async update(
-    scope: Scope,
+    scope: OwnerScope,
     id: string,
     request: UpdateWorkflowRequest,
     expected: readonly number[] | null,
-  ): Promise<Revised<StoredWorkflow>> {
-    const settings = settingsText(request)
-    const compiled = await this.#compiled(scope, request.graph as Graph)
+  ): Promise<RecordWithRevision<StoredWorkflow>> {
+    const settings = formatSettings(request)
+    const compiled = await this.#compile(scope, request.graph as Graph)
     const now = this.#platform.timestamp()
     const row = await this.#store.write((tx) => {
-      const before = rows.ownedWorkflow(tx, scope, id)
-      if (!before) throw notFound(id)
+      const before = rows.findOwnedWorkflow(tx, scope, id)
+      if (!before) throw workflowNotFoundWithHint(id)
       if (expected && !expected.includes(before.revision)) throw new ServiceError('PRECONDITION_FAILED')
       const after = {
         ...before,
-        ...editable(request, settings, compiled),
+        ...toEditableColumns(request, settings, compiled),
         revision: before.revision + 1,
         updated_at: now,
       }
-      keepGraph(tx, compiled.sha256, compiled.body)
+      saveGraph(tx, compiled.sha256, compiled.body)
       if (!rows.updateWorkflow(tx, after, before.revision)) throw new ServiceError('PRECONDITION_FAILED')
       insertVersion(tx, after)
-      this.#heads.forget(scope, id)
+      this.#revisions.forget(scope, id)
       return after
     })
-    return this.#stored(userKey(scope), row, compiled)
+    return this.#storedRecord(userShareKey(scope), row, compiled)
   }
 
   /** Removes a workflow with its versions and share link. Its jobs keep the graph that they were accepted with. */
-  async delete(scope: Scope, id: string, expected: readonly number[] | null): Promise<void> {
+  async delete(scope: OwnerScope, id: string, expected: readonly number[] | null): Promise<void> {
     await this.#store.write((tx) => {
-      const row = rows.ownedWorkflow(tx, scope, id)
-      if (!row) throw notFound(id)
+      const row = rows.findOwnedWorkflow(tx, scope, id)
+      if (!row) throw workflowNotFoundWithHint(id)
       if (expected && !expected.includes(row.revision)) throw new ServiceError('PRECONDITION_FAILED')
-      rows.deleteWorkflow(tx, row, within(REMOVAL_MS))
-      this.#heads.forget(scope, id)
+      rows.deleteWorkflow(tx, row, startTimeBudget(REMOVAL_MS))
+      this.#revisions.forget(scope, id)
     })
   }
 
   /** A page of versions, newest first; all of them unless `limit` is given. */
   async versions(
-    scope: Scope,
+    scope: OwnerScope,
     id: string,
-    { limit, cursor }: VersionsRequest,
+    { limit, cursor }: VersionListRequest,
   ): Promise<{ versions: ListedVersion[]; next: string | null }> {
-    const row = this.#owned(scope, id)
-    const before = decodeNumber(cursor) ?? Number.MAX_SAFE_INTEGER
-    const steps = versionSteps(this.#store, row.id, before, limit ? limit + 1 : Number.POSITIVE_INFINITY)
-    const found = await this.#plans.slices.begin(userKey(scope), steps)
+    const row = this.#requireOwned(scope, id)
+    const before = decodeNumberCursor(cursor) ?? Number.MAX_SAFE_INTEGER
+    const steps = readVersionsSteps(this.#store, row.id, before, limit ? limit + 1 : Number.POSITIVE_INFINITY)
+    const found = await this.#plans.slices.begin(userShareKey(scope), steps)
     const versions = limit ? found.slice(0, limit) : found
-    return { versions, next: found.length > versions.length ? encodeNumber(versions.at(-1)!.version.version) : null }
+    return {
+      versions,
+      next: found.length > versions.length ? encodeNumberCursor(versions.at(-1)!.version.version) : null,
+    }
   }
 
   /** The JSON text of the graph of a version, which may be large. */
@@ -249,7 +252,7 @@ export class WorkflowService {
    * What a workflow takes and gives. A large one is compiled, and this derived, in time slices.
    * @throws WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH where two inputs or outputs share a name
    */
-  async interface(scope: Scope, id: string): Promise<WorkflowInterface> {
+  async interface(scope: OwnerScope, id: string): Promise<WorkflowInterface> {
     await this.prepare(scope, id)
     return (await this.sizedInterface(scope, id)).record
   }
@@ -257,110 +260,125 @@ export class WorkflowService {
   /**
    * The same without reading slow expressions, and with the length of the graph's JSON text, of which most may be in it: defaults are.
    */
-  async sizedInterface(scope: Scope, id: string): Promise<{ record: WorkflowInterface; graph_length: number }> {
-    const hash = this.#graphOf(scope, id)
-    const preparing = hash === null ? null : this.#plans.prepareStored(userKey(scope), hash)
+  async sizedInterface(scope: OwnerScope, id: string): Promise<{ record: WorkflowInterface; graph_length: number }> {
+    const hash = this.#graphHashOf(scope, id)
+    const preparing = hash === null ? null : this.#plans.prepareStored(userShareKey(scope), hash)
     if (preparing) await preparing
     const { compiled } = this.runnable(scope, id)
     using _ = this.hold(compiled)
-    const steps = interfaceSteps(id, compiled)
-    const record = isLargeGraph(compiled) ? await this.#plans.slices.run(userKey(scope), steps) : finish(steps)
+    const steps = deriveInterfaceSteps(id, compiled)
+    const record = isLargeGraph(compiled)
+      ? await this.#plans.slices.run(userShareKey(scope), steps)
+      : runToCompletion(steps)
     return { record, graph_length: compiled.body.length }
   }
 
   /** The share link: made at the first call, and the same at later ones. */
-  async share(scope: Scope, id: string): Promise<WorkflowShare> {
+  async share(scope: OwnerScope, id: string): Promise<WorkflowShare> {
     const token = this.#platform.secret(24)
     const created_at = this.#platform.timestamp()
     const row = await this.#store.write((tx) => {
-      if (!rows.ownedWorkflow(tx, scope, id)) throw notFound(id)
+      if (!rows.findOwnedWorkflow(tx, scope, id)) throw workflowNotFoundWithHint(id)
       rows.insertWorkflowShare(tx, { token, workflow_id: id, created_at })
-      return rows.workflowShare(tx, id)!
+      return rows.findWorkflowShare(tx, id)!
     })
     const url = `${this.#publicUrl()}/api/shared-workflows/${row.token}`
     return { token: row.token, url, created_at: row.created_at }
   }
 
-  async unshare(scope: Scope, id: string): Promise<void> {
+  async unshare(scope: OwnerScope, id: string): Promise<void> {
     await this.#store.write((tx) => {
-      if (!rows.ownedWorkflow(tx, scope, id)) throw notFound(id)
+      if (!rows.findOwnedWorkflow(tx, scope, id)) throw workflowNotFoundWithHint(id)
       rows.deleteWorkflowShare(tx, id)
     })
   }
 
   /** The caller's own workflow or a bundled example, compiled. No row has the id of an example. */
-  runnable(scope: Scope, id: string): RunnableWorkflow {
-    if (examples().has(id)) return { workflow_id: id, revision: null, compiled: this.example(id).compiled }
-    const { revision, graph_sha256 } = this.#heads.get(scope, id) ?? this.#heads.keep(this.#owned(scope, id))
-    return { workflow_id: id, revision, compiled: this.#plans.stored(graph_sha256) }
+  runnable(scope: OwnerScope, id: string): RunnableWorkflow {
+    if (loadExamples().has(id)) return { workflow_id: id, revision: null, compiled: this.example(id).compiled }
+    const { revision, graph_sha256 } =
+      this.#revisions.get(scope, id) ?? this.#revisions.put(this.#requireOwned(scope, id))
+    return { workflow_id: id, revision, compiled: this.#plans.compileStored(graph_sha256) }
   }
 
   /** What a call from inside of a run means: a workflow as `runnable` has it, or a node type that is called as one. */
-  callable(scope: Scope, id: string): CompiledGraph {
-    const tool = toolGraph(id)
+  callable(scope: OwnerScope, id: string): CompiledWorkflowGraph {
+    const tool = parseNodeCallGraph(id)
     return tool ? this.#plans.compile(tool) : this.runnable(scope, id).compiled
   }
 
   /** How the caller's own workflow or a bundled example is called. */
-  titleOf(scope: Scope, id: string): Pick<Workflow, 'name' | 'description'> {
-    const { name, description } = examples().get(id) ?? this.#owned(scope, id)
+  titleOf(scope: OwnerScope, id: string): Pick<Workflow, 'name' | 'description'> {
+    const { name, description } = loadExamples().get(id) ?? this.#requireOwned(scope, id)
     return { name, description: description ?? '' }
   }
 
   /** The bundled examples, by id. */
-  examples(): Example[] {
-    return [...examples().values()]
+  examples(): BundledExample[] {
+    return [...loadExamples().values()]
   }
 
-  example(id: string): { example: Example; compiled: CompiledGraph } {
-    const example = examples().get(id)
-    if (!example) throw notFound(id)
+  example(id: string): { example: BundledExample; compiled: CompiledWorkflowGraph } {
+    const example = loadExamples().get(id)
+    if (!example) throw workflowNotFoundWithHint(id)
     const compiled = this.#examples.get(id) ?? this.#plans.compile(example.graph)
     this.#examples.set(id, compiled)
     return { example, compiled }
   }
 
-  #owned(scope: Scope, id: string): WorkflowTable {
-    const row = this.#store.read((tx) => rows.ownedWorkflow(tx, scope, id))
-    if (!row) throw notFound(id)
+  #requireOwned(scope: OwnerScope, id: string): WorkflowTable {
+    const row = this.#store.read((tx) => rows.findOwnedWorkflow(tx, scope, id))
+    if (!row) throw workflowNotFoundWithHint(id)
     return row
   }
 
-  async #record(owner: string, row: WorkflowTable | undefined): Promise<Revised<Workflow>> {
-    if (!row) throw none()
+  async #readRecord(owner: string, row: WorkflowTable | undefined): Promise<RecordWithRevision<Workflow>> {
+    if (!row) throw workflowNotFound()
     const preparing = this.#plans.prepareStored(owner, row.graph_sha256)
     if (preparing) await preparing
-    return this.#revised(owner, row, this.#plans.stored(row.graph_sha256))
+    return this.#withRevision(owner, row, this.#plans.compileStored(row.graph_sha256))
   }
 
-  #bundled(id: string): Revised<Workflow> {
+  #exampleRecord(id: string): RecordWithRevision<Workflow> {
     const { example, compiled } = this.example(id)
-    return { record: exampleWorkflow(example, compiled), revision: EXAMPLE_REVISION }
+    return { record: toExampleWorkflow(example, compiled), revision: EXAMPLE_REVISION }
   }
 
-  async #stored(owner: string, row: WorkflowTable, compiled: CompiledGraph): Promise<Revised<StoredWorkflow>> {
-    const { record, revision } = await this.#revised(owner, row, compiled)
+  async #storedRecord(
+    owner: string,
+    row: WorkflowTable,
+    compiled: CompiledWorkflowGraph,
+  ): Promise<RecordWithRevision<StoredWorkflow>> {
+    const { record, revision } = await this.#withRevision(owner, row, compiled)
     return { record: { ...record, issues: compiled.issues }, revision }
   }
 
-  async #revised(owner: string, row: WorkflowTable, compiled: CompiledGraph): Promise<Revised<Workflow>> {
+  async #withRevision(
+    owner: string,
+    row: WorkflowTable,
+    compiled: CompiledWorkflowGraph,
+  ): Promise<RecordWithRevision<Workflow>> {
     using _ = this.hold(compiled)
-    const steps = recordSteps(row, compiled)
+    const steps = toWorkflowSteps(row, compiled)
     const isLarge = isLargeGraph(compiled) || row.settings.length > MOST_SETTINGS
-    const record = isLarge ? await this.#plans.slices.run(owner, steps) : finish(steps)
+    const record = isLarge ? await this.#plans.slices.run(owner, steps) : runToCompletion(steps)
     return { record, revision: row.revision }
   }
 }
 
 /** @throws INVALID_REQUEST where they are too long */
-function settingsText({ settings }: CreateWorkflowRequest | UpdateWorkflowRequest): string {
-  const text = jsonTextWithin(settings ?? {}, MOST_SETTINGS)
+function formatSettings({ settings }: CreateWorkflowRequest | UpdateWorkflowRequest): string {
+  const text = stringifyUpTo(settings ?? {}, MOST_SETTINGS)
   if (text !== null) return text
   const problem = { path: '/body/settings', message: `must have at most ${MOST_SETTINGS} bytes as JSON` }
   throw new ServiceError('INVALID_REQUEST', { problems: [problem], message: `${problem.path}: ${problem.message}` })
 }
 
-function editable(request: CreateWorkflowRequest | UpdateWorkflowRequest, settings: string, compiled: CompiledGraph) {
+function toEditableColumns(
+  request: CreateWorkflowRequest | UpdateWorkflowRequest,
+  settings: string,
+  compiled: CompiledWorkflowGraph,
+) {
   return {
     name: request.name,
     description: request.description ?? '',

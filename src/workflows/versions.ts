@@ -2,9 +2,9 @@
 // show of them is kept.
 import type { WorkflowVersion } from '../../generated/types.ts'
 import type { Store } from '../db/store.ts'
-import { workflowVersions } from '../db/workflows.ts'
-import type { Steps } from '../time-slices.ts'
-import { workflowVersion } from './records.ts'
+import { listWorkflowVersions } from '../db/workflows.ts'
+import type { Steps } from '../shared/time-slices.ts'
+import { toWorkflowVersion } from './records.ts'
 
 /** Rows that one step asks for: all may be wanted, which is no number that the database knows. */
 const MOST_ROWS = 1_000
@@ -15,7 +15,7 @@ export interface ListedVersion {
 }
 
 /** At most `most` versions with a revision below `before`. */
-export function* versionSteps(
+export function* readVersionsSteps(
   store: Pick<Store, 'read'>,
   workflow_id: string,
   before: number,
@@ -24,9 +24,9 @@ export function* versionSteps(
   const listed: ListedVersion[] = []
   for (let below = before; listed.length < most; below = listed.at(-1)!.version.version) {
     const limit = Math.min(most - listed.length, MOST_ROWS)
-    const rows = store.read((tx) => workflowVersions(tx, workflow_id, below, limit))
+    const rows = store.read((tx) => listWorkflowVersions(tx, workflow_id, below, limit))
     if (rows.length === 0) break
-    for (const row of rows) listed.push({ version: workflowVersion(row), graph_sha256: row.graph_sha256 })
+    for (const row of rows) listed.push({ version: toWorkflowVersion(row), graph_sha256: row.graph_sha256 })
     yield
   }
   return listed

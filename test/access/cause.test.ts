@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CreatedToken } from '../../generated/types.ts'
-import type { RequestFacts } from '../../src/access/facts.ts'
-import { type Identified, NO_TOKENS, type ProcedureSettings, principalOf } from '../../src/access/procedure.ts'
-import type { Cause, Verdict } from '../../src/access/verdict.ts'
+import type { AuthVerdict, RefusalCause } from '../../src/access/auth-verdict.ts'
+import {
+  type AuthenticationSettings,
+  type IdentityVerdict,
+  NO_TOKEN_VERIFIERS,
+  resolvePrincipal,
+} from '../../src/access/authentication-rules.ts'
+import type { RequestFacts } from '../../src/access/request-facts.ts'
 import { createLog } from '../../src/log.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { call } from '../helpers/http.ts'
@@ -14,16 +19,16 @@ import { exchange, FACTS, factsReader, rangesOf, SETTINGS } from './kit.ts'
 import { bearer } from './token-kit.ts'
 
 const LOCAL = SETTINGS
-const PROVIDER: ProcedureSettings = { ...SETTINGS, identity_provider: {}, trust_localhost: false }
-const BOTH: ProcedureSettings = { ...PROVIDER, trust_localhost: true }
-const NETWORK: ProcedureSettings = { ...SETTINGS, trust_local_networks: rangesOf('172.16.0.0/12') }
-const PROXY: ProcedureSettings = { ...SETTINGS, trusted_proxies: rangesOf('127.0.0.1/32') }
+const PROVIDER: AuthenticationSettings = { ...SETTINGS, identity_provider: {}, trust_localhost: false }
+const BOTH: AuthenticationSettings = { ...PROVIDER, trust_localhost: true }
+const NETWORK: AuthenticationSettings = { ...SETTINGS, trust_local_networks: rangesOf('172.16.0.0/12') }
+const PROXY: AuthenticationSettings = { ...SETTINGS, trusted_proxies: rangesOf('127.0.0.1/32') }
 
 const AWAY = { peer: '203.0.113.7' }
 const FORWARDED = { forwards: true, forwarded_by: 'via' }
 const EVIL = { origin: 'http://evil.example' }
 
-type Row = [cause: Cause, settings: ProcedureSettings, facts: Partial<RequestFacts>]
+type Row = [cause: RefusalCause, settings: AuthenticationSettings, facts: Partial<RequestFacts>]
 const ROWS: readonly Row[] = [
   ['place', LOCAL, AWAY],
   ['place', LOCAL, { ...AWAY, ...FORWARDED, host: 'evil.example', ...EVIL }],
@@ -62,11 +67,11 @@ const ROWS: readonly Row[] = [
 ]
 
 describe('the cause of a refusal', () => {
-  const identity = (token: string): Identified => ({ rejected: token === 'jwt.expired' ? 'Token expired' : 'x' })
-  const tokens = { ...NO_TOKENS, hasEnded: (token: string) => token.endsWith('_old'), identity }
+  const identity = (token: string): IdentityVerdict => ({ rejected: token === 'jwt.expired' ? 'Token expired' : 'x' })
+  const tokens = { ...NO_TOKEN_VERIFIERS, hasExpired: (token: string) => token.endsWith('_old'), identity }
   for (const [index, [cause, settings, facts]] of ROWS.entries())
     test(`${index}: ${cause}`, () => {
-      const { refusal } = principalOf({ ...FACTS, ...facts }, settings, tokens, 0) as Verdict
+      const { refusal } = resolvePrincipal({ ...FACTS, ...facts }, settings, tokens, 0) as AuthVerdict
       assert.equal(refusal?.kind === 'unauthorized' && refusal.cause, cause)
     })
 })

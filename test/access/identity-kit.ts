@@ -1,8 +1,8 @@
 // What the tests of signing in share: a provider, a clock that moves where somebody waits by it alone, and what was logged.
 
-import { createIdentity, type IdentityOptions } from '../../src/access/identity.ts'
-import { type CallerFacts, clientKey } from '../../src/access/limiter.ts'
-import type { Identified } from '../../src/access/procedure.ts'
+import type { IdentityVerdict } from '../../src/access/authentication-rules.ts'
+import { createIdentityVerifier, type IdentityVerifierOptions } from '../../src/access/identity/identity-verifier.ts'
+import { type CallerFacts, clientKey } from '../../src/access/rate-limiter.ts'
 import { createLog } from '../../src/log.ts'
 import { type IdentityProvider, startIdentityProvider, type TokenClaims } from '../helpers/identity-provider.ts'
 import { FACTS } from './kit.ts'
@@ -13,15 +13,15 @@ export interface Scene extends AsyncDisposable {
   readonly clock: { now: number }
   readonly lines: string[]
   /** What is known at once, or null where it must be looked up; that is let go on. */
-  known(token: string): Identified | null
-  ask(token: string): Promise<Identified>
+  known(token: string): IdentityVerdict | null
+  ask(token: string): Promise<IdentityVerdict>
   /** As `ask`, by a caller at another address than loopback. */
-  askFrom(peer: string, token: string): Promise<Identified>
+  askFrom(peer: string, token: string): Promise<IdentityVerdict>
   /** A token made now, by the clock of the test. */
   token(claims: TokenClaims): Promise<string>
 }
 
-export async function scene(options: Partial<IdentityOptions> = {}, alg?: string): Promise<Scene> {
+export async function scene(options: Partial<IdentityVerifierOptions> = {}, alg?: string): Promise<Scene> {
   const idp = await startIdentityProvider(alg)
   const lines: string[] = []
   const log = createLog('trace', undefined, { write: (line) => void lines.push(line) })
@@ -33,7 +33,7 @@ export async function scene(options: Partial<IdentityOptions> = {}, alg?: string
   const callerOf = (facts: CallerFacts) => clientKey(facts, { trusted_proxies: [], rate_limit_trust_proxy: false })
   // Whoever stops it looks at the waiting itself.
   const tools = { platform, log, callerOf, admin_users: ['root'], ...(options.stopping ? {} : { wait }) }
-  const identity = createIdentity({ url: idp.url, key: idp.key }, { ...tools, ...options })
+  const identity = createIdentityVerifier({ url: idp.url, key: idp.key }, { ...tools, ...options })
   return {
     idp,
     clock,
@@ -50,7 +50,7 @@ export async function scene(options: Partial<IdentityOptions> = {}, alg?: string
 }
 
 /** What a test compares: the user, the reason, or that nobody can tell. */
-export function told(identified: Identified): string {
+export function told(identified: IdentityVerdict): string {
   if ('principal' in identified) return `user ${identified.principal.user_id}`
   return 'rejected' in identified ? identified.rejected : 'unavailable'
 }

@@ -1,10 +1,10 @@
 // What the tests of the procedure share: a request of the local user, settings of Local mode, ranges, and requests as bytes.
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
-import { type RequestFacts, requestFacts, type Transport } from '../../src/access/facts.ts'
-import type { ProcedureSettings } from '../../src/access/procedure.ts'
-import { type Range, readRange } from '../../src/net/addresses.ts'
-import { OwnRequests } from '../../src/net/own-requests.ts'
+import type { AuthenticationSettings } from '../../src/access/authentication-rules.ts'
+import { type RequestFacts, readRequestFacts, type Transport } from '../../src/access/request-facts.ts'
+import { type IpRange, parseIpRange } from '../../src/net/ip-addresses.ts'
+import { OwnRequestDetector } from '../../src/net/own-request-detector.ts'
 
 /** A loopback caller without a page or a token. */
 export const FACTS: RequestFacts = {
@@ -24,10 +24,10 @@ export const FACTS: RequestFacts = {
 }
 
 /** Of a process that sends nothing. */
-export const NONE_SENT = new OwnRequests('none')
+export const NONE_SENT = new OwnRequestDetector('none')
 
 /** Those of a server that was started without any. */
-export const SETTINGS: ProcedureSettings = {
+export const SETTINGS: AuthenticationSettings = {
   identity_provider: null,
   trusted_proxies: [],
   trust_localhost: true,
@@ -38,9 +38,9 @@ export const SETTINGS: ProcedureSettings = {
   local_client_token: null,
 }
 
-export function rangesOf(...texts: string[]): Range[] {
+export function rangesOf(...texts: string[]): IpRange[] {
   return texts.map((text) => {
-    const range = readRange(text)
+    const range = parseIpRange(text)
     if (!range) throw new Error(`${text} is no range`)
     return range
   })
@@ -68,7 +68,7 @@ export interface FactsReader extends AsyncDisposable {
 export async function factsReader(): Promise<FactsReader> {
   let transport: Transport = 'http'
   const server = createServer({ requireHostHeader: false }, (request, response) => {
-    response.end(JSON.stringify(requestFacts(request, transport, NONE_SENT)))
+    response.end(JSON.stringify(readRequestFacts(request, transport, NONE_SENT)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

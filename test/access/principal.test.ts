@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  administers,
+  canAdminister,
+  canCall,
   isPerson,
   LOCAL_PRINCIPAL,
-  mayCall,
   NETWORK_PRINCIPAL,
   type Principal,
   type TokenScope,
-  type Trust,
+  type TrustBasis,
 } from '../../src/access/principal.ts'
 
 const withScopes = (...scopes: TokenScope[]): Principal => ({ ...LOCAL_PRINCIPAL, scopes })
@@ -17,13 +17,13 @@ const withScopes = (...scopes: TokenScope[]): Principal => ({ ...LOCAL_PRINCIPAL
 test('the local user is user 1 and the administrator, wherever it is trusted', () => {
   for (const principal of [LOCAL_PRINCIPAL, NETWORK_PRINCIPAL]) {
     assert.deepEqual([principal.user_id, principal.workspace_id], ['1', null])
-    assert.ok(administers(principal))
+    assert.ok(canAdminister(principal))
   }
   assert.deepEqual([LOCAL_PRINCIPAL.trusted_as, NETWORK_PRINCIPAL.trusted_as], ['loopback', 'trusted_network'])
 })
 
 test('people are those who are trusted by their place or signed in', () => {
-  const expected: Record<Trust, boolean> = {
+  const expected: Record<TrustBasis, boolean> = {
     loopback: true,
     trusted_network: true,
     identity_provider: true,
@@ -33,22 +33,22 @@ test('people are those who are trusted by their place or signed in', () => {
     app_session: false,
   }
   for (const [trusted_as, person] of Object.entries(expected))
-    assert.equal(isPerson({ ...LOCAL_PRINCIPAL, trusted_as: trusted_as as Trust }), person, trusted_as)
+    assert.equal(isPerson({ ...LOCAL_PRINCIPAL, trusted_as: trusted_as as TrustBasis }), person, trusted_as)
 })
 
 test('a scope is good for itself alone', () => {
   const all: TokenScope[] = ['read', 'write', 'admin']
-  for (const one of all) for (const other of all) assert.equal(mayCall(withScopes(one), other), one === other)
-  for (const scope of all) assert.equal(mayCall(withScopes(), scope), false)
+  for (const one of all) for (const other of all) assert.equal(canCall(withScopes(one), other), one === other)
+  for (const scope of all) assert.equal(canCall(withScopes(), scope), false)
 })
 
 test('an administrator needs a token that is good for that', () => {
-  assert.ok(administers(withScopes('admin')))
-  assert.equal(administers(withScopes('read', 'write')), false)
-  assert.equal(administers({ ...LOCAL_PRINCIPAL, administrator: false }), false)
+  assert.ok(canAdminister(withScopes('admin')))
+  assert.equal(canAdminister(withScopes('read', 'write')), false)
+  assert.equal(canAdminister({ ...LOCAL_PRINCIPAL, administrator: false }), false)
 })
 
 test('a visitor of an app may call nothing, whatever it holds', () => {
   const visitor: Principal = { ...LOCAL_PRINCIPAL, app_id: 'app' }
-  assert.deepEqual([mayCall(visitor, 'read'), mayCall(visitor, 'write'), administers(visitor)], [false, false, false])
+  assert.deepEqual([canCall(visitor, 'read'), canCall(visitor, 'write'), canAdminister(visitor)], [false, false, false])
 })

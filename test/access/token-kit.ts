@@ -1,7 +1,12 @@
 // What the tests of tokens share: a clock in the test's hand, all kinds of tokens over one store, and damage.
 import { randomInt } from 'node:crypto'
 import { LOCAL_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
-import { createTokenChecks, createTokens, type TokenSettings, type Tokens } from '../../src/access/token-checks.ts'
+import {
+  createTokenServices,
+  createTokenVerifiers,
+  type TokenServices,
+  type TokenSettings,
+} from '../../src/access/tokens/token-services.ts'
 import type { Store } from '../../src/db/store.ts'
 import { createLog } from '../../src/log.ts'
 import { type Platform, systemPlatform } from '../../src/platform.ts'
@@ -54,8 +59,14 @@ interface Given {
 export function tokensOver(store: Store, { settings = LOCAL_MODE, platform = clock(), ...given }: Given = {}) {
   const vault = new Vault(Buffer.from(given.master ?? 'a master key of one test'))
   const publicUrl = given.publicUrl ?? (() => 'https://svc.example')
-  const tokens: Tokens = createTokens(settings, { store, platform, vault, log: createLog('silent'), publicUrl })
-  return { ...tokens, checks: createTokenChecks(settings, tokens) }
+  const tokens: TokenServices = createTokenServices(settings, {
+    store,
+    platform,
+    vault,
+    log: createLog('silent'),
+    publicUrl,
+  })
+  return { ...tokens, checks: createTokenVerifiers(settings, tokens) }
 }
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'

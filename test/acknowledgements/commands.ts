@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { ChatMessage, JobSnapshot, Workflow } from '../../generated/types.ts'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { until } from '../helpers/server.ts'
 import { awaiting, fed, plain, templated } from './graphs.ts'
 import { command, type Found, type Nothing, type Row, type World } from './row.ts'
@@ -14,7 +14,7 @@ export const TOOL_MODEL = 'openai/gpt-4o'
 /** Ends the streamed input of a job that went on, and gives what came out. */
 async function fedOut(found: Found, job_id: string, value?: string): Promise<unknown> {
   const { jobs } = found.server.context
-  const inlet = await until('the job to go on', () => jobs.living(LOCAL_PRINCIPAL, job_id)?.inlet)
+  const inlet = await until('the job to go on', () => jobs.living(LOCAL_PRINCIPAL, job_id)?.inputs)
   if (value !== undefined) inlet.pushInput('x', value)
   inlet.endInput('x')
   return (await found.ended(job_id)).result?.outputs.out

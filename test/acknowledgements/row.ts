@@ -1,7 +1,7 @@
 // One line of the table: what is sent to a running server, and what must be found by a server that starts on what a kill at its acknowledgement left.
 import assert from 'node:assert/strict'
 import type { JobSnapshot, RunResult, Thread, Workflow } from '../../generated/types.ts'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { type Answer, type CallOptions, call } from '../helpers/http.ts'
 import type { ServingProcess } from '../helpers/process.ts'
 import { type TestServer, until } from '../helpers/server.ts'

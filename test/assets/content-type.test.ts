@@ -1,7 +1,7 @@
 // What bytes are taken for, and what is made of it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contentTypeOf, extensionOf, kindOf } from '../../src/assets/content-type.ts'
+import { detectContentType, fileExtensionFor, mediaKindOf } from '../../src/assets/content-type.ts'
 
 function latin1(text: string): Uint8Array {
   return Buffer.from(text.padEnd(40, '\x07'), 'latin1')
@@ -40,63 +40,64 @@ const FILES: readonly (readonly [string, string, string, string])[] = [
 describe('the content type of bytes', () => {
   test('is told by the first of them, whatever is claimed', () => {
     for (const [first, type, kind, extension] of FILES) {
-      for (const claim of [null, 'text/html', 'no type', type]) assert.equal(contentTypeOf(latin1(first), claim), type)
-      assert.equal(kindOf(type), kind, type)
-      assert.equal(extensionOf(type, 'x.exe'), extension, type)
+      for (const claim of [null, 'text/html', 'no type', type])
+        assert.equal(detectContentType(latin1(first), claim), type)
+      assert.equal(mediaKindOf(type), kind, type)
+      assert.equal(fileExtensionFor(type, 'x.exe'), extension, type)
     }
   })
 
   test('is claimed where they do not tell', () => {
     const bytes = latin1('\x01\x02\x03')
-    assert.equal(contentTypeOf(bytes, 'application/x-thing'), 'application/x-thing')
-    assert.equal(contentTypeOf(bytes, 'text/csv; charset="utf-8"'), 'text/csv; charset="utf-8"')
-    assert.equal(contentTypeOf(bytes, null), 'application/octet-stream')
+    assert.equal(detectContentType(bytes, 'application/x-thing'), 'application/x-thing')
+    assert.equal(detectContentType(bytes, 'text/csv; charset="utf-8"'), 'text/csv; charset="utf-8"')
+    assert.equal(detectContentType(bytes, null), 'application/octet-stream')
     for (const claim of ['', 'text', 'text/', 'a b/c', 'text/html\r\nX: y', 'text/plain; x=\n', 'x'.repeat(300)])
-      assert.equal(contentTypeOf(bytes, claim), 'application/octet-stream', claim)
+      assert.equal(detectContentType(bytes, claim), 'application/octet-stream', claim)
   })
 
   test('is the claimed one where they are a container of it', () => {
     const office = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
-    assert.equal(contentTypeOf(latin1('PK\x03\x04'), office), office)
-    assert.equal(contentTypeOf(latin1('\0\0\0\x20ftypisom'), 'audio/mp4'), 'audio/mp4')
-    assert.equal(contentTypeOf(latin1('OggS'), 'video/ogg'), 'video/ogg')
-    assert.equal(contentTypeOf(latin1('PK\x03\x04'), 'image/png'), 'application/zip')
+    assert.equal(detectContentType(latin1('PK\x03\x04'), office), office)
+    assert.equal(detectContentType(latin1('\0\0\0\x20ftypisom'), 'audio/mp4'), 'audio/mp4')
+    assert.equal(detectContentType(latin1('OggS'), 'video/ogg'), 'video/ogg')
+    assert.equal(detectContentType(latin1('PK\x03\x04'), 'image/png'), 'application/zip')
   })
 
   test('is not what they cannot be', () => {
     for (const claim of ['image/png', 'image/jpeg', 'image/gif', 'IMAGE/WebP; q=1']) {
-      assert.equal(contentTypeOf(latin1('\x01\x02'), claim), 'application/octet-stream')
-      assert.equal(contentTypeOf(Buffer.from('<script>'), claim), 'text/plain; charset=utf-8')
+      assert.equal(detectContentType(latin1('\x01\x02'), claim), 'application/octet-stream')
+      assert.equal(detectContentType(Buffer.from('<script>'), claim), 'text/plain; charset=utf-8')
     }
   })
 
   test('is told by the end of a name where they fit it and nothing is claimed', () => {
     const table = Buffer.from('a,b\n1,2\n')
     for (const claim of [null, 'application/octet-stream', 'no type'])
-      assert.equal(contentTypeOf(table, claim, 'x.CSV'), 'text/csv; charset=utf-8')
-    assert.equal(contentTypeOf(table, 'text/plain', 'x.csv'), 'text/plain')
+      assert.equal(detectContentType(table, claim, 'x.CSV'), 'text/csv; charset=utf-8')
+    assert.equal(detectContentType(table, 'text/plain', 'x.csv'), 'text/plain')
     for (const name of [null, '', 'csv.txt', 'x.', 'x.constructor', '__proto__', 'x.png'])
-      assert.equal(contentTypeOf(table, null, name), 'text/plain; charset=utf-8', String(name))
-    assert.equal(contentTypeOf(table, 'image/png', 'x.html'), 'text/plain; charset=utf-8')
-    assert.equal(contentTypeOf(latin1('\x01\x02'), null, 'x.csv'), 'application/octet-stream')
-    assert.equal(contentTypeOf(Buffer.from(''), null, 'x.csv'), 'application/octet-stream')
-    assert.equal(contentTypeOf(latin1('GIF89a'), null, 'x.html'), 'image/gif')
-    assert.equal(kindOf(contentTypeOf(latin1('PK\x03\x04'), null, 'x.docx')), 'document')
-    assert.equal(contentTypeOf(latin1('PK\x03\x04'), 'text/html', 'x.docx'), 'application/zip')
-    assert.equal(contentTypeOf(latin1('PK\x03\x04'), null, 'x.csv'), 'application/zip')
+      assert.equal(detectContentType(table, null, name), 'text/plain; charset=utf-8', String(name))
+    assert.equal(detectContentType(table, 'image/png', 'x.html'), 'text/plain; charset=utf-8')
+    assert.equal(detectContentType(latin1('\x01\x02'), null, 'x.csv'), 'application/octet-stream')
+    assert.equal(detectContentType(Buffer.from(''), null, 'x.csv'), 'application/octet-stream')
+    assert.equal(detectContentType(latin1('GIF89a'), null, 'x.html'), 'image/gif')
+    assert.equal(mediaKindOf(detectContentType(latin1('PK\x03\x04'), null, 'x.docx')), 'document')
+    assert.equal(detectContentType(latin1('PK\x03\x04'), 'text/html', 'x.docx'), 'application/zip')
+    assert.equal(detectContentType(latin1('PK\x03\x04'), null, 'x.csv'), 'application/zip')
   })
 
   test('is text where they are UTF-8, cut off or not', () => {
     for (const text of ['Hello', 'ä€😀\n\t', `${'x'.repeat(4_095)}ä`])
-      assert.equal(contentTypeOf(Buffer.from(text), null), 'text/plain; charset=utf-8')
+      assert.equal(detectContentType(Buffer.from(text), null), 'text/plain; charset=utf-8')
     for (const text of ['', 'a\0b', 'a\x1bb'])
-      assert.equal(contentTypeOf(Buffer.from(text), null), 'application/octet-stream')
-    assert.equal(contentTypeOf(Buffer.from([0x61, 0xff, 0x62]), null), 'application/octet-stream')
+      assert.equal(detectContentType(Buffer.from(text), null), 'application/octet-stream')
+    assert.equal(detectContentType(Buffer.from([0x61, 0xff, 0x62]), null), 'application/octet-stream')
     // Half a character is none, unless there is more.
     for (const text of ['caf\xe9', `${'x'.repeat(4_095)}\xc3`])
-      assert.equal(contentTypeOf(Buffer.from(text, 'latin1'), null), 'application/octet-stream')
+      assert.equal(detectContentType(Buffer.from(text, 'latin1'), null), 'application/octet-stream')
     assert.equal(
-      contentTypeOf(Buffer.from(`${'x'.repeat(4_095)}\xc3\xa4`, 'latin1'), null),
+      detectContentType(Buffer.from(`${'x'.repeat(4_095)}\xc3\xa4`, 'latin1'), null),
       'text/plain; charset=utf-8',
     )
   })
@@ -104,13 +105,13 @@ describe('the content type of bytes', () => {
 
 test('the kinds of types without a signature', () => {
   const kinds = { 'text/csv': 'dataframe', 'text/markdown; charset=utf-8': 'document', 'TEXT/HTML': 'document' }
-  for (const [type, kind] of Object.entries(kinds)) assert.equal(kindOf(type), kind)
+  for (const [type, kind] of Object.entries(kinds)) assert.equal(mediaKindOf(type), kind)
   for (const type of ['application/octet-stream', 'application/json', 'text/x-thing'])
-    assert.equal(kindOf(type), 'file')
+    assert.equal(mediaKindOf(type), 'file')
 })
 
 test('the end of a name comes from it where the type has none', () => {
-  assert.equal(extensionOf('application/octet-stream', 'weights.SafeTensor'), 'safetensor')
+  assert.equal(fileExtensionFor('application/octet-stream', 'weights.SafeTensor'), 'safetensor')
   for (const name of [null, 'README', 'x.', 'x.a/b', 'x.tar~gz'])
-    assert.equal(extensionOf('a/b', name), 'bin', String(name))
+    assert.equal(fileExtensionFor('a/b', name), 'bin', String(name))
 })

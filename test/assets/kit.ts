@@ -1,11 +1,11 @@
 // Assets of one test, in a folder of its own, with a clock that the test turns.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AssetAbout } from '../../src/assets/assets.ts'
-import { Assets } from '../../src/assets/assets.ts'
-import { Contents } from '../../src/assets/contents.ts'
-import { LocalStore } from '../../src/assets/local-store.ts'
-import { Signatures } from '../../src/assets/signatures.ts'
+import type { AssetDetails } from '../../src/assets/asset-store.ts'
+import { AssetStore } from '../../src/assets/asset-store.ts'
+import { BlobStore } from '../../src/assets/stores/blob-store.ts'
+import { LocalObjectStore } from '../../src/assets/stores/local-object-store.ts'
+import { UrlSigner } from '../../src/assets/url-signer.ts'
 import { type Platform, systemPlatform } from '../../src/platform.ts'
 import { openStore, type TestStore } from '../helpers/store.ts'
 
@@ -32,9 +32,9 @@ export interface Kit extends AsyncDisposable {
   readonly db: TestStore
   readonly root: string
   readonly platform: Clock
-  readonly objects: LocalStore
-  readonly contents: Contents
-  readonly assets: Assets
+  readonly objects: LocalObjectStore
+  readonly contents: BlobStore
+  readonly assets: AssetStore
   /** Names of files that hold content, and of those that are being written. */
   files(): { kept: string[]; incoming: string[] }
 }
@@ -43,13 +43,13 @@ export async function openKit(): Promise<Kit> {
   const db = await openStore()
   const root = join(db.path, '..', 'storage')
   const platform = clock()
-  const objects = new LocalStore(root, platform.now)
-  const contents = new Contents(db.store, objects, platform.now)
-  const assets = new Assets({
+  const objects = new LocalObjectStore(root, platform.now)
+  const contents = new BlobStore(db.store, objects, platform.now)
+  const assets = new AssetStore({
     store: db.store,
     contents,
     platform,
-    signatures: new Signatures(new Uint8Array(32)),
+    signatures: new UrlSigner(new Uint8Array(32)),
     secret: new Uint8Array(32),
   })
   return {
@@ -71,7 +71,7 @@ export function filesOf(folder: string): string[] {
     .sort()
 }
 
-export function about(more: Partial<AssetAbout> = {}): AssetAbout {
+export function about(more: Partial<AssetDetails> = {}): AssetDetails {
   return { content_type: null, workflow_id: 'wf', job_id: 'job', node_id: 'node', ...more }
 }
 

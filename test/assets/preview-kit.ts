@@ -1,15 +1,15 @@
 // Looks at the content of assets, for tests: media whose work waits, and assets that nobody has looked at.
-import { Previews } from '../../src/assets/previews.ts'
-import { insertAsset } from '../../src/db/assets.ts'
-import type { Scope } from '../../src/db/scope.ts'
-import type { MediaAccess, MediaTask } from '../../src/engine/services.ts'
+import { PreviewScheduler } from '../../src/assets/previews/scheduler.ts'
+import { insertAsset } from '../../src/db/assets/rows.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
+import type { MediaAccess, MediaTask } from '../../src/engine/node-api/node-services.ts'
 import { createLog } from '../../src/log.ts'
-import { createMedia } from '../../src/media/media.ts'
+import { createMediaPool } from '../../src/media/worker-pool.ts'
 import { ADA, about, type Kit } from './kit.ts'
 import { flag } from './pictures.ts'
 
 /** Who imports it disposes of it. */
-export const real = createMedia({ processes: 1 })
+export const real = createMediaPool({ processes: 1 })
 
 /** Media whose work waits until it is let go, and that knows what it was asked. */
 export class Gate implements MediaAccess {
@@ -35,8 +35,12 @@ export class Gate implements MediaAccess {
   }
 }
 
-export function previewsOf({ db: { store }, contents }: Kit, media: MediaAccess, log = createLog('silent')): Previews {
-  const previews = new Previews({ store, contents, media, log })
+export function previewsOf(
+  { db: { store }, contents }: Kit,
+  media: MediaAccess,
+  log = createLog('silent'),
+): PreviewScheduler {
+  const previews = new PreviewScheduler({ store, contents, media, log })
   previews.start()
   return previews
 }
@@ -52,7 +56,7 @@ export const pictures = (count: number): Promise<Buffer[]> =>
   )
 
 interface KeptAbout {
-  readonly scope?: Scope
+  readonly scope?: OwnerScope
   readonly metadata?: string
 }
 

@@ -1,11 +1,11 @@
 // Looks at the content of many users' assets: nobody's assets hold up those of others, however many there are and however long they take.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { insertAsset } from '../../src/db/assets.ts'
-import { nextUnseen, unseenAssets, usersWithUnseen } from '../../src/db/previews.ts'
-import { type Scope, userKey } from '../../src/db/scope.ts'
-import type { MediaTask } from '../../src/engine/services.ts'
-import { createMedia } from '../../src/media/media.ts'
+import { findNextUnpreviewed, listUnpreviewedAssets, listUsersWithUnpreviewed } from '../../src/db/assets/previews.ts'
+import { insertAsset } from '../../src/db/assets/rows.ts'
+import { type OwnerScope, userShareKey } from '../../src/db/owner-scope.ts'
+import type { MediaTask } from '../../src/engine/node-api/node-services.ts'
+import { createMediaPool } from '../../src/media/worker-pool.ts'
 import { PATIENCE_MS } from '../helpers/patience.ts'
 import { until } from '../helpers/server.ts'
 import { ADA, about, BOB, bytesOf, type Kit, openKit } from './kit.ts'
@@ -15,9 +15,9 @@ after(() => real[Symbol.asyncDispose]())
 
 const CLEO = { user_id: 'cleo', workspace_id: null }
 
-const ofAda = ({ owner }: MediaTask) => owner === userKey(ADA)
+const ofAda = ({ owner }: MediaTask) => owner === userShareKey(ADA)
 
-const previewed = (kit: Kit, scope: Scope, id: string) => kit.assets.findById(scope, id)!.previewed
+const previewed = (kit: Kit, scope: OwnerScope, id: string) => kit.assets.findById(scope, id)!.previewed
 
 describe('the assets of one user', () => {
   test('are looked at one by one, and those of others meanwhile', async () => {
@@ -28,7 +28,7 @@ describe('the assets of one user', () => {
     await using previews = previewsOf(kit, gate)
     await until('the first look', () => gate.asked.length === 1)
     const waited = await kept(kit, files[0]!, { scope: BOB })
-    await previews.soon(waited, PATIENCE_MS)
+    await previews.prioritize(waited, PATIENCE_MS)
     assert.equal(previewed(kit, BOB, waited.id), 1)
     const told = await kept(kit, files[0]!, { scope: CLEO })
     previews.added(CLEO.user_id)
@@ -44,10 +44,10 @@ describe('the assets of one user', () => {
     const gate = new Gate(ofAda)
     await using previews = previewsOf(kit, gate)
     const mine = await Promise.all(files.map((file) => kept(kit, file)))
-    const waiting = mine.map((row) => previews.soon(row, PATIENCE_MS))
+    const waiting = mine.map((row) => previews.prioritize(row, PATIENCE_MS))
     await until('the first look', () => gate.asked.length === 1)
     const theirs = await kept(kit, files[0]!, { scope: BOB })
-    await previews.soon(theirs, PATIENCE_MS)
+    await previews.prioritize(theirs, PATIENCE_MS)
     assert.equal(previewed(kit, BOB, theirs.id), 1)
     assert.equal(gate.asked.filter(ofAda).length, 1)
     gate.open()
@@ -57,9 +57,9 @@ describe('the assets of one user', () => {
   test('wait while that user has all processes that a user may have, and those of others do not', async () => {
     await using kit = await openKit()
     const script = new URL('../media/faulty-process.ts', import.meta.url)
-    await using media = createMedia({ script, processes: 2 })
+    await using media = createMediaPool({ script, processes: 2 })
     const stop = new AbortController()
-    const work = { task: 'faulty.wait', files: [], params: {}, owner: userKey(ADA), signal: stop.signal }
+    const work = { task: 'faulty.wait', files: [], params: {}, owner: userShareKey(ADA), signal: stop.signal }
     const own = [media.run(work), media.run(work)].map((one) => one.catch(() => {}))
     const asked: MediaTask[] = []
     const run = (task: MediaTask) => {
@@ -69,10 +69,10 @@ describe('the assets of one user', () => {
     await using previews = previewsOf(kit, { run })
     const [file] = await pictures(1)
     const mine = await kept(kit, file!)
-    const waiting = previews.soon(mine, PATIENCE_MS)
+    const waiting = previews.prioritize(mine, PATIENCE_MS)
     await until('the look that waits', () => asked.length === 1)
     const theirs = await kept(kit, file!, { scope: BOB })
-    await previews.soon(theirs, PATIENCE_MS)
+    await previews.prioritize(theirs, PATIENCE_MS)
     assert.deepEqual([previewed(kit, ADA, mine.id), previewed(kit, BOB, theirs.id)], [0, 1])
     stop.abort()
     await Promise.all([...own, waiting])
@@ -82,9 +82,9 @@ describe('the assets of one user', () => {
   test('give up their turn for now while their processes are busy', async () => {
     await using kit = await openKit()
     const script = new URL('../media/faulty-process.ts', import.meta.url)
-    await using media = createMedia({ script, processes: 1 })
+    await using media = createMediaPool({ script, processes: 1 })
     const stop = new AbortController()
-    const work = { task: 'faulty.wait', files: [], params: {}, owner: userKey(ADA), signal: stop.signal }
+    const work = { task: 'faulty.wait', files: [], params: {}, owner: userShareKey(ADA), signal: stop.signal }
     const own = media.run(work).catch(() => {})
     const limits: (number | undefined)[] = []
     const run = (task: MediaTask) => {
@@ -115,12 +115,12 @@ test('users are found in the order of their ids, and what each has left in the o
     insertAsset(tx, { ...row, ...of('dora', 1), previewed: 1 })
   })
   store.read((tx) => {
-    assert.deepEqual(usersWithUnseen(tx, '', 100), ['ada', 'bob', 'cleo'])
-    assert.deepEqual(usersWithUnseen(tx, 'ada', 1), ['bob'])
-    const first = nextUnseen(tx, 'bob', 0)!
-    const second = nextUnseen(tx, 'bob', first.key)!
-    assert.deepEqual([first.id, second.id, nextUnseen(tx, 'dora', 0)], ['bob_2', 'bob_3', undefined])
-    const ids = (from: number, limit: number) => unseenAssets(tx, 'bob', from, limit).map(({ id }) => id)
+    assert.deepEqual(listUsersWithUnpreviewed(tx, '', 100), ['ada', 'bob', 'cleo'])
+    assert.deepEqual(listUsersWithUnpreviewed(tx, 'ada', 1), ['bob'])
+    const first = findNextUnpreviewed(tx, 'bob', 0)!
+    const second = findNextUnpreviewed(tx, 'bob', first.key)!
+    assert.deepEqual([first.id, second.id, findNextUnpreviewed(tx, 'dora', 0)], ['bob_2', 'bob_3', undefined])
+    const ids = (from: number, limit: number) => listUnpreviewedAssets(tx, 'bob', from, limit).map(({ id }) => id)
     assert.deepEqual(
       [ids(0, 2), ids(second.key, 100)],
       [

@@ -4,13 +4,19 @@ import { rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { foundOf, metadataOf, ownMetadata, withOwn } from '../../src/assets/metadata.ts'
-import { deleteAsset, insertAsset } from '../../src/db/assets.ts'
-import { keepSeen, nextUnseen, seenTwin, unseenAssets, usersWithUnseen } from '../../src/db/previews.ts'
-import { userKey } from '../../src/db/scope.ts'
+import { formatOwnMetadata, readFindings, readMetadata, replaceOwnMetadata } from '../../src/assets/metadata.ts'
+import {
+  findNextUnpreviewed,
+  findPreviewOfSameContent,
+  listUnpreviewedAssets,
+  listUsersWithUnpreviewed,
+  savePreview,
+} from '../../src/db/assets/previews.ts'
+import { deleteAsset, insertAsset } from '../../src/db/assets/rows.ts'
+import { userShareKey } from '../../src/db/owner-scope.ts'
 import type { Tx } from '../../src/db/store.ts'
-import type { MediaTask } from '../../src/engine/services.ts'
-import { createMedia } from '../../src/media/media.ts'
+import type { MediaTask } from '../../src/engine/node-api/node-services.ts'
+import { createMediaPool } from '../../src/media/worker-pool.ts'
 import { refreshChecksums } from '../helpers/checksums.ts'
 import { keptLog } from '../helpers/kept-log.ts'
 import { PATIENCE_MS } from '../helpers/patience.ts'
@@ -35,7 +41,7 @@ describe('the order of work', () => {
     const gate = new Gate()
     await using previews = previewsOf(kit, gate)
     await until('the first look', () => gate.asked.length === 1)
-    const waiting = previews.soon(rows[3]!, PATIENCE_MS)
+    const waiting = previews.prioritize(rows[3]!, PATIENCE_MS)
     gate.open()
     await waiting
     assert.notEqual(rowOf(kit, rows[3]!.id).thumb_key, null)
@@ -54,7 +60,7 @@ describe('the order of work', () => {
     await using _previews = previewsOf(kit, gate)
     await until('both looks', () => gate.asked.length === 2)
     const owners = gate.asked.map(({ owner }) => owner)
-    assert.deepEqual(owners.sort(), [userKey(ADA), userKey(BOB)])
+    assert.deepEqual(owners.sort(), [userShareKey(ADA), userShareKey(BOB)])
   })
 
   test('who waits, waits no longer than wished', async () => {
@@ -62,7 +68,7 @@ describe('the order of work', () => {
     const [file] = await pictures(1)
     const row = await kept(kit, file!)
     await using previews = previewsOf(kit, new Gate())
-    await previews.soon(row, 20)
+    await previews.prioritize(row, 20)
     assert.equal(rowOf(kit, row.id).previewed, 0)
   })
 
@@ -71,12 +77,12 @@ describe('the order of work', () => {
     const [file] = await pictures(1)
     const row = await kept(kit, file!)
     const previews = previewsOf(kit, new Gate())
-    const waiting = previews.soon(row, PATIENCE_MS)
+    const waiting = previews.prioritize(row, PATIENCE_MS)
     await previews[Symbol.asyncDispose]()
     await waiting
-    await previews.soon(row, PATIENCE_MS)
+    await previews.prioritize(row, PATIENCE_MS)
     await using others = previewsOf(kit, real)
-    for (const one of [row, row, { ...row, id: 'asset_none' }]) await others.soon(one, PATIENCE_MS)
+    for (const one of [row, row, { ...row, id: 'asset_none' }]) await others.prioritize(one, PATIENCE_MS)
     assert.equal(rowOf(kit, row.id).previewed, 1)
   })
 
@@ -87,7 +93,7 @@ describe('the order of work', () => {
     )
     const { store } = kit.db
     await store.write((tx) => {
-      for (const id of texts) keepSeen(tx, id, { thumb_key: null, metadata: '{}' })
+      for (const id of texts) savePreview(tx, id, { thumb_key: null, metadata: '{}' })
     })
     const unseen = texts.map((id) => ({
       ...rowOf(kit, id),
@@ -128,10 +134,10 @@ test('what is left is found by an index, and so is content that was seen before'
     all: ({ sql }: { sql: string }) => asked.push(sql),
     get: ({ sql }: { sql: string }) => void asked.push(sql),
   }
-  usersWithUnseen(tx as unknown as Tx, '', 1)
-  nextUnseen(tx as unknown as Tx, 'a', 0)
-  unseenAssets(tx as unknown as Tx, 'a', 0, 1)
-  seenTwin(tx as unknown as Tx, row)
+  listUsersWithUnpreviewed(tx as unknown as Tx, '', 1)
+  findNextUnpreviewed(tx as unknown as Tx, 'a', 0)
+  listUnpreviewedAssets(tx as unknown as Tx, 'a', 0, 1)
+  findPreviewOfSameContent(tx as unknown as Tx, row)
   const plans = asked.map((sql) => plan(sql.replaceAll('?', '1')))
   db.close()
   assert.deepEqual(plans, [
@@ -146,16 +152,16 @@ describe('content that was seen before', () => {
   test('is looked at once, and its picture goes with the last asset that has it', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
-    const rows = [await kept(kit, file!), await kept(kit, file!, { metadata: ownMetadata({ title: 'Flag' }) })]
+    const rows = [await kept(kit, file!), await kept(kit, file!, { metadata: formatOwnMetadata({ title: 'Flag' }) })]
     const gate = new Gate()
     gate.open()
     await using previews = previewsOf(kit, gate)
-    for (const row of rows) await previews.soon(row, PATIENCE_MS)
+    for (const row of rows) await previews.prioritize(row, PATIENCE_MS)
     assert.equal(gate.asked.length, 1)
     const [first, second] = rows.map(({ id }) => rowOf(kit, id))
     assert.equal(second!.thumb_key, first!.thumb_key)
-    assert.deepEqual(foundOf(second!.metadata), foundOf(first!.metadata))
-    assert.deepEqual(metadataOf(second!.metadata), { width: 20, height: 10, title: 'Flag' })
+    assert.deepEqual(readFindings(second!.metadata), readFindings(first!.metadata))
+    assert.deepEqual(readMetadata(second!.metadata), { width: 20, height: 10, title: 'Flag' })
     kit.platform.ms += 2 * HOUR
     await kit.assets.remove(ADA, first!.storage_key)
     assert.equal(kit.files().kept.length, 2)
@@ -173,7 +179,8 @@ describe('content that was seen before', () => {
         for (let at = from; at < from + count; at++)
           insertAsset(tx, { ...first, id: `more_${at}`, storage_key: `ada/more_${at}`, metadata, previewed: 1 })
       })
-    const twin = () => store.read((tx) => seenTwin(tx, { ...first, key: 0, content_key: first.content_key! }))
+    const twin = () =>
+      store.read((tx) => findPreviewOfSameContent(tx, { ...first, key: 0, content_key: first.content_key! }))
     await more(6, '{}', 0)
     await more(1, '{"found":{}}', 6)
     assert.equal(twin()?.metadata, '{"found":{}}')
@@ -192,7 +199,7 @@ describe('what comes in between', () => {
     const { id, storage_key } = row
     const gate = new Gate()
     await using previews = previewsOf(kit, gate)
-    const waiting = previews.soon(row, PATIENCE_MS)
+    const waiting = previews.prioritize(row, PATIENCE_MS)
     await until('the look', () => gate.asked.length === 1)
     await kit.assets.remove(ADA, storage_key)
     gate.open()
@@ -205,19 +212,19 @@ describe('what comes in between', () => {
   test('an owner is not overruled', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
-    const row = await kept(kit, file!, { metadata: ownMetadata({ title: 'Old' }) })
+    const row = await kept(kit, file!, { metadata: formatOwnMetadata({ title: 'Old' }) })
     const gate = new Gate()
     await using previews = previewsOf(kit, gate)
-    const waiting = previews.soon(row, PATIENCE_MS)
+    const waiting = previews.prioritize(row, PATIENCE_MS)
     await until('the look', () => gate.asked.length === 1)
-    const metadata = withOwn(rowOf(kit, row.id).metadata, { title: 'New', height: 'high' })
+    const metadata = replaceOwnMetadata(rowOf(kit, row.id).metadata, { title: 'New', height: 'high' })
     const db = new Database(kit.db.path)
     db.prepare('update asset set metadata = ?').run(metadata)
     refreshChecksums(db)
     db.close()
     gate.open()
     await waiting
-    assert.deepEqual(metadataOf(rowOf(kit, row.id).metadata), { title: 'New', width: 20, height: 'high' })
+    assert.deepEqual(readMetadata(rowOf(kit, row.id).metadata), { title: 'New', width: 20, height: 'high' })
   })
 
   test('the end of the server leaves the rest to the next one', async () => {
@@ -273,7 +280,7 @@ describe('a failure', () => {
       await using kit = await openKit()
       const files = await pictures(2)
       const [bad, good] = await Promise.all(files.map((file) => kept(kit, file)))
-      await using faulty = createMedia({ script, processes: 1 })
+      await using faulty = createMediaPool({ script, processes: 1 })
       let tried = 0
       const run = (asked: MediaTask) => {
         if (!files[0]!.equals(asked.files[0]!)) return real.run(asked)
@@ -291,11 +298,11 @@ describe('a failure', () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
     const row = await kept(kit, file!)
-    await using faulty = createMedia({ script, processes: 1 })
+    await using faulty = createMediaPool({ script, processes: 1 })
     let tried = 0
     const run = (asked: MediaTask) => (++tried === 1 ? faulty.run({ ...asked, task: 'faulty.exit' }) : real.run(asked))
     await using previews = previewsOf(kit, { run })
-    await previews.soon(row, PATIENCE_MS)
+    await previews.prioritize(row, PATIENCE_MS)
     assert.notEqual(rowOf(kit, row.id).thumb_key, null)
   })
 
@@ -307,8 +314,8 @@ describe('a failure', () => {
     truncateSync(pathOf(bad), 5)
     const { log, lines } = keptLog()
     await using previews = previewsOf(kit, real, log)
-    await previews.soon(good!, PATIENCE_MS)
-    await previews.soon(bad!, PATIENCE_MS)
+    await previews.prioritize(good!, PATIENCE_MS)
+    await previews.prioritize(bad!, PATIENCE_MS)
     assert.deepEqual(
       [missing, bad, good].map((row) => rowOf(kit, row!.id).previewed),
       [1, 0, 1],

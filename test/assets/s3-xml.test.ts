@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { Bucket } from '../../src/assets/s3/bucket.ts'
-import { elements, textOf } from '../../src/assets/s3/xml.ts'
+import { Bucket } from '../../src/assets/stores/s3/bucket.ts'
+import { elementText, findElements } from '../../src/assets/stores/s3/xml.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs, processorMs } from '../helpers/processor.ts'
@@ -13,11 +13,11 @@ import { BUCKET, CREDENTIALS } from './bucket-server.ts'
 
 test('elements are found by their names, with attributes or without', () => {
   const xml = '<List><Keys>no</Keys><Key a="b">one</Key><Key/><Key>two &amp; three</Key ><Key>four</Key></List>'
-  assert.deepEqual([...elements(xml, 'Key')], ['one', 'two &amp; three</Key ><Key>four'])
-  assert.deepEqual([...elements('<Key></Key><Key>cut', 'Key')], [''])
-  assert.equal(textOf('<Key>a &lt;b&gt; &#x63;&#100;</Key>', 'Key'), 'a <b> cd')
-  assert.equal(textOf('<Key>&#x110000;&#9999999;&#x10ffff;</Key>', 'Key'), '\ufffd\ufffd\u{10ffff}')
-  assert.equal(textOf(xml, 'Code'), null)
+  assert.deepEqual([...findElements(xml, 'Key')], ['one', 'two &amp; three</Key ><Key>four'])
+  assert.deepEqual([...findElements('<Key></Key><Key>cut', 'Key')], [''])
+  assert.equal(elementText('<Key>a &lt;b&gt; &#x63;&#100;</Key>', 'Key'), 'a <b> cd')
+  assert.equal(elementText('<Key>&#x110000;&#9999999;&#x10ffff;</Key>', 'Key'), '\ufffd\ufffd\u{10ffff}')
+  assert.equal(elementText(xml, 'Code'), null)
 })
 
 /** Milliseconds of the processor; a tenth of it would do. */
@@ -27,7 +27,7 @@ test('an answer without the ends of its elements is soon read', () => {
   for (const text of ['<Contents>', '<Contents ', '<ContentsContents', '<Contents>&lt;'].map((one) =>
     one.repeat(40_000),
   )) {
-    const took = processorMs(() => assert.equal(textOf(text, 'Contents'), null))
+    const took = processorMs(() => assert.equal(elementText(text, 'Contents'), null))
     assert.ok(took < mostMs(took, LONGEST_MS), `${took} ms for ${text.slice(0, 20)}`)
   }
 })
@@ -35,7 +35,7 @@ test('an answer without the ends of its elements is soon read', () => {
 test('a text of entities alone is soon read', () => {
   for (const entity of ['&amp;', '&#65;', '&#x41;']) {
     const xml = `<Error><Code>${entity.repeat(1_000_000)}</Code></Error>`
-    const took = processorMs(() => assert.equal(textOf(xml, 'Code')?.slice(0, 1_000).length, 1_000))
+    const took = processorMs(() => assert.equal(elementText(xml, 'Code')?.slice(0, 1_000).length, 1_000))
     assert.ok(took < mostMs(took, LONGEST_MS), `${took} ms for ${entity}`)
   }
 })

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { compareKeys, digestOf } from '../../src/assets/keys.ts'
-import { LocalStore } from '../../src/assets/local-store.ts'
-import type { ObjectStore } from '../../src/assets/object-store.ts'
-import { SpooledStore } from '../../src/assets/spooled-store.ts'
+import { compareKeys, sha256OfBytes } from '../../src/assets/storage-keys.ts'
+import { LocalObjectStore } from '../../src/assets/stores/local-object-store.ts'
+import type { ObjectStore } from '../../src/assets/stores/object-store.ts'
+import { SpooledBucketStore } from '../../src/assets/stores/spooled-bucket-store.ts'
 import { createLog } from '../../src/log.ts'
 import { scaled } from '../helpers/scale.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
@@ -35,7 +35,7 @@ after(() => server[Symbol.asyncDispose]())
 
 async function localBench(): Promise<Bench> {
   const root = temporaryFolder()
-  const open = () => new LocalStore(root, () => bench.now)
+  const open = () => new LocalObjectStore(root, () => bench.now)
   const bench = {
     now: START,
     store: null as unknown as ObjectStore,
@@ -56,10 +56,10 @@ async function bucketBench(): Promise<Bench> {
   const sizes = { whole_bytes: 6 * MIB, part_bytes: 5 * MIB }
   const times = { retry_ms: 5, pause_ms: 1 }
   const options = { folder, owner: 'db_1', now: () => bench.now, log: createLog('silent'), sizes, times }
-  const open = () => SpooledStore.open(root, server.settings, options)
+  const open = () => SpooledBucketStore.open(root, server.settings, options)
   const bench = {
     now: START,
-    store: null as unknown as SpooledStore,
+    store: null as unknown as SpooledBucketStore,
     settled: () => until('nothing to be under way', () => bench.store.pending === 0),
     restart: async () => {
       await bench.store[Symbol.asyncDispose]()
@@ -104,7 +104,7 @@ for (const [name, open] of [
   describe(name, () => {
     test('gives back what it was given, here and there', async () => {
       await using bench = await open()
-      const expected = { size: 11, sha256: digestOf(bytesOf('Hello, Ada!')) }
+      const expected = { size: 11, sha256: sha256OfBytes(bytesOf('Hello, Ada!')) }
       assert.deepEqual(await bench.store.put('a/b', bytesOf('Hello, Ada!')), expected)
       assert.deepEqual(await bench.store.put('a/c', chunks('Hello', '', ', Ada!')), expected)
       bench.store.putSync('d', bytesOf('Hello, Ada!'))
@@ -196,9 +196,9 @@ for (const [name, open] of [
       await using bench = await open()
       {
         using received = await bench.store.receive(chunks('kept', ' bytes'))
-        assert.deepEqual([received.size, received.sha256], [10, digestOf(bytesOf('kept bytes'))])
+        assert.deepEqual([received.size, received.sha256], [10, sha256OfBytes(bytesOf('kept bytes'))])
         assert.equal(Buffer.from(received.head).toString(), 'kept bytes')
-        received.settle('r/kept')
+        received.commit('r/kept')
         using _left = await bench.store.receive(chunks('left'))
       }
       await bench.settled()
@@ -255,7 +255,7 @@ for (const [name, open] of [
         for (let at = 0; at < large.length; at += 700_001) yield large.subarray(at, at + 700_001)
       }
       const { sha256 } = await bench.store.put('large', pieces())
-      assert.equal(sha256, digestOf(large))
+      assert.equal(sha256, sha256OfBytes(large))
       await bench.settled()
       const stream = await bench.store.get('large', { start: 0, length: large.length })
       const got: Uint8Array[] = []

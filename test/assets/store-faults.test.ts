@@ -6,9 +6,9 @@ import { mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { Bucket } from '../../src/assets/s3/bucket.ts'
-import { SpooledStore, type SpoolOptions } from '../../src/assets/spooled-store.ts'
-import { filesOfUser, objectKey } from '../../src/assets/temporary-keys.ts'
+import { Bucket } from '../../src/assets/stores/s3/bucket.ts'
+import { SpooledBucketStore, type SpoolOptions } from '../../src/assets/stores/spooled-bucket-store.ts'
+import { listTemporaryFiles, temporaryObjectKey } from '../../src/assets/temporary/keys.ts'
 import type { BucketSettings } from '../../src/config/storage.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { StartError } from '../../src/start-error.ts'
@@ -27,7 +27,7 @@ let server: BucketServer
 let root: string
 let folder = 0
 let logged: KeptLog
-const opened = new Set<SpooledStore>()
+const opened = new Set<SpooledBucketStore>()
 
 before(async () => {
   server = await startBucketServer()
@@ -50,21 +50,21 @@ async function openStore(more: Partial<SpoolOptions> = {}, settings: BucketSetti
   const times = { retry_ms: 2, pause_ms: 1, close_ms: 50, ...more.times }
   const sizes = { whole_bytes: 6 * MIB, part_bytes: 5 * MIB }
   const options = { folder: nameOfFolder(), owner: 'db_1', now: () => NOW, log: logged.log, sizes, ...more, times }
-  const store = await SpooledStore.open(at, settings, options)
+  const store = await SpooledBucketStore.open(at, settings, options)
   opened.add(store)
   return store
 }
 
-async function close(store: SpooledStore): Promise<void> {
+async function close(store: SpooledBucketStore): Promise<void> {
   opened.delete(store)
   await store[Symbol.asyncDispose]()
 }
 
 /** What of a user is counted, in the order of the keys, and what that ended with. */
-async function counted(store: SpooledStore): Promise<[string[], string | null]> {
+async function counted(store: SpooledBucketStore): Promise<[string[], string | null]> {
   const keys: string[] = []
   try {
-    for await (const { key } of filesOfUser(store, 'ada')) keys.push(key)
+    for await (const { key } of listTemporaryFiles(store, 'ada')) keys.push(key)
     return [keys.sort(), null]
   } catch (error) {
     assert.ok(error instanceof ServiceError)
@@ -82,19 +82,19 @@ function told(level: number): string[] {
   return entries.filter((entry) => entry.level === level).map(({ msg }) => msg)
 }
 
-function settled(store: SpooledStore): Promise<unknown> {
+function settled(store: SpooledBucketStore): Promise<unknown> {
   return until('nothing to be under way', () => store.pending === 0)
 }
 
 /** Nothing is left here, so that what is read comes out of the bucket. */
-async function movedAway(store: SpooledStore): Promise<void> {
+async function movedAway(store: SpooledBucketStore): Promise<void> {
   await settled(store)
   assert.deepEqual(filesOf(join(root, 'objects')), [])
   assert.deepEqual(filesOf(join(root, 'incoming')), [])
   assert.deepEqual(filesOf(join(root, 'removals')), [])
 }
 
-async function readWhole(store: SpooledStore, key: string, length: number): Promise<Buffer | null> {
+async function readWhole(store: SpooledBucketStore, key: string, length: number): Promise<Buffer | null> {
   const stream = await store.get(key, { start: 0, length })
   if (stream === null) return null
   const chunks: Uint8Array[] = []
@@ -209,7 +209,7 @@ describe('an upload', () => {
   test('that dead processes began in parts is aborted, also where there are more than a page of them', async () => {
     const bucket = new Bucket(server.settings, nameOfFolder())
     const begin = async (name: string) => {
-      const answer = await bucket.text({
+      const answer = await bucket.requestText({
         method: 'POST',
         key: bucket.nameOf(name),
         query: { uploads: '' },
@@ -239,7 +239,7 @@ describe('an upload', () => {
       return null
     }
     server.open_uploads.set('id', bucket.nameOf('0'))
-    const found = await bucket.uploads()
+    const found = await bucket.listUploads()
     bucket.close()
     server.open_uploads.clear()
     assert.equal(found.length, 1_000)
@@ -248,7 +248,7 @@ describe('an upload', () => {
   test('that was left unfinished and cannot be aborted keeps nobody from starting or closing', async () => {
     const bucket = new Bucket(server.settings, nameOfFolder())
     const [key, query] = [bucket.nameOf('a'), { uploads: '' }]
-    await bucket.text({ method: 'POST', key, query, signal: bucket.closing })
+    await bucket.requestText({ method: 'POST', key, query, signal: bucket.closing })
     bucket.close()
     server.fault = ({ method }) => (method === 'DELETE' ? { never: true } : null)
     await close(await openStore())
@@ -457,7 +457,7 @@ describe('an outage', () => {
   })
 
   test('leaves to be counted what a user keeps here', async () => {
-    const [far, near, late] = ['a', 'b', 'c'].map((sign) => objectKey('ada', sign.repeat(48)))
+    const [far, near, late] = ['a', 'b', 'c'].map((sign) => temporaryObjectKey('ada', sign.repeat(48)))
     const store = await openStore()
     await store.put(far!, bytesOf('far'))
     await movedAway(store)
@@ -466,7 +466,7 @@ describe('an outage', () => {
     server.fault = () => outage
     await store.put(near!, bytesOf('near'))
     await store.put(late!, bytesOf('late'))
-    await store.put(objectKey('bob', 'd'.repeat(48)), bytesOf('of bob'))
+    await store.put(temporaryObjectKey('bob', 'd'.repeat(48)), bytesOf('of bob'))
     assert.deepEqual(await counted(store), [[near, late], 'SERVICE_UNAVAILABLE'])
     // It begins when the list is there.
     server.fault = ({ method }) => (method === 'GET' ? null : outage)
@@ -643,10 +643,10 @@ describe('a start', () => {
 
   test('takes up what a killed process left, wherever that was', async () => {
     const script = `
-      const { SpooledStore } = await import(${JSON.stringify(new URL('../../src/assets/spooled-store.ts', import.meta.url).href)})
+      const { SpooledBucketStore } = await import(${JSON.stringify(new URL('../../src/assets/stores/spooled-bucket-store.ts', import.meta.url).href)})
       const log = { info() {}, warn() {}, error() {} }
       const options = { folder: ${JSON.stringify(nameOfFolder())}, owner: 'db_1', now: () => ${NOW}, log, times: { retry_ms: 2 } }
-      const store = await SpooledStore.open(${JSON.stringify(root)}, ${JSON.stringify(server.settings)}, options)
+      const store = await SpooledBucketStore.open(${JSON.stringify(root)}, ${JSON.stringify(server.settings)}, options)
       for (let i = 0; ; i++) {
         const key = 'k' + i % 7 + '/' + i
         await store.put(key, Buffer.from(key.repeat(5000)))

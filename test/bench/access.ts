@@ -5,10 +5,10 @@ import { rmSync } from 'node:fs'
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { CreatedToken } from '../../generated/types.ts'
-import { requestFacts } from '../../src/access/facts.ts'
-import type { Gate } from '../../src/access/gate.ts'
-import { RateLimiter } from '../../src/access/limiter.ts'
-import { LOCAL_PRINCIPAL, type Trust } from '../../src/access/principal.ts'
+import type { Authenticator } from '../../src/access/authenticator.ts'
+import { LOCAL_PRINCIPAL, type TrustBasis } from '../../src/access/principal.ts'
+import { RateLimiter } from '../../src/access/rate-limiter.ts'
+import { readRequestFacts } from '../../src/access/request-facts.ts'
 import { NONE_SENT } from '../access/kit.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { serve } from '../helpers/process.ts'
@@ -70,7 +70,7 @@ async function benchIdentity(): Promise<BenchRow[]> {
   await using server = await startServer({ environment: provider.environment })
   await using signed = await received({ authorization: `Bearer ${await provider.token({ sub: 'ada' })}` })
   const { principalOf } = server.context
-  await principalOf(requestFacts(signed.requests[0]!, 'http', NONE_SENT))
+  await principalOf(readRequestFacts(signed.requests[0]!, 'http', NONE_SENT))
   return checks('a JWT that was seen before', signed.requests, principalOf, 'identity_provider')
 }
 
@@ -78,12 +78,12 @@ async function benchIdentity(): Promise<BenchRow[]> {
 async function checks(
   name: string,
   requests: readonly IncomingMessage[],
-  gate: Gate,
-  trust: Trust | null,
+  gate: Authenticator,
+  trust: TrustBasis | null,
 ): Promise<BenchRow[]> {
   const ours = (count: number) => {
     for (let i = 0; i < count; i++) {
-      const verdict = gate(requestFacts(requests[i % REQUESTS]!, 'http', NONE_SENT))
+      const verdict = gate(readRequestFacts(requests[i % REQUESTS]!, 'http', NONE_SENT))
       if (verdict instanceof Promise || (verdict.principal?.trusted_as ?? null) !== trust)
         throw new Error(`${name}: another verdict than was to be measured`)
     }

@@ -1,10 +1,11 @@
 // How fast the engine is by itself: firings per second for several shapes of graphs, and the time to compile one.
 // Run it directly for a table; `benchEngine` gives the rows to whoever gathers them.
-import { type Execution, execute } from '../../src/engine/execution.ts'
-import type { Graph, GraphEdge, GraphNode } from '../../src/engine/graph.ts'
-import type { RunObserver } from '../../src/engine/observer.ts'
-import { compileGraph, type Plan } from '../../src/engine/plan.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+
+import { compileGraph, type Plan } from '../../src/engine/compile/compiler.ts'
+import type { Graph, GraphEdge, GraphNode } from '../../src/engine/compile/graph.ts'
+import { type Execution, executePlan } from '../../src/engine/runtime/execution.ts'
+import type { RunObserver } from '../../src/engine/runtime/run/observer.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 
 export interface BenchRow {
   name: string
@@ -139,7 +140,9 @@ async function longStream(count: number): Promise<BenchRow[]> {
     most = Math.max(most, process.memoryUsage.rss())
   }, 10)
   const from = performance.now()
-  await finished(execute(plan, { params: {}, signal: new AbortController().signal, observer: new FramingObserver() }))
+  await finished(
+    executePlan(plan, { params: {}, signal: new AbortController().signal, observer: new FramingObserver() }),
+  )
   const took = performance.now() - from
   clearInterval(look)
   const name = `engine: stream of ${count.toLocaleString('en')} items through 5 nodes`
@@ -150,7 +153,7 @@ async function longStream(count: number): Promise<BenchRow[]> {
 }
 
 function planOf(graph: Graph): Plan {
-  const { plan, issues } = compileGraph(graph, builtinNodes)
+  const { plan, issues } = compileGraph(graph, builtinRegistry)
   if (!plan) throw new Error(issues[0]!.message)
   return plan
 }
@@ -170,7 +173,7 @@ async function runsPerSecond(plan: Plan, ms: number): Promise<number> {
     let runs = 0
     let took = 0
     do {
-      await finished(execute(plan, { params: { in: 'x' }, signal, observer }))
+      await finished(executePlan(plan, { params: { in: 'x' }, signal, observer }))
       runs++
       took = performance.now() - from
     } while (took < ms)

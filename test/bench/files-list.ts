@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import type { AssetPage } from '../../generated/types.ts'
-import { nameGrams } from '../../src/db/name-grams.ts'
+import { nameTrigrams } from '../../src/db/assets/name-trigrams.ts'
 import { Store } from '../../src/db/store.ts'
 import { refreshChecksums } from '../helpers/checksums.ts'
 import { serve } from '../helpers/process.ts'
@@ -101,7 +101,7 @@ class Lists implements Disposable {
 async function fill(path: string): Promise<void> {
   await (await Store.open(path))[Symbol.asyncDispose]()
   const db = openRaw(path)
-  db.function('name_grams', { deterministic: true }, nameGrams)
+  db.function('name_grams', { deterministic: true }, nameTrigrams)
   const insert = db.prepare(`insert into asset (id, user_id, parent_id, name, content_type, size, sha256, storage_key,
     content_key, metadata, previewed, workflow_id, created_at, updated_at)
     values (?, '1', ?, ?, ?, ?, ?, ?, ?, '{}', 1, ?, ?, ?)`)

@@ -54,7 +54,7 @@ export async function benchFollowers(): Promise<BenchRow[]> {
 async function latencies(folder: string, count: number): Promise<Latencies> {
   await using server = await startWide(folder)
   const { jobs, events } = server.context
-  const job = jobs.submit(OWNER, submission({ graph: FED, fed: true })).active!
+  const job = jobs.submit(OWNER, submission({ graph: FED, acceptsStreamInput: true })).active!
   await job.flushed()
   const departures: Departures = new Map()
   const feed = events.feed(job.row.key)!
@@ -66,10 +66,10 @@ async function latencies(folder: string, count: number): Promise<Latencies> {
   const url = `${server.url}/api/jobs/${job.row.id}/events?after_sequence=${committed}`
   const found = await heard(url, count, departures, async () => {
     for (let i = 0; i < EVENTS; i++) {
-      if (job.inlet?.pushInput('in', i) !== 'ok') throw new Error('the job takes no more values')
+      if (job.inputs?.pushInput('in', i) !== 'ok') throw new Error('the job takes no more values')
       await pause(PAUSE_MS)
     }
-    job.inlet?.endInput('in')
+    job.inputs?.endInput('in')
     await job.settled()
   })
   unlisten()

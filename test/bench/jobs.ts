@@ -1,13 +1,13 @@
 // What the benchmarks of durable jobs share: graphs, submissions in process, and servers whose limits do not stand in the way.
 import { rmSync } from 'node:fs'
-import type { Scope } from '../../src/db/scope.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import type { Submission } from '../../src/jobs/service.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import type { JobSubmission } from '../../src/jobs/service.ts'
 import { startServer, type TestServer, temporaryFolder } from '../helpers/server.ts'
 import { submission } from '../jobs/kit.ts'
 import { type RawDatabase, type Sample, sampleOf } from './raw.ts'
 
-export const OWNER: Scope = { user_id: '1', workspace_id: null }
+export const OWNER: OwnerScope = { user_id: '1', workspace_id: null }
 
 /** As many jobs as there are may run at once. */
 export const WIDE: Readonly<Record<string, string>> = {
@@ -67,7 +67,7 @@ export function startWide(data_dir: string): Promise<TestServer> {
 /** Acknowledged submissions per second: `callers` that each submit the next job when the one before is acknowledged. */
 export async function submissionsPerSecond(
   { context }: TestServer,
-  of: Submission,
+  of: JobSubmission,
   callers: number,
   ms: number,
 ): Promise<number> {
@@ -95,7 +95,7 @@ export function rawJobsPerSecond(raw: RawDatabase, sample: Sample, group: number
 }
 
 /** Runs one job until it is acknowledged and gives what is stored of it then. */
-export async function storedSample({ context, data_dir }: TestServer, of: Submission): Promise<Sample> {
+export async function storedSample({ context, data_dir }: TestServer, of: JobSubmission): Promise<Sample> {
   const job = context.jobs.submit(OWNER, of).active!
   await job.accepted()
   await job.flushed()

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { graph, node } from '../engine/kit.ts'
 import { runProcess, serve } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'

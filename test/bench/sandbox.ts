@@ -1,8 +1,8 @@
 // Code in the sandbox beside the same engine called plainly in this process: what workers, limits and checks cost.
 import releaseSync from '@jitl/quickjs-wasmfile-release-sync'
 import { newQuickJSWASMModuleFromVariant, type QuickJSSyncVariant } from 'quickjs-emscripten-core'
-import type { CodeSandbox, Script } from '../../src/engine/services.ts'
-import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import type { CodeSandbox, SandboxScript } from '../../src/engine/node-api/node-services.ts'
+import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
 import type { BenchRow } from './engine.ts'
 
 const ROUNDS = 5
@@ -14,7 +14,7 @@ const ITEMS = 20_000
 const INPUTS = { words: Array.from({ length: 100 }, (_, at) => `word${at % 17}`) }
 const CODE = 'const counts = {}; for (const word of words) counts[word] = (counts[word] ?? 0) + 1; return { counts }'
 
-function script(code: string, inputs: Record<string, unknown>): Script {
+function script(code: string, inputs: Record<string, unknown>): SandboxScript {
   const { signal } = new AbortController()
   return { code, inputs, seed: 1, time_limit_ms: 5_000, memory_limit_mb: 64, signal, log: () => {} }
 }
@@ -56,7 +56,7 @@ async function itemsPerSecond(sandbox: CodeSandbox): Promise<number> {
 /** Milliseconds from no sandbox to the first result, and from a worker that was thrown away to the next result. */
 async function coldStarts(): Promise<{ first: number; again: number }> {
   const from = performance.now()
-  await using sandbox = createSandbox({ workers: 1 })
+  await using sandbox = createCodeSandbox({ workers: 1 })
   await sandbox.call(script(CODE, INPUTS))
   const first = performance.now() - from
   await sandbox.call(script('const f = () => f() + 1; f()', {})).catch(() => {})
@@ -70,7 +70,7 @@ const middle = (values: number[]) => values.sort((a, b) => a - b)[values.length 
 export async function benchSandbox(): Promise<BenchRow[]> {
   const starts: { first: number; again: number }[] = []
   for (let round = 0; round < ROUNDS; round++) starts.push(await coldStarts())
-  await using sandbox = createSandbox()
+  await using sandbox = createCodeSandbox()
   const plain = await plainCall()
   const one = () => sandbox.call(script(CODE, INPUTS))
   const many = () => Promise.all(Array.from({ length: AT_ONCE }, one))

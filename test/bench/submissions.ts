@@ -1,5 +1,5 @@
 // Acknowledged submissions in this process beside the same rows written barely, in transactions of as many jobs as there are callers.
-import type { Submission } from '../../src/jobs/service.ts'
+import type { JobSubmission } from '../../src/jobs/service.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { submission } from '../jobs/kit.ts'
 import type { BenchRow } from './engine.ts'
@@ -31,7 +31,7 @@ interface Kind {
   environment: Readonly<Record<string, string>>
   round_ms: number
   /** What is submitted again and again. */
-  of(server: TestServer): Submission | Promise<Submission>
+  of(server: TestServer): JobSubmission | Promise<JobSubmission>
 }
 
 const KINDS: readonly Kind[] = [
@@ -50,7 +50,7 @@ const KINDS: readonly Kind[] = [
     environment: { ...WIDE, SVC_MAX_CONCURRENT_JOBS: '1' },
     round_ms: SHORT_ROUND_MS,
     async of({ context }) {
-      await context.jobs.submit(OWNER, submission({ graph: FED, fed: true })).active!.accepted()
+      await context.jobs.submit(OWNER, submission({ graph: FED, acceptsStreamInput: true })).active!.accepted()
       return ENDS_AT_ONCE
     },
   },
@@ -68,7 +68,7 @@ export async function benchSubmissions(): Promise<BenchRow[]> {
 async function serving<T>(
   folder: string,
   { environment, of }: Kind,
-  work: (server: TestServer, of: Submission) => Promise<T>,
+  work: (server: TestServer, of: JobSubmission) => Promise<T>,
 ): Promise<T> {
   await using server = await startServer({ data_dir: folder, environment: { ...environment } })
   return await work(server, await of(server))

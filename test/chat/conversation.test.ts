@@ -3,19 +3,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ChatMessage } from '../../generated/types.ts'
-import { append, type Said, unplaced } from '../../src/chat/appending.ts'
-import { conversationSteps } from '../../src/chat/conversation.ts'
+import { readConversationSteps } from '../../src/chat/conversation.ts'
+import { appendMessage, createUnsequencedMessage, type NewMessage } from '../../src/chat/message-storage.ts'
 import type { Tx } from '../../src/db/store.ts'
-import { deleteThread, insertThread, ownedThread } from '../../src/db/threads.ts'
+import { deleteThread, findOwnedThread, insertThread } from '../../src/db/threads.ts'
 import { systemPlatform } from '../../src/platform.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { openStore } from '../helpers/store.ts'
 
 const OWNER = { user_id: '1', workspace_id: null }
 const AT = '2026-01-01T00:00:00.000Z'
 const platform = systemPlatform()
 
-const exchange: fc.Arbitrary<Said[]> = fc
+const exchange: fc.Arbitrary<NewMessage[]> = fc
   .record({ text: fc.string({ maxLength: 20 }), calls: fc.nat(2), results: fc.nat(2), cut: fc.boolean() })
   .map(({ text, calls, results, cut }) => {
     const ids = Array.from({ length: calls }, (_, at) => `call-${at}`)
@@ -28,11 +28,11 @@ const exchange: fc.Arbitrary<Said[]> = fc
     ]
   })
 
-function fill(tx: Tx, said: readonly Said[]): number {
+function fill(tx: Tx, said: readonly NewMessage[]): number {
   const row = { id: 't', ...OWNER, title: null, last_sequence: 0, size: 0 }
   insertThread(tx, { ...row, spoken_at: AT, created_at: AT, updated_at: AT })
-  const { key } = ownedThread(tx, OWNER, 't')!
-  for (const one of said) append(tx, unplaced(key, one, platform))
+  const { key } = findOwnedThread(tx, OWNER, 't')!
+  for (const one of said) appendMessage(tx, createUnsequencedMessage(key, one, platform))
   return key
 }
 
@@ -62,9 +62,9 @@ test('any thread within any bounds is a conversation that models take', async ()
       fc.integer({ min: 1, max: 120 }),
       fc.integer({ min: 1, max: 1_000 }),
       async (exchanges, sent_messages, sent_size) => {
-        const said: Said[] = [{ role: 'system', content: 'Be brief.' }, ...exchanges.flat()]
+        const said: NewMessage[] = [{ role: 'system', content: 'Be brief.' }, ...exchanges.flat()]
         const key = await store.write((tx) => fill(tx, said))
-        const messages = finish(conversationSteps(store, key, { sent_messages, sent_size }))
+        const messages = runToCompletion(readConversationSteps(store, key, { sent_messages, sent_size }))
         await store.write((tx) => deleteThread(tx, OWNER, 't', () => true))
         assertSound(messages)
         assert.deepEqual(messages[0], { role: 'system', content: 'Be brief.' })
@@ -82,13 +82,15 @@ test('any thread within any bounds is a conversation that models take', async ()
 
 test('as many exchanges as there is room for, and the last one in any case', async () => {
   await using opened = await openStore()
-  const said = Array.from({ length: 250 }, (_, at): Said[] => [
+  const said = Array.from({ length: 250 }, (_, at): NewMessage[] => [
     { role: 'user', content: `question ${at}` },
     { role: 'assistant', content: `answer ${at}` },
   ]).flat()
   const key = await opened.store.write((tx) => fill(tx, said))
   const sent = (sent_messages: number, sent_size = 1_000_000) =>
-    finish(conversationSteps(opened.store, key, { sent_messages, sent_size })).map(({ content }) => content)
+    runToCompletion(readConversationSteps(opened.store, key, { sent_messages, sent_size })).map(
+      ({ content }) => content,
+    )
   assert.equal(sent(1_000).length, 500)
   assert.deepEqual(sent(5), ['question 248', 'answer 248', 'question 249', 'answer 249'])
   assert.deepEqual(sent(4), ['question 248', 'answer 248', 'question 249', 'answer 249'])
@@ -98,10 +100,10 @@ test('as many exchanges as there is room for, and the last one in any case', asy
 
 test('of more instructions than are sent, the newest are', async () => {
   await using opened = await openStore()
-  const said = Array.from({ length: 130 }, (_, at): Said => ({ role: 'system', content: `rule ${at}` }))
-  const question: Said = { role: 'user', content: 'question' }
+  const said = Array.from({ length: 130 }, (_, at): NewMessage => ({ role: 'system', content: `rule ${at}` }))
+  const question: NewMessage = { role: 'user', content: 'question' }
   const key = await opened.store.write((tx) => fill(tx, [...said, question, question]))
-  const messages = finish(conversationSteps(opened.store, key, { sent_messages: 1, sent_size: 1_000 }))
+  const messages = runToCompletion(readConversationSteps(opened.store, key, { sent_messages: 1, sent_size: 1_000 }))
   assert.deepEqual(
     messages.map(({ content }) => content),
     [...said.slice(30).map(({ content }) => content), 'question'],
@@ -110,10 +112,10 @@ test('of more instructions than are sent, the newest are', async () => {
 
 test('of instructions that are too long together, the newest that fit are sent, and the last one in any case', async () => {
   await using opened = await openStore()
-  const said = Array.from({ length: 5 }, (_, at): Said => ({ role: 'system', content: `${at}`.repeat(100) }))
+  const said = Array.from({ length: 5 }, (_, at): NewMessage => ({ role: 'system', content: `${at}`.repeat(100) }))
   const key = await opened.store.write((tx) => fill(tx, [...said, { role: 'user', content: 'question' }]))
   const sent = (sent_size: number) => {
-    const messages = finish(conversationSteps(opened.store, key, { sent_messages: 1, sent_size }))
+    const messages = runToCompletion(readConversationSteps(opened.store, key, { sent_messages: 1, sent_size }))
     return messages.map(({ content }) => (content as string)[0])
   }
   assert.deepEqual(sent(250), ['3', '4', 'q'])

@@ -4,12 +4,12 @@ import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { contentKey } from '../../src/assets/keys.ts'
-import { check as runCheck } from '../../src/cli/check.ts'
-import { TABLES } from '../../src/db/checksum.ts'
-import { INVARIANTS } from '../../src/db/invariants.ts'
+import { contentKey } from '../../src/assets/storage-keys.ts'
+import { runCheckCommand as runCheck } from '../../src/cli/check.ts'
+import { INVARIANTS } from '../../src/db/integrity/invariants.ts'
+import { TABLE_NAMES } from '../../src/db/integrity/row-checksum.ts'
 import type { ObjectTable } from '../../src/db/schema.ts'
-import { sha256 } from '../../src/hashes.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 import { cannotMount, damagePage, readOnlyView, rootPage } from '../db/kit.ts'
 import { refreshChecksums, withoutTriggers } from '../helpers/checksums.ts'
 import { svc } from '../helpers/process.ts'
@@ -302,7 +302,7 @@ describe('svc check', () => {
 
   test('finds a row of any table that is not what was written', async () => {
     const db = new Database(join(sound, 'svc.db'), { readonly: true })
-    const filled = TABLES.filter((table) => db.prepare(`select 1 from "${table}"`).get() !== undefined)
+    const filled = TABLE_NAMES.filter((table) => db.prepare(`select 1 from "${table}"`).get() !== undefined)
     db.close()
     for (const table of filled) {
       const path = copy()

@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { describe, test } from 'node:test'
-import { conformance } from '../../src/cli/conformance.ts'
-import { CommandError, UsageError } from '../../src/cli/terminal.ts'
-import { reportText } from '../../src/conformance/report.ts'
+import { runConformanceCommand } from '../../src/cli/conformance.ts'
+import { CommandError, UsageError } from '../../src/cli/shared/terminal.ts'
+import { formatServerReport } from '../../src/conformance/server-report.ts'
 import type { Defect } from '../conformance/server/minimal-server/defects.ts'
 import { startMinimal } from '../conformance/server/minimal-server/server.ts'
 import { EXPIRED_JOB, SWEPT_JOB } from '../conformance/server/minimal-server/service.ts'
@@ -25,7 +25,13 @@ async function run(args: readonly string[], stop = new AbortController().signal)
     },
   }
   const stdin = new PassThrough()
-  const code = await conformance(['server', ...args], { stdin, stdout: output, stderr: output, environment: {}, stop })
+  const code = await runConformanceCommand(['server', ...args], {
+    stdin,
+    stdout: output,
+    stderr: output,
+    environment: {},
+    stop,
+  })
   return { code, text }
 }
 
@@ -139,7 +145,7 @@ describe('svc conformance server', () => {
       evidence: [],
       ms: 1,
     }
-    const xml = reportText({ suite: 'server', url: 'x', profile: 'full', requirements: [odd] }, 'junit')
+    const xml = formatServerReport({ suite: 'server', url: 'x', profile: 'full', requirements: [odd] }, 'junit')
     assert.match(xml, /<failure message="&quot;\ufffd">&lt;&amp;&quot;&gt;\ufffd<\/failure>/)
   })
 

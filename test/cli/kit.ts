@@ -1,7 +1,8 @@
 // Graphs for tests of the terminal, and a screen to see what is drawn on it.
-import type { Graph, GraphNode } from '../../src/engine/graph.ts'
-import { compileGraph, type Plan } from '../../src/engine/plan.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+
+import { compileGraph, type Plan } from '../../src/engine/compile/compiler.ts'
+import type { Graph, GraphNode } from '../../src/engine/compile/graph.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 
 /** An edge written as `source.handle>target.handle`. */
 export function graphOf(nodes: readonly GraphNode[], edges: readonly string[]): Graph {
@@ -15,7 +16,7 @@ export function graphOf(nodes: readonly GraphNode[], edges: readonly string[]): 
 }
 
 export function planOf(graph: Graph): Plan {
-  const { plan, issues } = compileGraph(graph, builtinNodes)
+  const { plan, issues } = compileGraph(graph, builtinRegistry)
   if (!plan) throw new Error(issues.map((issue) => issue.message).join('\n'))
   return plan
 }

@@ -5,12 +5,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
-import { afterLooking } from '../../src/cli/after-looking.ts'
-import { models } from '../../src/cli/models.ts'
-import { CommandError } from '../../src/cli/terminal.ts'
-import { width } from '../../src/cli/text.ts'
+import { runModelsCommand } from '../../src/cli/models.ts'
+import { discoverOnFirstUse } from '../../src/cli/run/lazy-model-discovery.ts'
+import { CommandError } from '../../src/cli/shared/terminal.ts'
+import { displayWidth } from '../../src/cli/shared/terminal-text.ts'
 import { type Environment, readConfig } from '../../src/config.ts'
-import { type ModelAccess, noServices } from '../../src/engine/services.ts'
+import { type ModelAccess, noServices } from '../../src/engine/node-api/node-services.ts'
 import { collect } from '../helpers/loop.ts'
 import { svc } from '../helpers/process.ts'
 import { type Script, startUpstream } from '../helpers/upstream.ts'
@@ -33,7 +33,7 @@ async function shown(
   const stdout = new Screen(columns, 24)
   const terminal = { stdin: Readable.from([]), stdout, stderr: new Screen(80, 24), environment: {}, stop }
   const settings = { SVC_DATA_DIR: '/nowhere', SVC_PROBE_LOCAL_MODELS: 'off', ...environment }
-  const code = await models(args, terminal, readConfig(settings, { host: '127.0.0.1', port: 0 }))
+  const code = await runModelsCommand(args, terminal, readConfig(settings, { host: '127.0.0.1', port: 0 }))
   return { code, text: stdout.writes.join(''), lines: stdout.lines }
 }
 
@@ -193,7 +193,7 @@ describe('svc models', () => {
     await using upstream = await startUpstream({ models })
     const { lines } = await shown([], { SVC_MODEL_SERVERS: `acme=${upstream.base_url}` }, { columns: 60 })
     assert.deepEqual(
-      lines.filter((line) => width(line) > 60 && line.trim().includes(' ')),
+      lines.filter((line) => displayWidth(line) > 60 && line.trim().includes(' ')),
       [],
     )
   })
@@ -224,7 +224,7 @@ test('a run looks for models of this machine when it first asks one, and once', 
       return []
     },
   }
-  const looking = afterLooking(models, async () => void told.push('looked'))
+  const looking = discoverOnFirstUse(models, async () => void told.push('looked'))
   assert.deepEqual(told, [])
   const request = { body: { model: 'x', messages: [] }, signal: new AbortController().signal }
   await Promise.all([collect(looking.complete(request)), collect(looking.complete(request))])

@@ -5,22 +5,22 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { backup } from '../../src/cli/backup.ts'
-import { check } from '../../src/cli/check.ts'
-import { restore } from '../../src/cli/restore.ts'
-import { rotate } from '../../src/cli/rotation.ts'
-import type { Scope } from '../../src/db/scope.ts'
-import { KeyFacts } from '../../src/db/sealed.ts'
+import { runBackupCommand } from '../../src/cli/backup/backup-command.ts'
+import { runRestoreCommand } from '../../src/cli/backup/restore-command.ts'
+import { runCheckCommand } from '../../src/cli/check.ts'
+import { rotateMasterKey } from '../../src/cli/master-key-rotation.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
+import { StoredKeyFingerprints } from '../../src/db/sealed-columns.ts'
 import { Store, type StoreOptions } from '../../src/db/store.ts'
-import { allUserSecrets } from '../../src/db/user-secrets.ts'
+import { listAllUserSecrets } from '../../src/db/user-secrets.ts'
 import { createLog } from '../../src/log.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
-import { Secrets } from '../../src/settings/secrets.ts'
+import { SecretService } from '../../src/settings/secret-service.ts'
 import { StartError } from '../../src/start-error.ts'
-import { keyFile } from '../../src/vault/master-key.ts'
-import { openVault } from '../../src/vault/open.ts'
-import { keyIdOf, type Vault } from '../../src/vault/vault.ts'
+import { masterKeyPath } from '../../src/vault/master-key-file.ts'
+import { openVault } from '../../src/vault/open-vault.ts'
+import { readKeyId, type Vault } from '../../src/vault/vault.ts'
 import { refreshChecksums } from '../helpers/checksums.ts'
 import { FolderCopies } from '../helpers/folder.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
@@ -29,7 +29,7 @@ import { command } from './stored.ts'
 
 const FILE_KEYS = { present: null, next: null }
 const NEVER = new AbortController().signal
-const OWNERS: readonly Scope[] = [
+const OWNERS: readonly OwnerScope[] = [
   LOCAL,
   ...OTHERS,
   { user_id: 'a/b', workspace_id: 'c' },
@@ -38,7 +38,7 @@ const OWNERS: readonly Scope[] = [
 /** So many that all of them take several transactions. */
 const NAMES = ['KEY', ...Array.from({ length: 219 }, (_, i) => `K${i}`)]
 
-function valueFor({ user_id, workspace_id }: Scope, name: string): string {
+function valueFor({ user_id, workspace_id }: OwnerScope, name: string): string {
   return `${name} of ${user_id} in ${workspace_id}`
 }
 
@@ -46,9 +46,9 @@ function open(folder: string, options: StoreOptions = {}): Promise<Store> {
   return Store.open(join(folder, 'svc.db'), options)
 }
 
-function secretsIn(store: Store, vault: Vault, redactor = new Redactor()): Secrets {
+function secretsIn(store: Store, vault: Vault, redactor = new Redactor()): SecretService {
   const parts = { store, vault, redactor, platform: systemPlatform(), log: createLog('silent') }
-  return new Secrets({ ...parts, given: () => ({}), provider_keys: {}, purposes: new Map() })
+  return new SecretService({ ...parts, operatorSecrets: () => ({}), provider_keys: {}, purposes: new Map() })
 }
 
 async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
@@ -56,7 +56,7 @@ async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
   try {
     {
       await using store = await open(folder)
-      const { vault } = await openVault(folder, null, new KeyFacts(store))
+      const { vault } = await openVault(folder, null, new StoredKeyFingerprints(store))
       const secrets = secretsIn(store, vault)
       await Promise.all(OWNERS.flatMap((owner) => NAMES.map((name) => secrets.put(owner, name, valueFor(owner, name)))))
     }
@@ -69,7 +69,7 @@ async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
 /** Everything can be read, and is what it was. */
 async function readable(folder: string): Promise<void> {
   await using store = await open(folder)
-  const { vault } = await openVault(folder, null, new KeyFacts(store))
+  const { vault } = await openVault(folder, null, new StoredKeyFingerprints(store))
   const redactor = new Redactor()
   const secrets = secretsIn(store, vault, redactor)
   secrets.load()
@@ -82,7 +82,7 @@ async function readable(folder: string): Promise<void> {
 
 /** Under how many keys the values are. */
 function keysIn(store: Store): number {
-  return new Set(store.read(allUserSecrets).map(({ body }) => keyIdOf(body))).size
+  return new Set(store.read(listAllUserSecrets).map(({ body }) => readKeyId(body))).size
 }
 
 async function refused(run: () => Promise<unknown>, message: RegExp): Promise<void> {
@@ -95,13 +95,13 @@ describe('secrets of users', () => {
       {
         await using store = await open(folder)
         const before = new Map(
-          store.read(allUserSecrets).map((row) => [JSON.stringify([row.user_id, row.workspace, row.name]), row]),
+          store.read(listAllUserSecrets).map((row) => [JSON.stringify([row.user_id, row.workspace, row.name]), row]),
         )
-        const { rows, damaged, done } = await rotate(store, folder, FILE_KEYS, NEVER)
+        const { rows, damaged, done } = await rotateMasterKey(store, folder, FILE_KEYS, NEVER)
         assert.deepEqual([rows, damaged, done], [OWNERS.length * NAMES.length, 0, true])
-        for (const row of store.read(allUserSecrets)) {
+        for (const row of store.read(listAllUserSecrets)) {
           const old = before.get(JSON.stringify([row.user_id, row.workspace, row.name]))!
-          assert.notEqual(keyIdOf(row.body), keyIdOf(old.body))
+          assert.notEqual(readKeyId(row.body), readKeyId(old.body))
           assert.equal(row.updated_at, old.updated_at, 'nobody has set it anew')
         }
       }
@@ -114,9 +114,9 @@ describe('secrets of users', () => {
       using copies = new FolderCopies(folder)
       let changing = false
       {
-        await using store = await open(folder, { committed: () => changing && copies.take() })
+        await using store = await open(folder, { onCommitted: () => changing && copies.take() })
         changing = true
-        await rotate(store, folder, FILE_KEYS, NEVER)
+        await rotateMasterKey(store, folder, FILE_KEYS, NEVER)
         changing = false
       }
       const mixed: number[] = []
@@ -125,7 +125,7 @@ describe('secrets of users', () => {
         {
           await using store = await open(copied)
           mixed.push(keysIn(store))
-          await rotate(store, copied, FILE_KEYS, NEVER)
+          await rotateMasterKey(store, copied, FILE_KEYS, NEVER)
           assert.equal(keysIn(store), 1)
         }
         await readable(copied)
@@ -135,10 +135,10 @@ describe('secrets of users', () => {
 
   test('keep the database from taking another key, and the message says what to do', () =>
     inFolder(async (folder) => {
-      rmSync(keyFile(folder))
+      rmSync(masterKeyPath(folder))
       await refused(() => readable(folder), /master\.key is missing.*bring back a copy, or set SECRETS_MASTER_KEY/)
       await using store = await open(folder)
-      const facts = new KeyFacts(store)
+      const facts = new StoredKeyFingerprints(store)
       await refused(
         () => openVault(folder, 'another key of sixteen', facts),
         /set SECRETS_MASTER_KEY to the key of the data/,
@@ -189,23 +189,23 @@ describe('secrets of users', () => {
           await using server = await startServer({ data_dir: folder })
           await server.context.settings.update(LOCAL, { 'jobs.persistence': 'session' }, '')
         }
-        assert.equal((await command(backup, [target], environment)).code, 0)
+        assert.equal((await command(runBackupCommand, [target], environment)).code, 0)
         {
           await using server = await startServer({ data_dir: folder })
           await server.context.secrets.delete(LOCAL, 'KEY')
           await server.context.settings.update(LOCAL, { 'jobs.persistence': null }, '')
         }
-        assert.equal((await command(restore, [target, '--force'], environment)).code, 0)
+        assert.equal((await command(runRestoreCommand, [target, '--force'], environment)).code, 0)
         await readable(folder)
         {
           await using server = await startServer({ data_dir: folder })
           assert.equal(server.context.settings.runDefaults(LOCAL).persistence, 'session')
         }
-        assert.equal((await command(check, [], environment)).code, 0)
+        assert.equal((await command(runCheckCommand, [], environment)).code, 0)
         const db = new Database(join(folder, 'svc.db'))
         db.exec("update user_setting set value = 'no JSON'")
         db.close()
-        const { code, stdout, stderr } = await command(check, [], environment)
+        const { code, stdout, stderr } = await command(runCheckCommand, [], environment)
         assert.equal(code, 1)
         assert.match(stdout + stderr, /the setting jobs\.persistence of user 1 is no JSON/)
         await using server = await startServer({ data_dir: folder })

@@ -2,16 +2,16 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { contentKey, digestOf, storageKey } from '../../src/assets/keys.ts'
-import { CommandError, type Terminal } from '../../src/cli/terminal.ts'
+import { assetStorageKey, contentKey, sha256OfBytes } from '../../src/assets/storage-keys.ts'
+import { CommandError, type Terminal } from '../../src/cli/shared/terminal.ts'
 import { type Config, type Environment, readConfig } from '../../src/config.ts'
-import { insertAsset } from '../../src/db/assets.ts'
-import { keepGraph } from '../../src/db/graphs.ts'
-import { insertJobEvent } from '../../src/db/job-events.ts'
-import { insertJournalPage } from '../../src/db/job-journal.ts'
-import { insertJob } from '../../src/db/jobs.ts'
+import { insertAsset } from '../../src/db/assets/rows.ts'
+import { saveGraph } from '../../src/db/graphs.ts'
+import { insertJobEvent } from '../../src/db/jobs/events.ts'
+import { insertJournalPage } from '../../src/db/jobs/journal.ts'
+import { insertJob } from '../../src/db/jobs/rows.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
-import { sha256 } from '../../src/hashes.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 import { StartError } from '../../src/start-error.ts'
 import { jobRow } from '../helpers/store.ts'
 
@@ -22,7 +22,7 @@ const GRAPH = '{"nodes":[],"edges":[]}'
 export async function soundFolder(folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true })
   const bytes = Buffer.from('the bytes of an asset')
-  const content_key = contentKey('1', digestOf(bytes))
+  const content_key = contentKey('1', sha256OfBytes(bytes))
   const file = join(folder, 'storage', 'objects', ...content_key.split('/'))
   await using store = await Store.open(join(folder, 'svc.db'))
   mkdirSync(dirname(file), { recursive: true })
@@ -38,8 +38,8 @@ export async function soundFolder(folder: string): Promise<string> {
       name: 'note.txt',
       content_type: 'text/plain',
       size: bytes.length,
-      sha256: digestOf(bytes),
-      storage_key: storageKey('1', 'a1', 'txt'),
+      sha256: sha256OfBytes(bytes),
+      storage_key: assetStorageKey('1', 'a1', 'txt'),
       content_key,
       thumb_key: null,
       metadata: '{}',
@@ -57,7 +57,7 @@ export async function soundFolder(folder: string): Promise<string> {
 const graph_sha256 = sha256(GRAPH)
 
 function putCompleted(tx: Tx, key: number): void {
-  keepGraph(tx, graph_sha256, GRAPH)
+  saveGraph(tx, graph_sha256, GRAPH)
   const name = `name ${key} `.repeat(20)
   insertJob(tx, {
     ...jobRow(key, { graph_sha256, name, status: 'completed', last_sequence: 3 }),

@@ -100,10 +100,10 @@ describe('the built client', () => {
     assert.deepEqual(outside, [])
     const strangers = inputs.filter((path) => !/dist\/client\/src\/client|@msgpack|openapi-fetch|<stdin>/.test(path))
     assert.deepEqual(strangers, [])
-    assert.ok(!inputs.some((path) => path.includes('node-socket') || path.includes('/ws/')))
+    assert.ok(!inputs.some((path) => path.includes('node-websocket') || path.includes('/ws/')))
     // The other condition does bring them: the look above is able to see.
     const other = await bundled('node')
-    assert.ok(other.inputs.some((path) => path.includes('node-socket')) && other.outside.includes('net'))
+    assert.ok(other.inputs.some((path) => path.includes('node-websocket')) && other.outside.includes('net'))
   })
 
   test('runs the README’s example in the oldest Node that is there, and prints what is printed', async () => {

@@ -3,18 +3,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { AnswerPart } from '../../src/completions/answering.ts'
-import { SafeEvents } from '../../src/completions/secret-events.ts'
-import { withoutSecrets } from '../../src/completions/secret-parts.ts'
-import { withoutSecretsIn } from '../../src/completions/secret-texts.ts'
-import { SafeParts } from '../../src/models/safe-parts.ts'
+import type { AnswerPart } from '../../src/completions/answers/generator.ts'
+import { redactAnswerParts } from '../../src/completions/redaction/answer-parts.ts'
+import { redactCompletionText } from '../../src/completions/redaction/completion-json.ts'
+import { RedactedEvents } from '../../src/completions/redaction/redacted-events.ts'
+import { AnswerPartRedactor } from '../../src/models/calls/answer-redaction.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
-import { TimeSlices } from '../../src/time-slices.ts'
+import { TimeSliceScheduler } from '../../src/shared/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 import { chunksIn } from './kit.ts'
 
 const KEY = 'sk-Planted/key+4711'
-const safety = { redactor: new Redactor([KEY]), owner: 'a', slices: new TimeSlices() }
+const safety = { redactor: new Redactor([KEY]), owner: 'a', slices: new TimeSliceScheduler() }
 /** Fewer characters of it may have been guessed. */
 const TOLD = 13
 
@@ -43,17 +43,17 @@ const partOf = ({ index, ...rest }: Call) => ({ type: 'tool_call', index, ...res
 
 const WAYS: Readonly<Record<string, Way>> = {
   'to nodes': async (calls) => {
-    const safe = new SafeParts(KEY)
-    return [...calls.flatMap((call) => safe.take(partOf(call)) ?? []), ...safe.rest()] as Call[]
+    const safe = new AnswerPartRedactor(KEY)
+    return [...calls.flatMap((call) => safe.redact(partOf(call)) ?? []), ...safe.flush()] as Call[]
   },
   'as parts': async (calls) => {
     async function* parts(): AsyncGenerator<AnswerPart, void, void> {
       yield* calls.map(partOf)
     }
     const told: AnswerPart[] = []
-    for await (const part of withoutSecrets(parts(), {
+    for await (const part of redactAnswerParts(parts(), {
       redactor: new Redactor([KEY]),
-      slices: new TimeSlices(),
+      slices: new TimeSliceScheduler(),
       user: 'user',
     }))
       told.push(part)
@@ -65,7 +65,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       const chunk = { id: 'x', choices: [{ index: 0, delta: { tool_calls: [{ index, ...body }] } }] }
       return `data: ${JSON.stringify(chunk)}\n\n`
     })
-    const events = new SafeEvents({ next: async () => left.shift() ?? null, close() {} }, safety)
+    const events = new RedactedEvents({ next: async () => left.shift() ?? null, close() {} }, safety)
     let text = ''
     for (let piece = await events.next(); piece !== null; piece = await events.next()) text += piece
     return chunksIn(text).flatMap(({ choices }) =>
@@ -80,7 +80,7 @@ const WAYS: Readonly<Record<string, Way>> = {
       function: { name: own[0]!.name, arguments: own.map((one) => one.arguments).join('') },
     }))
     const given = JSON.stringify({ choices: [{ index: 0, message: { tool_calls } }] })
-    const { choices } = JSON.parse(withoutSecretsIn(given, new Redactor([KEY])))
+    const { choices } = JSON.parse(redactCompletionText(given, new Redactor([KEY])))
     return choices[0].message.tool_calls.map((call: { function: object }, index: number) => ({
       index,
       ...call.function,

@@ -1,7 +1,7 @@
 // A list of vectors of a hundred megabytes is put together in steps.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { VectorsReader } from '../../src/completions/vectors-reader.ts'
+import { EmbeddingListReader } from '../../src/completions/upstream/embedding-list-reader.ts'
 import { processorMs } from '../helpers/processor.ts'
 
 const COUNT = 2048
@@ -12,7 +12,7 @@ const LONGEST_STEP = 50
 test('many long vectors are joined in steps, with what they lack', () => {
   const vector = `{"embedding":[${Array(3072).fill('0.1234567890123456').join(',')}]}`
   const sent = Buffer.from(`{"data":[${Array(COUNT).fill(vector).join(',')}]}`)
-  const reader = new VectorsReader(COUNT)
+  const reader = new EmbeddingListReader(COUNT)
   for (let at = 0; at < sent.length; at += PIECE) reader.take(sent.subarray(at, at + PIECE))
   const given = reader.end()
   const steps = reader.bytes(given, { ...given, object: 'list' })

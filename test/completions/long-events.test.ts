@@ -1,11 +1,11 @@
 // Long events of a stream, which are read in steps: what goes on of them is what would go on of a short one.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { EventReader } from '../../src/completions/event-reader.ts'
-import { SafeEvents } from '../../src/completions/secret-events.ts'
-import { safeTextSteps } from '../../src/completions/secret-texts.ts'
+import { encodeRedactedSteps } from '../../src/completions/redaction/completion-json.ts'
+import { RedactedEvents } from '../../src/completions/redaction/redacted-events.ts'
+import { EventStreamReader } from '../../src/completions/upstream/event-stream-reader.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
-import { finish as atOnce, TimeSlices } from '../../src/time-slices.ts'
+import { runToCompletion as atOnce, TimeSliceScheduler } from '../../src/shared/time-slices.ts'
 import { chunksIn } from './kit.ts'
 
 const KEY = 'sk-Planted/key+4711-9f8e7d6c5b4a/3210zyxw'
@@ -24,7 +24,7 @@ interface Passed {
 
 /** What goes on of a chunk, and what is known behind it. `more`: what makes it long. */
 function passed(chunk: object, more: object): Passed {
-  const reader = new EventReader({ include_usage: true, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
+  const reader = new EventStreamReader({ include_usage: true, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
   const given = Buffer.from(`${events([BEGIN, { ...chunk, ...more }, END])}data: [DONE]\n\n`)
   const out: Uint8Array[] = []
   for (let at = 0; at < given.length; at += 65_536) out.push(...atOnce(reader.take(given.subarray(at, at + 65_536))))
@@ -69,15 +69,21 @@ describe('a long event', () => {
   test('in which nothing is missing passes byte by byte', () => {
     const given = `${events([BEGIN, { ...delta({ content: LONG }), large: [1, 2] }, END])}data: [DONE]\n\n`
     const odd = given.replace('[1,2]', '[1.0, 12345678901234567890]')
-    const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
+    const reader = new EventStreamReader({
+      include_usage: false,
+      complete: () => ({ input_tokens: 1, output_tokens: 1 }),
+    })
     assert.equal(Buffer.concat(atOnce(reader.take(Buffer.from(odd)))).toString(), odd)
-    assert.equal(reader.length, LONG.length)
+    assert.equal(reader.text_length, LONG.length)
   })
 
   const bad: Readonly<Record<string, string>> = { 'no JSON': `{"a":${LONG}}`, 'no object': LONG }
   for (const [what, data] of Object.entries(bad))
     test(`with ${what} is a fault`, () => {
-      const reader = new EventReader({ include_usage: false, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
+      const reader = new EventStreamReader({
+        include_usage: false,
+        complete: () => ({ input_tokens: 1, output_tokens: 1 }),
+      })
       atOnce(reader.take(Buffer.from(`${events([BEGIN])}data: ${data}\n\n`)))
       assert.ok(reader.fault)
     })
@@ -86,8 +92,8 @@ describe('a long event', () => {
 /** What is shown of events that come one by one. */
 async function told(pieces: readonly string[]): Promise<string> {
   const left = [...pieces]
-  const safety = { redactor, owner: 'a', slices: new TimeSlices() }
-  const safe = new SafeEvents({ next: async () => left.shift() ?? null, close() {} }, safety)
+  const safety = { redactor, owner: 'a', slices: new TimeSliceScheduler() }
+  const safe = new RedactedEvents({ next: async () => left.shift() ?? null, close() {} }, safety)
   let text = ''
   for (let piece = await safe.next(); piece !== null; piece = await safe.next())
     text += typeof piece === 'string' ? piece : Buffer.from(piece).toString()
@@ -133,9 +139,9 @@ describe('what a long event tells of a secret', () => {
     )
     const left = [...held]
     let most = 0
-    const safe = new SafeEvents(
+    const safe = new RedactedEvents(
       { next: async () => left.shift() ?? null, close() {} },
-      { redactor, owner: 'a', slices: new TimeSlices() },
+      { redactor, owner: 'a', slices: new TimeSliceScheduler() },
     )
     for (let shown = 0, piece = await safe.next(); piece !== null; piece = await safe.next()) {
       shown += piece.length
@@ -150,7 +156,7 @@ test('a completion of very many texts is looked at in steps, and a secret over s
     text: at === 70_000 ? KEY.slice(0, 9) : at === 70_001 ? KEY.slice(9) : 'a',
   }))
   const completion = { choices: [{ index: 0, message: { role: 'assistant', content: 'x', parts } }] }
-  const steps = safeTextSteps(completion, redactor)
+  const steps = encodeRedactedSteps(completion, redactor)
   let longest = 0
   let count = 0
   for (;;) {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EmbeddingList } from '../../generated/types.ts'
-import { embeddings } from '../../src/completions/embeddings.ts'
-import { TimeSlices } from '../../src/time-slices.ts'
+import { createEmbeddings } from '../../src/completions/embeddings.ts'
+import { TimeSliceScheduler } from '../../src/shared/time-slices.ts'
 import { longestTurn } from '../helpers/loop.ts'
 
 const COUNT = 2048
@@ -12,7 +12,7 @@ const DIMENSIONS = 1024
 const LONGEST_TURN = 60
 
 const vectors = Array.from({ length: COUNT }, (_, at) => Array.from({ length: DIMENSIONS }, (_, of) => (at - of) / 3))
-const slices = new TimeSlices()
+const slices = new TimeSliceScheduler()
 
 for (const encoding_format of ['float', 'base64'] as const)
   test(`as ${encoding_format}`, async () => {
@@ -21,7 +21,7 @@ for (const encoding_format of ['float', 'base64'] as const)
     const wanted = { asked, found: { provider: { name: 'm' } }, slices }
     let text = ''
     const held = await longestTurn(async () => {
-      const given = await embeddings({ embed: async () => vectors } as never, wanted as never)
+      const given = await createEmbeddings({ embed: async () => vectors } as never, wanted as never)
       text = given.body as string
     })
     assert.ok(held < LONGEST_TURN, `held for ${Math.round(held)} ms`)

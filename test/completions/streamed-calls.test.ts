@@ -1,8 +1,8 @@
 // Calls of tools in streams whose servers leave away what tells one from another, wherever the bytes are split; and streams whose end is none.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { EventReader } from '../../src/completions/event-reader.ts'
-import { finish as atOnce } from '../../src/time-slices.ts'
+import { EventStreamReader } from '../../src/completions/upstream/event-stream-reader.ts'
+import { runToCompletion as atOnce } from '../../src/shared/time-slices.ts'
 import { chunksIn } from './kit.ts'
 
 const HEAD = { id: 'x', object: 'chat.completion.chunk', created: 17, model: 'm' }
@@ -16,11 +16,11 @@ const stream = (events: readonly string[]) => events.map((data) => `data: ${data
 
 function read(bytes: Buffer, offsets: readonly number[], choices = 1): string {
   const complete = () => ({ input_tokens: 1, output_tokens: 1 })
-  const reader = new EventReader({ include_usage: false, choices, complete })
+  const reader = new EventStreamReader({ include_usage: false, choices, complete })
   const out: Uint8Array[] = []
   for (const [at, from] of [0, ...offsets].entries())
     out.push(...atOnce(reader.take(bytes.subarray(from, offsets[at]))))
-  if (!reader.done) out.push(Buffer.from(reader.end()))
+  if (!reader.isDone) out.push(Buffer.from(reader.end()))
   return Buffer.concat(out).toString()
 }
 

@@ -1,13 +1,13 @@
 // Workflows that are models, and what they answer: what the tests of them share.
 import type { ChatCompletionRequest, CreateWorkflowRequest, Graph } from '../../generated/types.ts'
-import type { AnswerPart } from '../../src/completions/answering.ts'
-import type { Scope } from '../../src/db/scope.ts'
-import type { ModelUse } from '../../src/engine/services.ts'
+import type { AnswerPart } from '../../src/completions/answers/generator.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
+import type { ModelUsage } from '../../src/engine/node-api/node-services.ts'
 import type { TestServer } from '../helpers/server.ts'
 import { edge, node } from '../http/kit.ts'
 
-export const OWNER: Scope = { user_id: '1', workspace_id: null }
-export const STRANGER: Scope = { user_id: 'stranger', workspace_id: null }
+export const OWNER: OwnerScope = { user_id: '1', workspace_id: null }
+export const STRANGER: OwnerScope = { user_id: 'stranger', workspace_id: null }
 
 type Data = Record<string, unknown>
 
@@ -66,9 +66,9 @@ export function answer(
   server: TestServer,
   workflow_id: string,
   body: ChatCompletionRequest = says('Ada'),
-  { owner = OWNER, signal = new AbortController().signal, used = [] as ModelUse[] } = {},
+  { owner = OWNER, signal = new AbortController().signal, used = [] as ModelUsage[] } = {},
 ): AsyncGenerator<AnswerPart, void, void> {
-  const calling = { signal, used: (use: ModelUse) => void used.push(use) }
+  const calling = { signal, used: (use: ModelUsage) => void used.push(use) }
   return server.context.workflow_models.answer(owner, workflow_id, body, calling)
 }
 

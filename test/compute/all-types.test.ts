@@ -1,7 +1,7 @@
 // No node type does much on the thread that answers requests: each may run apart where its inputs are large, or says here why it need not.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { compute } from './kit.ts'
 
 after(() => compute[Symbol.asyncDispose]())
@@ -80,7 +80,7 @@ function staysWith(node_type: string): string[] {
     .filter((name) => name === node_type || (name.endsWith('.*') && node_type.startsWith(name.slice(0, -1))))
 }
 
-for (const type of builtinNodes.all()) {
+for (const type of builtinRegistry.all()) {
   const { node_type } = type
   test(`${node_type} may run apart, or has a reason to stay`, () => {
     const reasons = staysWith(node_type)
@@ -90,7 +90,7 @@ for (const type of builtinNodes.all()) {
 }
 
 test('each reason is one of a node type that there is', () => {
-  const names = builtinNodes.all().map(({ node_type }) => node_type)
+  const names = builtinRegistry.all().map(({ node_type }) => node_type)
   const unknown = Object.values(STAY)
     .flat()
     .filter((name) => !names.some((one) => one === name || (name.endsWith('.*') && one.startsWith(name.slice(0, -1)))))

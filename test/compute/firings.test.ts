@@ -1,11 +1,11 @@
 // Runs whose firings run apart: their outcome is that of any other run, nothing of them is remembered, and a cancel ends them.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { isHeavy } from '../../src/engine/heavy.ts'
-import type { Inputs } from '../../src/engine/node-type.ts'
-import type { ComputeAccess, ComputeTask } from '../../src/engine/services.ts'
-import { noServices } from '../../src/engine/services.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import type { ComputeAccess, ComputeTask } from '../../src/engine/node-api/node-services.ts'
+import { noServices } from '../../src/engine/node-api/node-services.ts'
+import type { InputValues } from '../../src/engine/node-api/node-type.ts'
+import { isHeavyFiring } from '../../src/engine/runtime/firings/cost.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { graph, node, outputs, run, sink, source, start, until } from '../engine/kit.ts'
 import { MemoryJournal, type Record } from '../engine/memory-journal.ts'
 import { takesLess } from '../helpers/patience.ts'
@@ -57,7 +57,7 @@ const counted = graph(
 describe('a run', () => {
   test('gives the same, whether its firings run apart or not', async () => {
     const { services, tasks } = watched()
-    assert.deepStrictEqual(await outputs(counted, builtinNodes, { services }), await outputs(counted))
+    assert.deepStrictEqual(await outputs(counted, builtinRegistry, { services }), await outputs(counted))
     const types = tasks.map(({ node_type }) => node_type).sort()
     assert.deepEqual(types, ['list.Unique', 'regex.FindAll', 'text.Words'])
   })
@@ -68,7 +68,7 @@ describe('a run', () => {
     const records: Record[] = []
     memory.onRecord = (record) => records.push(record)
     const journal = memory.open()
-    await outputs(counted, builtinNodes, { services, journal })
+    await outputs(counted, builtinRegistry, { services, journal })
     assert.ok(tasks.length > 0)
     assert.deepEqual(
       records.filter((record) => record[1].startsWith('words') || record[1].startsWith('unique')),
@@ -82,7 +82,7 @@ describe('a run', () => {
       [source('text', SLOW.text), node('match', 'regex.Match', { pattern: SLOW.pattern })],
       ['text.output->match.text'],
     )
-    const { execution, abort } = start(of, builtinNodes, { services })
+    const { execution, abort } = start(of, builtinRegistry, { services })
     await until(() => tasks.length > 0)
     const from = performance.now()
     abort.abort()
@@ -100,14 +100,14 @@ describe('a run', () => {
       ],
       ['text.output->match.text', 'pattern.output->match.pattern'],
     )
-    assert.deepEqual(await run(of, builtinNodes, { services }), await run(of))
+    assert.deepEqual(await run(of, builtinRegistry, { services }), await run(of))
     assert.equal(tasks.length, 1)
   })
 })
 
 /** Firings that take a file or a seed first, and much to do with it. */
 const LINES = Array.from({ length: 5_000 }, (_, at) => at)
-const PREPARED: { readonly [node_type: string]: Inputs } = {
+const PREPARED: { readonly [node_type: string]: InputValues } = {
   'data.ReadCsv': { file: Buffer.from(`a,b\n${LINES.map((at) => `${at},x`).join('\n')}`) },
   'data.ReadJsonLines': { file: Buffer.from(LINES.map((a) => JSON.stringify({ a })).join('\n')) },
   'document.HtmlText': { document: Buffer.from(LINES.map((at) => `<p>${at}</p>`).join('')) },
@@ -121,19 +121,19 @@ describe('a firing that takes something from outside', () => {
   for (const [type, data] of Object.entries(PREPARED)) {
     test(`runs apart behind that, and gives the same: ${type}`, async () => {
       const { services, tasks } = watched()
-      const [handle] = builtinNodes.get(type)!.outputs.map(({ name }) => name)
+      const [handle] = builtinRegistry.get(type)!.outputs.map(({ name }) => name)
       const values = Object.entries(data)
       const of = graph(
         [...values.map(([name, given]) => source(name, given)), node('n', type), sink('out')],
         [...values.map(([name]) => `${name}.output->n.${name}`), `n.${handle}->out.value`],
       )
       const drawn = { random: () => 0.3 }
-      const apart = await outputs(of, builtinNodes, { services, ...drawn })
+      const apart = await outputs(of, builtinRegistry, { services, ...drawn })
       assert.deepEqual(
         tasks.map(({ node_type }) => node_type),
         [type],
       )
-      assert.deepStrictEqual(apart, await outputs(of, builtinNodes, drawn))
+      assert.deepStrictEqual(apart, await outputs(of, builtinRegistry, drawn))
     })
   }
 
@@ -144,14 +144,14 @@ describe('a firing that takes something from outside', () => {
       ['list.output->n.list', 'n.output->out.value'],
     )
     const memory = new MemoryJournal()
-    const first = await outputs(of, builtinNodes, { services, journal: memory.open() })
-    assert.deepStrictEqual(await outputs(of, builtinNodes, { services, journal: memory.open() }), first)
+    const first = await outputs(of, builtinRegistry, { services, journal: memory.open() })
+    assert.deepStrictEqual(await outputs(of, builtinRegistry, { services, journal: memory.open() }), first)
     assert.ok(tasks.length > 0)
   })
 })
 
 describe('the estimate of what a firing takes', () => {
-  const heavy = (type: string, given: object) => isHeavy(builtinNodes.get(type)!, inputsOf(type, { ...given }))
+  const heavy = (type: string, given: object) => isHeavyFiring(builtinRegistry.get(type)!, inputsOf(type, { ...given }))
   const letters = (count: number) => 'é'.repeat(count)
   const numbers = (count: number) => Array.from({ length: count }, (_, at) => at)
 

@@ -1,13 +1,13 @@
 // Threads that compute, and firings as the engine would give them, for tests.
-import { type Compute, createCompute } from '../../src/compute/compute.ts'
-import type { ComputeTask } from '../../src/engine/services.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { type ComputePool, createComputePool } from '../../src/compute/worker-pool.ts'
+import type { ComputeTask } from '../../src/engine/node-api/node-services.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 
-export const compute: Compute = createCompute({ workers: 2 })
+export const compute: ComputePool = createComputePool({ workers: 2 })
 
 /** The inputs of a firing, its defaults filled in. */
 export function inputsOf(node_type: string, given: Record<string, unknown>): Record<string, unknown> {
-  const defaults = builtinNodes.get(node_type)!.properties.map(({ name, default: own = null }) => [name, own])
+  const defaults = builtinRegistry.get(node_type)!.properties.map(({ name, default: own = null }) => [name, own])
   return { ...Object.fromEntries(defaults), ...given }
 }
 

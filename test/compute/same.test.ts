@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
-import { Final, type NodeContext, NodeError, type NodeType } from '../../src/engine/node-type.ts'
-import type { TypeMetadata } from '../../src/engine/types.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { type NodeContext, NodeError, type NodeType, NonRetryableError } from '../../src/engine/node-api/node-type.ts'
+import type { TypeMetadata } from '../../src/engine/node-api/values/type-metadata.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { scaled } from '../helpers/scale.ts'
 import { context } from '../nodes/context.ts'
 import { compute, task } from './kit.ts'
@@ -89,17 +89,17 @@ async function came(run: () => unknown): Promise<Came> {
     return { outputs: await run() }
   } catch (error) {
     const { message } = error as Error
-    return { error: error instanceof NodeError ? [error.type, message, error instanceof Final] : message }
+    return { error: error instanceof NodeError ? [error.type, message, error instanceof NonRetryableError] : message }
   }
 }
 
 const NO_CONTEXT = undefined as unknown as NodeContext
-const types = builtinNodes.all().filter((type) => compute.takes(type))
+const types = builtinRegistry.all().filter((type) => compute.takes(type))
 
 test('most built-in types may run apart', () => {
   assert.ok(types.length > 90, `only ${types.length}`)
   for (const name of ['random.Float', 'date.Now', 'human.Approval', 'control.Fail', 'control.Numbers', 'http.Pages'])
-    assert.equal(compute.takes(builtinNodes.get(name)!), false, name)
+    assert.equal(compute.takes(builtinRegistry.get(name)!), false, name)
 })
 
 for (const type of types) {

@@ -1,16 +1,16 @@
 // Reports for people: each cause is shown once, and what is not judged comes last, with what to do about it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Outcome } from '../../src/conformance/client/perform.ts'
-import { clientReport } from '../../src/conformance/client/report.ts'
-import type { Entry } from '../../src/conformance/client/transcript.ts'
-import { type Judged, reportText } from '../../src/conformance/report.ts'
+import { formatClientReport } from '../../src/conformance/client/report.ts'
+import type { ScenarioOutcome } from '../../src/conformance/client/scenario-runner.ts'
+import type { TranscriptEntry } from '../../src/conformance/client/transcript.ts'
+import { formatServerReport, type RequirementResult } from '../../src/conformance/server-report.ts'
 
-const frame = (direction: Entry['direction'], command: string): Entry => {
+const frame = (direction: TranscriptEntry['direction'], command: string): TranscriptEntry => {
   return { ms: 1, direction, where: 'socket 1', what: 'text frame', content: { command } }
 }
 
-const TRANSCRIPT: readonly Entry[] = [
+const TRANSCRIPT: readonly TranscriptEntry[] = [
   frame('from_client', 'submit_job'),
   frame('to_client', 'ping'),
   frame('from_client', 'pong'),
@@ -18,7 +18,7 @@ const TRANSCRIPT: readonly Entry[] = [
   frame('from_client', 'subscribe_job'),
 ]
 
-function outcome(scenario: string, verdict: Outcome['verdict'], reason: string | null): Outcome {
+function outcome(scenario: string, verdict: ScenarioOutcome['verdict'], reason: string | null): ScenarioOutcome {
   const facts = { scenario, requirement: `client.${scenario}`, title: scenario, rule: `The rule of ${scenario}.` }
   return { ...facts, verdict, reason, entry: reason === null ? null : 4, duration_ms: 1, transcript: TRANSCRIPT }
 }
@@ -30,7 +30,7 @@ describe('the report of a client', () => {
     outcome('third', 'fail', 'it asked twice'),
     outcome('fourth', 'open', 'it never connected'),
   ]
-  const lines = clientReport(outcomes, 'text').split('\n')
+  const lines = formatClientReport(outcomes, 'text').split('\n')
 
   test('shows the transcript of a cause once, and names the scenarios that have the same at its end', () => {
     const at = lines.indexOf('fail  third: it asked twice')
@@ -54,13 +54,16 @@ describe('the report of a client', () => {
   })
 
   test('has the same words for programs', () => {
-    const { version, summary } = JSON.parse(clientReport(outcomes, 'json')) as { version: number; summary: object }
+    const { version, summary } = JSON.parse(formatClientReport(outcomes, 'json')) as {
+      version: number
+      summary: object
+    }
     assert.deepEqual([version, summary], [2, { pass: 1, fail: 2, open: 1 }])
   })
 })
 
 test('the report of a server ends with what was skipped, by the reasons, and says how it is claimed', () => {
-  const judged = (id: string, verdict: Judged['verdict'], reason: string | null): Judged => {
+  const judged = (id: string, verdict: RequirementResult['verdict'], reason: string | null): RequirementResult => {
     return { id, rule: `The rule of ${id}.`, source: '', verdict, reason, evidence: [], ms: 1 }
   }
   const requirements = [
@@ -72,7 +75,7 @@ test('the report of a server ends with what was skipped, by the reasons, and say
   ]
   const report = { suite: 'server', url: 'http://127.0.0.1/', profile: 'full', requirements } as const
   assert.equal(
-    reportText({ ...report, requirements }, 'text'),
+    formatServerReport({ ...report, requirements }, 'text'),
     `pass  server.b
 fail  server.c
       The rule of server.c.

@@ -1,15 +1,15 @@
 // A publication whose parts say different things is refused: whoever generates from one of them would get another contract than is compared.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contradictions } from '../../src/contract/agreement.ts'
-import type { Publication } from '../../src/contract/files.ts'
 import type { JsonMap } from '../../src/contract/json.ts'
+import { findContradictions } from '../../src/contract/publication-consistency.ts'
+import type { ContractPublication } from '../../src/contract/publication-files.ts'
 import { at, put, real, without } from './kit.ts'
 
 type Edit = (file: JsonMap) => void
 
 /** The real publication with one file edited. */
-function edited(name: string, edit: Edit): Publication {
+function edited(name: string, edit: Edit): ContractPublication {
   const file = structuredClone(real.json(name))
   edit(file)
   return { ...real, json: (other) => (other === name ? file : real.json(other)) }
@@ -145,12 +145,12 @@ const cases: readonly [title: string, file: string, edit: Edit, said: RegExp][] 
 
 describe('the parts of a publication', () => {
   test('agree', () => {
-    assert.deepEqual(contradictions(real), [])
+    assert.deepEqual(findContradictions(real), [])
   })
 
   for (const [title, file, edit, said] of cases)
     test(`do not with ${title}`, () => {
-      const found = contradictions(edited(file, edit))
+      const found = findContradictions(edited(file, edit))
       assert.ok(
         found.some((one) => said.test(one)),
         found.join('\n'),
@@ -159,7 +159,7 @@ describe('the parts of a publication', () => {
 
   test('do not where a schema refers to a file that is missing', () => {
     const names = without([...real.names], 'JobStatus.json') as string[]
-    assert.deepEqual(contradictions({ ...real, names }), [
+    assert.deepEqual(findContradictions({ ...real, names }), [
       'CancelJobResponse.json refers to JobStatus.json, which is missing',
     ])
   })

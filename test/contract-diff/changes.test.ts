@@ -1,9 +1,9 @@
 // The semantic diff: nothing where nothing differs, and for each single change of the real publication the verdict that it deserves.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { diffPublications } from '../../src/contract/diff.ts'
-import { worst } from '../../src/contract/difference.ts'
-import { readPublication } from '../../src/contract/publication.ts'
+import { worstVerdict } from '../../src/contract/diff/differences.ts'
+import { diffPublications } from '../../src/contract/diff/publications.ts'
+import { readPublication } from '../../src/contract/publication-reader.ts'
 import { type Case, httpCases } from './http-changes.ts'
 import { type Change, changed, FOLDER, real } from './kit.ts'
 import { schemaCases } from './schema-changes.ts'
@@ -18,7 +18,7 @@ function judge({ verdict, rule, before = nothing, change }: Case): void {
     change(draft)
   })
   const found = diffPublications(old, next)
-  assert.equal(worst(found) ?? 'none', verdict, JSON.stringify(found.slice(0, 5), null, 1))
+  assert.equal(worstVerdict(found) ?? 'none', verdict, JSON.stringify(found.slice(0, 5), null, 1))
   if (verdict !== 'none')
     assert.ok(
       found.some((one) => one.rule === rule && one.verdict === verdict),

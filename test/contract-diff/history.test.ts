@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { spread } from '../../src/codegen/publication-history.ts'
+import { sampleEvenly } from '../../src/codegen/publication/git-history.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { check, commit, git, publish } from './repository.ts'
 
@@ -69,10 +69,10 @@ describe('the history of the contract', () => {
 
   test('is compared in even steps where it is long', () => {
     const all = Array.from({ length: 1000 }, (_one, index) => index)
-    const some = spread(all)
+    const some = sampleEvenly(all)
     assert.deepEqual([some.length, new Set(some).size, some[0], some.at(-1)], [100, 100, 0, 999])
     for (const [index, one] of some.slice(1).entries()) assert.ok(Math.abs(one - some[index]! - 10) <= 1)
-    assert.deepEqual(spread(all.slice(0, 100)), all.slice(0, 100))
+    assert.deepEqual(sampleEvenly(all.slice(0, 100)), all.slice(0, 100))
   })
 
   test(

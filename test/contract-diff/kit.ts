@@ -1,13 +1,13 @@
 // Publications that differ from the real one in one place.
 import { join } from 'node:path'
-import type { Publication } from '../../src/contract/files.ts'
 import type { Json, JsonMap } from '../../src/contract/json.ts'
-import { readPublication } from '../../src/contract/publication.ts'
+import type { ContractPublication } from '../../src/contract/publication-files.ts'
+import { readPublication } from '../../src/contract/publication-reader.ts'
 
 export const FOLDER = join(import.meta.dirname, '../../generated/lifecycle-v1')
 
 /** The published one. */
-export const real: Publication = readPublication(FOLDER)
+export const real: ContractPublication = readPublication(FOLDER)
 
 /** What a change touches: documents by name, and the names of files. */
 export interface Draft {
@@ -31,7 +31,7 @@ function copied(name: string): JsonMap {
 const texts = new Map<string, string>()
 
 /** The real publication with a change; what isn't touched is that of the real one. */
-export function changed(change: Change): Publication {
+export function changed(change: Change): ContractPublication {
   const copies = new Map<string, JsonMap>()
   const draft = { names: [...real.names] } as Draft
   for (const name of ['openapi', 'asyncapi', 'errors', 'operations', 'requirements'] as const) {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { diffSchema } from '../../src/contract/diff-schema.ts'
-import { Findings, worst } from '../../src/contract/difference.ts'
+import { DifferenceCollector, worstVerdict } from '../../src/contract/diff/differences.ts'
+import type { MessageDirection } from '../../src/contract/diff/position.ts'
+import { diffSchema } from '../../src/contract/diff/schemas.ts'
 import type { Json, JsonMap } from '../../src/contract/json.ts'
-import type { Direction } from '../../src/contract/place.ts'
 
 const NAMES = ['A', 'B', 'C'] as const
 const TYPES = ['string', 'integer', 'number', 'boolean', 'null', 'array', 'object'] as const
@@ -34,8 +34,8 @@ const document = fc
   .tuple(schema, schema, schema)
   .map((all): JsonMap => ({ components: { schemas: Object.fromEntries(NAMES.map((name, at) => [name, all[at]!])) } }))
 
-function compared(old: JsonMap, next: JsonMap, direction: Direction, a: Json, b: Json = a) {
-  const findings = new Findings()
+function compared(old: JsonMap, next: JsonMap, direction: MessageDirection, a: Json, b: Json = a) {
+  const findings = new DifferenceCollector()
   diffSchema({ documents: { old, new: next }, findings, direction, live: true, at: 'here' }, a, b)
   return findings.sorted
 }
@@ -43,7 +43,7 @@ function compared(old: JsonMap, next: JsonMap, direction: Direction, a: Json, b:
 describe('any schema', () => {
   test('is no different from itself, however it refers to itself', () => {
     fc.assert(
-      fc.property(document, schema, fc.constantFrom<Direction>('request', 'response'), (all, one, direction) => {
+      fc.property(document, schema, fc.constantFrom<MessageDirection>('request', 'response'), (all, one, direction) => {
         assert.deepEqual(compared(all, structuredClone(all), direction, one), [])
       }),
       { numRuns: 300 },
@@ -65,10 +65,10 @@ describe('any schema', () => {
     fc.assert(
       fc.property(plain, (one) => {
         const nullable = { oneOf: [one, { type: 'null' }] }
-        assert.equal(worst(compared(none, none, 'request', one, nullable)), 'additive')
-        assert.equal(worst(compared(none, none, 'response', one, nullable)), 'breaking')
-        assert.equal(worst(compared(none, none, 'request', nullable, one)), 'breaking')
-        assert.equal(worst(compared(none, none, 'response', nullable, one)), 'additive')
+        assert.equal(worstVerdict(compared(none, none, 'request', one, nullable)), 'additive')
+        assert.equal(worstVerdict(compared(none, none, 'response', one, nullable)), 'breaking')
+        assert.equal(worstVerdict(compared(none, none, 'request', nullable, one)), 'breaking')
+        assert.equal(worstVerdict(compared(none, none, 'response', nullable, one)), 'additive')
       }),
     )
   })

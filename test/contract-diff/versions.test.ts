@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { compareVersions, mayBreak, type Version, versionOf } from '../../src/codegen/contract-version.ts'
+import {
+  type ContractVersion,
+  canBreak,
+  compareVersions,
+  parseVersion,
+} from '../../src/codegen/publication/contract-version.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { check, commit, git, publish } from './repository.ts'
 
@@ -11,13 +16,13 @@ describe('a version of the contract', () => {
   const version = fc.tuple(low, low, low)
 
   test('is three numbers and nothing else', () => {
-    fc.assert(fc.property(version, (one) => assert.deepEqual(versionOf(one.join('.')), one)))
+    fc.assert(fc.property(version, (one) => assert.deepEqual(parseVersion(one.join('.')), one)))
     for (const text of ['', '1', '1.2', '1.2.3.4', '01.2.3', '1.2.3-rc', 'v1.2.3', '1.2.3\n', '-1.2.3'])
-      assert.equal(versionOf(text), undefined, text)
+      assert.equal(parseVersion(text), undefined, text)
   })
 
   test('is higher by the first number that differs', () => {
-    const rank = ([first, second, third]: Version) => first * 9 + second * 3 + third
+    const rank = ([first, second, third]: ContractVersion) => first * 9 + second * 3 + third
     fc.assert(
       fc.property(version, version, (a, b) =>
         assert.equal(Math.sign(compareVersions(a, b)), Math.sign(rank(a) - rank(b))),
@@ -26,7 +31,7 @@ describe('a version of the contract', () => {
   })
 
   test('may break one with a lower first number, or second number after 0', () => {
-    const may = (later: string, earlier: string) => mayBreak(versionOf(later)!, versionOf(earlier)!)
+    const may = (later: string, earlier: string) => canBreak(parseVersion(later)!, parseVersion(earlier)!)
     for (const [later, earlier] of [
       ['0.2.0', '0.1.9'],
       ['1.0.0', '0.9.0'],

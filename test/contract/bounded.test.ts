@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Validate } from '../../generated/validators.js'
-import { newAjv } from '../../src/codegen/ajv.ts'
-import { compileValidators } from '../../src/codegen/compile-validators.ts'
+import { createAjv } from '../../src/codegen/documents/ajv-setup.ts'
+import { compileValidators } from '../../src/codegen/emitters/validator-compiler.ts'
 
 const SCHEMAS = {
   list: { type: 'array', items: { type: 'object', required: ['a', 'b'], additionalProperties: false } },
@@ -45,7 +45,7 @@ const maps = fc.dictionary(fc.string(), item, { maxKeys: 1_600, size: 'max' })
 
 describe('a validator that gives up', () => {
   test('judges as one that does not', () => {
-    const ajv = newAjv({ strict: false })
+    const ajv = createAjv({ strict: false })
     for (const [name, schema] of Object.entries(SCHEMAS)) {
       const whole = ajv.compile(schema)
       const validate = validators[name as keyof typeof SCHEMAS]

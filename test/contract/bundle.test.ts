@@ -1,7 +1,7 @@
 // The bundler and the contract's own rules, on a small contract that is broken in one place at a time.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { lookUp, mapOf } from '../../src/codegen/tree.ts'
+import { followPointer, mapOf } from '../../src/codegen/documents/json-pointer.ts'
 import { type Change, readSmallContract } from './small-contract.ts'
 
 describe('a contract without faults', () => {
@@ -12,37 +12,38 @@ describe('a contract without faults', () => {
   })
 
   test('has its paths and replies in place, and schemas as components', () => {
-    const operation = lookUp(contract.openapi, '/paths/~1things~1{id}/get')
+    const operation = followPointer(contract.openapi, '/paths/~1things~1{id}/get')
     assert.equal(mapOf(operation).operationId, 'getThing')
-    assert.deepEqual(lookUp(operation, '/responses/404'), { $ref: '#/components/responses/NotFound' })
-    assert.deepEqual(lookUp(operation, '/responses/200/content/application~1json/schema'), {
+    assert.deepEqual(followPointer(operation, '/responses/404'), { $ref: '#/components/responses/NotFound' })
+    assert.deepEqual(followPointer(operation, '/responses/200/content/application~1json/schema'), {
       $ref: '#/components/schemas/Thing',
     })
-    assert.deepEqual(lookUp(contract.openapi, '/components/schemas/Thing/properties/parent/oneOf/0'), {
+    assert.deepEqual(followPointer(contract.openapi, '/components/schemas/Thing/properties/parent/oneOf/0'), {
       $ref: '#/components/schemas/Thing',
     })
   })
 
   test('has only the schemas that each document reaches, sorted, and only used replies', () => {
-    const schemas = (document: typeof contract.openapi) => Object.keys(mapOf(lookUp(document, '/components/schemas')))
+    const schemas = (document: typeof contract.openapi) =>
+      Object.keys(mapOf(followPointer(document, '/components/schemas')))
     assert.deepEqual(schemas(contract.openapi), ['ApiError', 'Thing', 'ThingId'])
     assert.deepEqual(schemas(contract.asyncapi), ['PokeCommand', 'Thing', 'ThingId', 'ThingMoved'])
     assert.deepEqual(Object.keys(contract.schemas), ['ApiError', 'PokeCommand', 'Thing', 'ThingId', 'ThingMoved'])
-    assert.deepEqual(Object.keys(mapOf(lookUp(contract.openapi, '/components/responses'))), ['NotFound'])
+    assert.deepEqual(Object.keys(mapOf(followPointer(contract.openapi, '/components/responses'))), ['NotFound'])
   })
 
   test('keeps references to channels and messages as references', () => {
-    const poke = lookUp(contract.asyncapi, '/operations/poke')
-    assert.deepEqual(lookUp(poke, '/channel'), { $ref: '#/channels/ws' })
-    assert.deepEqual(lookUp(poke, '/messages/0'), { $ref: '#/channels/ws/messages/poke' })
-    assert.deepEqual(lookUp(poke, '/reply/messages/0'), { $ref: '#/channels/ws/messages/thing_moved' })
-    assert.equal(lookUp(contract.asyncapi, '/channels/ws/messages/poke/name'), 'poke')
+    const poke = followPointer(contract.asyncapi, '/operations/poke')
+    assert.deepEqual(followPointer(poke, '/channel'), { $ref: '#/channels/ws' })
+    assert.deepEqual(followPointer(poke, '/messages/0'), { $ref: '#/channels/ws/messages/poke' })
+    assert.deepEqual(followPointer(poke, '/reply/messages/0'), { $ref: '#/channels/ws/messages/thing_moved' })
+    assert.equal(followPointer(contract.asyncapi, '/channels/ws/messages/poke/name'), 'poke')
   })
 
   test('has the instances of schemas as examples', () => {
-    const media = lookUp(contract.openapi, '/paths/~1things~1{id}/get/responses/200/content/application~1json')
-    assert.deepEqual(lookUp(media, '/examples/one/value/id'), 'a')
-    assert.deepEqual(lookUp(contract.asyncapi, '/channels/ws/messages/poke/examples'), [
+    const media = followPointer(contract.openapi, '/paths/~1things~1{id}/get/responses/200/content/application~1json')
+    assert.deepEqual(followPointer(media, '/examples/one/value/id'), 'a')
+    assert.deepEqual(followPointer(contract.asyncapi, '/channels/ws/messages/poke/examples'), [
       { name: 'one', payload: { command: 'poke', data: 'a' } },
     ])
   })
@@ -62,7 +63,7 @@ describe('a contract without faults', () => {
       to,
     ])
     assert.deepEqual(problems, [])
-    const media = lookUp(contract.openapi, '/paths/~1things~1{id}/get/responses/200/content/application~1json')
+    const media = followPointer(contract.openapi, '/paths/~1things~1{id}/get/responses/200/content/application~1json')
     assert.deepEqual(mapOf(media).examples, { own: { value: { id: 'c', parent: null, $ref: 'nowhere' } } })
   })
 })

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 import { type ErrorCode, errorCatalogue } from '../../generated/errors.ts'
 import { commandManifest, frameManifest } from '../../generated/messages.ts'
 import { operationManifest } from '../../generated/operations.ts'
-import { exact } from '../../src/contract/exact.ts'
+import { restoreExactSchemas } from '../../src/contract/exact-schemas.ts'
 import type { JsonMap } from '../../src/contract/json.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -73,7 +73,7 @@ describe('a test names', () => {
 
   test('every type of event, and every status that events tell', () => {
     const published = JSON.parse(readFileSync(join(ROOT, 'generated/openapi.json'), 'utf8')) as JsonMap
-    const { schemas } = (exact(published) as unknown as Documented).components
+    const { schemas } = (restoreExactSchemas(published) as unknown as Documented).components
     const types = (schemas.JobEvent?.oneOf ?? []).flatMap(({ $ref }) => constants(schemas, $ref, 'type'))
     assert.deepEqual([...new Set(types)].sort(), ['job_status', 'job_terminal', 'node_status', 'output_update'])
     const statuses = [...(schemas.JobStatus?.enum ?? []), ...constants(schemas, '#/NodeStatusEvent', 'status')]

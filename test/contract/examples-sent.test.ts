@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { commandManifest } from '../../generated/messages.ts'
 import { operationManifest } from '../../generated/operations.ts'
-import { eachMessage } from '../../src/codegen/channels.ts'
+import { forEachMessage } from '../../src/codegen/documents/channels.ts'
 import type { JsonMap } from '../../src/contract/json.ts'
 import { listOf, mapOf, textOf } from '../../src/contract/json.ts'
 import { call } from '../helpers/http.ts'
@@ -119,7 +119,7 @@ function commandExamples(): CommandExample[] {
   )
   const found: CommandExample[] = []
   const asyncapi = document('asyncapi.json')
-  eachMessage(asyncapi, ({ channel, node }) => {
+  forEachMessage(asyncapi, ({ channel, node }) => {
     if (channel !== 'ws') return
     for (const { payload } of listOf(node.examples).map(mapOf)) {
       const command = textOf(mapOf(payload).command)

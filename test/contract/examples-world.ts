@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import type { Asset, CreateWorkflowRequest, Message, Thread, Workflow } from '../../generated/types.ts'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { blank } from '../assets/pictures.ts'
 import { startChat } from '../chat/kit.ts'
 import { graph, node } from '../engine/kit.ts'

@@ -7,11 +7,11 @@ import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import { config } from '../../codegen.config.ts'
 import { type ErrorCode, errorCatalogue } from '../../generated/errors.ts'
-import { channelsOf, eachMessage } from '../../src/codegen/channels.ts'
-import { readContract } from '../../src/codegen/contract.ts'
-import { eachMediaType, isJson, operationsOf } from '../../src/codegen/operations.ts'
-import { problemText } from '../../src/codegen/problems.ts'
-import { type Json, listOf, mapOf, resolved, schemaName } from '../../src/codegen/tree.ts'
+import { forEachMessage, listChannels } from '../../src/codegen/documents/channels.ts'
+import { readContract } from '../../src/codegen/documents/contract.ts'
+import { formatProblem } from '../../src/codegen/documents/contract-problems.ts'
+import { type Json, listOf, mapOf, readSchemaName, resolveToMap } from '../../src/codegen/documents/json-pointer.ts'
+import { forEachMediaType, isJsonMediaType, listOperations } from '../../src/codegen/documents/operations.ts'
 import { errorBodies, type Problem, ServiceError } from '../../src/errors.ts'
 
 const { contract, problems } = readContract(resolve(import.meta.dirname, '../..'), config)
@@ -28,17 +28,17 @@ function draft07(): Ajv {
 
 describe('the contract', () => {
   test('keeps its own rules', () => {
-    assert.deepEqual(problems.map(problemText), [])
+    assert.deepEqual(problems.map(formatProblem), [])
   })
 
   test('covers operations, commands and frames of every group', () => {
-    const operations = operationsOf(contract.openapi)
+    const operations = listOperations(contract.openapi)
     assert.ok(operations.length >= 100, `${operations.length} operations`)
     assert.deepEqual(
       listOf(contract.openapi.tags).filter((tag) => !operations.some((one) => one.tag === mapOf(tag).name)),
       [],
     )
-    const channels = channelsOf(contract.asyncapi)
+    const channels = listChannels(contract.asyncapi)
     assert.deepEqual(
       channels.map(({ name }) => name),
       ['ws', 'agent', 'extension', 'download'],
@@ -52,13 +52,13 @@ describe('the contract', () => {
   test('has examples for all JSON that goes over the wire', () => {
     const without: string[] = []
     let count = 0
-    eachMediaType(contract.openapi, (media, pointer, type) => {
-      if (!isJson(type)) return
+    forEachMediaType(contract.openapi, (media, pointer, type) => {
+      if (!isJsonMediaType(type)) return
       const examples = Object.keys(mapOf(media.examples)).length
       count += examples
       if (examples === 0 && media.example === undefined) without.push(pointer)
     })
-    eachMessage(contract.asyncapi, ({ node, pointer }) => {
+    forEachMessage(contract.asyncapi, ({ node, pointer }) => {
       count += listOf(node.examples).length
       if (listOf(node.examples).length === 0) without.push(pointer)
     })
@@ -73,11 +73,11 @@ describe('the contract', () => {
       const validate = ajv.compile(schema as object)
       if (!validate(value)) invalid.push(`${pointer}: ${ajv.errorsText(validate.errors)}`)
     }
-    eachMediaType(contract.openapi, (media, pointer) => {
+    forEachMediaType(contract.openapi, (media, pointer) => {
       for (const [name, example] of Object.entries(mapOf(media.examples)))
         check(media.schema ?? {}, mapOf(example).value ?? null, `${pointer}/examples/${name}`)
     })
-    eachMessage(contract.asyncapi, ({ node, pointer }) => {
+    forEachMessage(contract.asyncapi, ({ node, pointer }) => {
       for (const example of listOf(node.examples)) check(node.payload ?? {}, mapOf(example).payload ?? null, pointer)
     })
     assert.deepEqual(invalid, [])
@@ -86,9 +86,9 @@ describe('the contract', () => {
   test('shows server-sent events as text, whose data is what the operation says', () => {
     const ajv = draft07()
     let count = 0
-    eachMediaType(contract.openapi, (media, pointer, type) => {
+    forEachMediaType(contract.openapi, (media, pointer, type) => {
       if (type !== 'text/event-stream') return
-      assert.equal(schemaName(media.schema), 'ServerSentEvents', pointer)
+      assert.equal(readSchemaName(media.schema), 'ServerSentEvents', pointer)
       const validate = ajv.compile(media['x-svc-event-data'] as object)
       for (const { value } of Object.values(mapOf(media.examples)).map(mapOf))
         for (const [, data] of String(value).matchAll(/^data: (.*)$/gm)) {
@@ -103,10 +103,10 @@ describe('the contract', () => {
   test('shows for every error reply the error of its own status, as the service writes it', () => {
     const wrong: string[] = []
     let count = 0
-    for (const { operationId, node } of operationsOf(contract.openapi))
+    for (const { operationId, node } of listOperations(contract.openapi))
       for (const [status, reply] of Object.entries(mapOf(node.responses))) {
-        const { schema, examples } = mapOf(mapOf(resolved(contract.openapi, reply).content)['application/json'])
-        const door = DOORS[schemaName(schema) ?? '']
+        const { schema, examples } = mapOf(mapOf(resolveToMap(contract.openapi, reply).content)['application/json'])
+        const door = DOORS[readSchemaName(schema) ?? '']
         if (!door) continue
         for (const { value } of Object.values(mapOf(examples)).map(mapOf)) {
           count++

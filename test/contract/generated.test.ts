@@ -11,13 +11,21 @@ import { commandManifest, frameManifest } from '../../generated/messages.ts'
 import { operationManifest, operationsById } from '../../generated/operations.ts'
 import { commandValidators, requestValidators, type Validate } from '../../generated/validators.js'
 import { frameValidators, responseValidators, schemaValidators } from '../../generated/validators-out.js'
-import { channelsOf } from '../../src/codegen/channels.ts'
-import { readContract } from '../../src/codegen/contract.ts'
-import { generate } from '../../src/codegen/generate.ts'
-import { isJson, operationsOf } from '../../src/codegen/operations.ts'
-import { differences, writeOutputs } from '../../src/codegen/output.ts'
-import { walkSchema } from '../../src/codegen/schema-walk.ts'
-import { isMap, type Json, listOf, lookUp, mapOf, resolved, schemaName } from '../../src/codegen/tree.ts'
+import { listChannels } from '../../src/codegen/documents/channels.ts'
+import { readContract } from '../../src/codegen/documents/contract.ts'
+import {
+  followPointer,
+  isMap,
+  type Json,
+  listOf,
+  mapOf,
+  readSchemaName,
+  resolveToMap,
+} from '../../src/codegen/documents/json-pointer.ts'
+import { isJsonMediaType, listOperations } from '../../src/codegen/documents/operations.ts'
+import { walkSchema } from '../../src/codegen/documents/schema-walk.ts'
+import { generateFiles } from '../../src/codegen/generated-files.ts'
+import { listFolderDifferences, writeGeneratedFiles } from '../../src/codegen/generated-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const folder = join(root, config.generated)
@@ -25,7 +33,7 @@ const { contract } = readContract(root, config)
 
 describe('the generated folder', () => {
   test('is what the contract gives', async () => {
-    assert.deepEqual(differences(folder, await generate(contract, config)), [])
+    assert.deepEqual(listFolderDifferences(folder, await generateFiles(contract, config)), [])
   })
 
   test('names the hash of its sources in every file that is not published', () => {
@@ -56,18 +64,18 @@ describe('the generated folder', () => {
         ['a.ts', 'a'],
         ['b/c.ts', 'c'],
       ])
-      writeOutputs(place, outputs)
-      assert.deepEqual(differences(place, outputs), [])
+      writeGeneratedFiles(place, outputs)
+      assert.deepEqual(listFolderDifferences(place, outputs), [])
       writeFileSync(join(place, 'a.ts'), 'other')
       rmSync(join(place, 'b/c.ts'))
       writeFileSync(join(place, 'd.ts'), '')
-      assert.deepEqual(differences(place, outputs), [
+      assert.deepEqual(listFolderDifferences(place, outputs), [
         'a.ts is not what the contract gives',
         'b/c.ts is missing',
         'd.ts should not exist',
       ])
-      writeOutputs(place, outputs)
-      assert.deepEqual(differences(place, outputs), [])
+      writeGeneratedFiles(place, outputs)
+      assert.deepEqual(listFolderDifferences(place, outputs), [])
     } finally {
       rmSync(place, { recursive: true })
     }
@@ -76,7 +84,7 @@ describe('the generated folder', () => {
 
 describe('manifests', () => {
   test('hold every operation of the document once', () => {
-    const written = operationsOf(contract.openapi).map(({ operationId, method, path }) => [operationId, method, path])
+    const written = listOperations(contract.openapi).map(({ operationId, method, path }) => [operationId, method, path])
     assert.deepEqual(
       operationManifest.map(({ operationId, method, path }) => [operationId, method, path]),
       written,
@@ -91,7 +99,7 @@ describe('manifests', () => {
   })
 
   test('hold every command and frame of the document', () => {
-    for (const { name, commands, frames } of channelsOf(contract.asyncapi)) {
+    for (const { name, commands, frames } of listChannels(contract.asyncapi)) {
       const channel = name as keyof typeof commandManifest
       assert.deepEqual(
         Object.values(commandManifest[channel]).map(({ command }) => command),
@@ -121,7 +129,7 @@ describe('validators of what comes in', () => {
   })
 
   test('no body in JSON has a default: a thread judges large ones, and what it fills in stays there', () => {
-    for (const { operationId, body, request } of operationsOf(contract.openapi)) {
+    for (const { operationId, body, request } of listOperations(contract.openapi)) {
       const schemas = body === 'json' ? (request?.content ?? []).map((one) => one.schema) : []
       assert.deepEqual(
         schemas.flatMap((schema) => defaultsIn(schema)),
@@ -133,17 +141,17 @@ describe('validators of what comes in', () => {
 
   test('every example of a hot body and of a command is taken', () => {
     let count = 0
-    for (const { operationId, request, parameters, validation } of operationsOf(contract.openapi)) {
+    for (const { operationId, request, parameters, validation } of listOperations(contract.openapi)) {
       const validate = (requestValidators as Readonly<Record<string, Validate>>)[operationId]
       if (!validate || !request || validation !== 'precompiled') continue
       const path = Object.fromEntries(parameters.filter((one) => one.in === 'path').map(({ name }) => [name, 'x']))
-      const node = operationsOf(contract.openapi).find((one) => one.operationId === operationId)!.node
-      for (const example of examplesOf(lookUp(node, '/requestBody/content/application~1json'))) {
+      const node = listOperations(contract.openapi).find((one) => one.operationId === operationId)!.node
+      for (const example of examplesOf(followPointer(node, '/requestBody/content/application~1json'))) {
         count++
         accepts(validate, { path, query: {}, headers: {}, body: example })
       }
     }
-    for (const { name, commands } of channelsOf(contract.asyncapi)) {
+    for (const { name, commands } of listChannels(contract.asyncapi)) {
       for (const { key, node } of commands) {
         const validate = validatorOf(commandValidators, name, key)
         for (const example of listOf(node.examples)) {
@@ -206,21 +214,21 @@ describe('validators of what comes in', () => {
 
 describe('validators of what goes out', () => {
   test('every example of a reply and of a frame is taken, and an empty object is not', () => {
-    for (const { operationId, replies, node } of operationsOf(contract.openapi)) {
+    for (const { operationId, replies, node } of listOperations(contract.openapi)) {
       for (const { status, content } of replies) {
         const validate = responseValidators[operationId as keyof typeof responseValidators][status]
         assert.notEqual(validate, undefined, `${operationId} ${status}`)
-        const json = content.find(({ media_type }) => isJson(media_type))
+        const json = content.find(({ media_type }) => isJsonMediaType(media_type))
         assert.equal(validate === null, json === undefined, `${operationId} ${status}`)
         if (!validate || !json) continue
-        const reply = resolved(contract.openapi, mapOf(node.responses)[status])
+        const reply = resolveToMap(contract.openapi, mapOf(node.responses)[status])
         const examples = examplesOf(mapOf(reply.content)[json.media_type])
         assert.ok(examples.length > 0, `${operationId} ${status}`)
         for (const example of examples) accepts(validate, example)
         assert.equal(validate(7), false, `${operationId} ${status}`)
       }
     }
-    for (const { name, frames } of channelsOf(contract.asyncapi)) {
+    for (const { name, frames } of listChannels(contract.asyncapi)) {
       for (const { key, node } of frames) {
         const validate = validatorOf(frameValidators, name, key)
         for (const example of listOf(node.examples)) accepts(validate, mapOf(example).payload)
@@ -262,7 +270,7 @@ function defaultsIn(schema: Json, seen = new Set<string>()): Json[] {
   walkSchema(schema, '', (part) => {
     if (!isMap(part)) return
     if ('default' in part) found.push(part)
-    const name = schemaName(part)
+    const name = readSchemaName(part)
     if (name === null || seen.has(name)) return
     seen.add(name)
     found.push(...defaultsIn(contract.schemas[name]!, seen))

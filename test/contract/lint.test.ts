@@ -3,14 +3,19 @@ import assert from 'node:assert/strict'
 import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { config } from '../../codegen.config.ts'
-import { readContract } from '../../src/codegen/contract.ts'
-import { type Finding, findingText, lintAsyncapi, lintOpenapi } from '../../src/codegen/lint.ts'
+import {
+  formatFinding,
+  type LintFinding,
+  lintAsyncapi,
+  lintOpenapi,
+} from '../../src/codegen/checks/document-linters.ts'
+import { readContract } from '../../src/codegen/documents/contract.ts'
 import { readSmallContract } from './small-contract.ts'
 
 const { contract } = readContract(resolve(import.meta.dirname, '../..'), config)
 
-function serious(findings: readonly Finding[]): string[] {
-  return findings.filter(({ severity }) => severity !== 'info').map(findingText)
+function serious(findings: readonly LintFinding[]): string[] {
+  return findings.filter(({ severity }) => severity !== 'info').map(formatFinding)
 }
 
 describe('lint', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { errorCatalogue } from '../../generated/errors.ts'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
-import { signpostOf } from '../../src/http/signposts.ts'
+import { findRouteHint } from '../../src/http/pipeline/route-hints.ts'
 import { type Answer, call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
 
@@ -49,7 +49,7 @@ describe('planned operations', () => {
       for (const options of [{}, method === 'GET' || method === 'HEAD' ? {} : BODY]) {
         const expected = withoutIds(await call(server, method, unknownBeside(path), options))
         for (const asked of [path, `${path}/`]) {
-          const answer = withoutIds(await call(server, method, asked, options), signpostOf(method, asked))
+          const answer = withoutIds(await call(server, method, asked, options), findRouteHint(method, asked))
           assert.deepEqual(answer, expected, operation.operationId)
         }
       }

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { config } from '../../codegen.config.ts'
-import { readContract } from '../../src/codegen/contract.ts'
-import { portable } from '../../src/codegen/portable.ts'
-import { checkPortable } from '../../src/codegen/portable-rules.ts'
-import { type ContractProblem, problemText } from '../../src/codegen/problems.ts'
-import { walkSchema } from '../../src/codegen/schema-walk.ts'
-import { exact, RULE } from '../../src/contract/exact.ts'
+import { readContract } from '../../src/codegen/documents/contract.ts'
+import { type ContractProblem, formatProblem } from '../../src/codegen/documents/contract-problems.ts'
+import { walkSchema } from '../../src/codegen/documents/schema-walk.ts'
+import { checkPortability } from '../../src/codegen/portable/portability-check.ts'
+import { toPortableDocument } from '../../src/codegen/portable/portable-document.ts'
+import { EXACT_SCHEMA_KEY, restoreExactSchemas } from '../../src/contract/exact-schemas.ts'
 import { isMap, type JsonMap, listOf } from '../../src/contract/json.ts'
-import { mapSchemas } from '../../src/contract/map-schemas.ts'
+import { mapSchemas } from '../../src/contract/schema-mapping.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const { contract } = readContract(ROOT, config)
@@ -27,10 +27,10 @@ function eachSchema(document: JsonMap, visit: (schema: JsonMap, place: string) =
 
 for (const name of ['openapi', 'asyncapi'] as const) {
   describe(`${name}.json as it is published`, () => {
-    const document = portable(contract[name])
+    const document = toPortableDocument(contract[name])
 
     test('gives the contract back, schema by schema', () => {
-      assert.deepEqual(exact(document), contract[name])
+      assert.deepEqual(restoreExactSchemas(document), contract[name])
       const published = JSON.parse(readFileSync(`${ROOT}/generated/${name}.json`, 'utf8'))
       delete published['x-svc-generated']
       assert.deepEqual(published, document)
@@ -38,8 +38,8 @@ for (const name of ['openapi', 'asyncapi'] as const) {
 
     test('has nothing that generators stumble over', () => {
       const problems: ContractProblem[] = []
-      checkPortable(document, name, problems)
-      assert.deepEqual(problems.map(problemText), [])
+      checkPortability(document, name, problems)
+      assert.deepEqual(problems.map(formatProblem), [])
       let names = 0
       eachSchema(document, (schema) => {
         names += listOf(schema['x-enum-varnames']).length
@@ -50,7 +50,7 @@ for (const name of ['openapi', 'asyncapi'] as const) {
     test('keeps the exact schema wherever it says less', () => {
       let rules = 0
       eachSchema(document, (schema) => {
-        if (RULE in schema) rules++
+        if (EXACT_SCHEMA_KEY in schema) rules++
       })
       assert.ok(rules > 20, `${rules} rules`)
     })
@@ -92,8 +92,8 @@ describe('the rules of published documents find', () => {
       const problems: ContractProblem[] = []
       const Inner = { oneOf: [{ $ref: '#/components/schemas/C' }] }
       const schemas = { Faulty: schema, Inner, C: object('C') }
-      checkPortable({ ...kind, components: { schemas } }, 'a document', problems)
-      const found = problems.map(problemText)
+      checkPortability({ ...kind, components: { schemas } }, 'a document', problems)
+      const found = problems.map(formatProblem)
       assert.ok(
         found.some((one) => one.includes(message)),
         found.join('\n'),

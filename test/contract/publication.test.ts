@@ -12,12 +12,20 @@ import { errorCatalogue } from '../../generated/errors.ts'
 import { commandManifest, frameManifest } from '../../generated/messages.ts'
 import { operationManifest } from '../../generated/operations.ts'
 import type { LifecycleIndex } from '../../generated/types.ts'
-import { readContract } from '../../src/codegen/contract.ts'
-import { findingText, lintAsyncapi, lintOpenapi } from '../../src/codegen/lint.ts'
-import { differences } from '../../src/codegen/output.ts'
-import { emitPublication } from '../../src/codegen/publication.ts'
-import { isMap, type Json, type JsonMap, listOf, lookUp, mapOf, schemaName } from '../../src/codegen/tree.ts'
-import { exact } from '../../src/contract/exact.ts'
+import { formatFinding, lintAsyncapi, lintOpenapi } from '../../src/codegen/checks/document-linters.ts'
+import { readContract } from '../../src/codegen/documents/contract.ts'
+import {
+  followPointer,
+  isMap,
+  type Json,
+  type JsonMap,
+  listOf,
+  mapOf,
+  readSchemaName,
+} from '../../src/codegen/documents/json-pointer.ts'
+import { listFolderDifferences } from '../../src/codegen/generated-folder.ts'
+import { emitPublication } from '../../src/codegen/publication/publication-files.ts'
+import { restoreExactSchemas } from '../../src/contract/exact-schemas.ts'
 import { inFolder } from '../helpers/folder.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -113,8 +121,8 @@ describe('the published schemas', () => {
 
 describe('the published documents', () => {
   test('are the whole contract', () => {
-    assert.deepEqual(exact(json('openapi.json')), contract.openapi)
-    assert.deepEqual(exact(json('asyncapi.json')), contract.asyncapi)
+    assert.deepEqual(restoreExactSchemas(json('openapi.json')), contract.openapi)
+    assert.deepEqual(restoreExactSchemas(json('asyncapi.json')), contract.asyncapi)
     assert.deepEqual(json('errors.json'), JSON.parse(JSON.stringify(errorCatalogue)))
     assert.deepEqual(json('requirements.json'), contract.requirements)
     assert.equal(mapOf(json('openapi.json').info).version, mapOf(json('asyncapi.json').info).version)
@@ -125,7 +133,7 @@ describe('the published documents', () => {
       const document = json(name)
       eachMap(document, (map) => assert.notEqual(map['x-svc-implementation'], 'planned', name))
       for (const reference of references(document))
-        assert.ok(lookUp(document, reference.slice(1)) !== undefined, reference)
+        assert.ok(followPointer(document, reference.slice(1)) !== undefined, reference)
       const reached = new Set(references(document))
       const schemas = Object.keys(mapOf(mapOf(document.components).schemas))
       for (const schema of schemas)
@@ -139,12 +147,12 @@ describe('the published documents', () => {
   })
 
   test('keep of an envelope the variants that are implemented, and examples of these', () => {
-    const document = exact(json('asyncapi.implemented.json'))
+    const document = restoreExactSchemas(json('asyncapi.implemented.json'))
     const messages = mapOf(mapOf(mapOf(document.channels).ws).messages)
-    const payloads = new Set(Object.values(messages).map((message) => schemaName(mapOf(message).payload)))
+    const payloads = new Set(Object.values(messages).map((message) => readSchemaName(mapOf(message).payload)))
     const reply = mapOf(mapOf(mapOf(document.components).schemas).LifecycleReply)
     assert.ok(listOf(reply.oneOf).length > 0)
-    for (const variant of listOf(reply.oneOf)) assert.ok(payloads.has(schemaName(variant)), JSON.stringify(variant))
+    for (const variant of listOf(reply.oneOf)) assert.ok(payloads.has(readSchemaName(variant)), JSON.stringify(variant))
     for (const message of Object.values(messages)) assert.ok(listOf(mapOf(message).examples).length > 0)
   })
 
@@ -153,7 +161,7 @@ describe('the published documents', () => {
       ...(await lintOpenapi(json('openapi.implemented.json'))),
       ...(await lintAsyncapi(json('asyncapi.implemented.json'))),
     ]
-    assert.deepEqual(findings.filter(({ severity }) => severity !== 'info').map(findingText), [])
+    assert.deepEqual(findings.filter(({ severity }) => severity !== 'info').map(formatFinding), [])
   })
 })
 
@@ -242,7 +250,7 @@ test(
   inFolder(async (folder) => {
     for (const name of [config.spec, 'LICENSE']) cpSync(join(ROOT, name), join(folder, name), { recursive: true })
     const outputs = await emitPublication(readContract(folder, config).contract, config)
-    assert.deepEqual(differences(FOLDER, outputs), [])
+    assert.deepEqual(listFolderDifferences(FOLDER, outputs), [])
     const again = await emitPublication(contract, config)
     assert.deepEqual([...again], [...outputs])
   }),

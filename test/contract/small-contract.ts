@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { config } from '../../codegen.config.ts'
-import { readContract } from '../../src/codegen/contract.ts'
-import { problemText } from '../../src/codegen/problems.ts'
+import { readContract } from '../../src/codegen/documents/contract.ts'
+import { formatProblem } from '../../src/codegen/documents/contract-problems.ts'
 
 const FILES: Readonly<Record<string, string>> = {
   'openapi.yaml': `
@@ -149,7 +149,7 @@ export function readSmallContract(...changes: readonly Change[]) {
       writeFileSync(path, text)
     }
     const { contract, problems } = readContract(root, config)
-    return { contract, problems: problems.map(problemText) }
+    return { contract, problems: problems.map(formatProblem) }
   } finally {
     rmSync(root, { recursive: true })
   }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { schemaValidators, type Validate } from '../../generated/validators-out.js'
-import { newAjv } from '../../src/codegen/ajv.ts'
-import { openapi as ofSuite } from '../../src/conformance/server/schemas.ts'
-import { exact } from '../../src/contract/exact.ts'
+import { createAjv } from '../../src/codegen/documents/ajv-setup.ts'
+import { openapiDocument as ofSuite } from '../../src/conformance/server/contract-schemas.ts'
+import { restoreExactSchemas } from '../../src/contract/exact-schemas.ts'
 import { type JsonMap, mapOf } from '../../src/contract/json.ts'
 
 type Snapshot = Record<string, unknown>
@@ -55,7 +55,7 @@ const COMMON: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 function validatorIn(document: JsonMap): Validate {
-  const ajv = newAjv({ strict: false })
+  const ajv = createAjv({ strict: false })
   const schemas = mapOf(mapOf(document.components).schemas)
   for (const [name, schema] of Object.entries(schemas)) ajv.addSchema(schema as object, `#/components/schemas/${name}`)
   return ajv.compile({ $ref: '#/components/schemas/JobSnapshot' }) as unknown as Validate
@@ -67,7 +67,7 @@ function published(name: string): JsonMap {
 
 /** The schemas of the profile, each in a file of its own. */
 function ofProfile(): Validate {
-  const ajv = newAjv({ strict: false })
+  const ajv = createAjv({ strict: false })
   const lifecycle = new URL('../../generated/lifecycle-v1/', import.meta.url)
   const files = readdirSync(lifecycle).filter((name) => /^[A-Z][A-Za-z]*\.json$/.test(name))
   for (const name of files) ajv.addSchema(published(`lifecycle-v1/${name}`))
@@ -76,8 +76,8 @@ function ofProfile(): Validate {
 
 const JUDGES: Readonly<Record<string, Validate>> = {
   'the generated validators': schemaValidators.JobSnapshot!,
-  'the published document, read exactly': validatorIn(exact(published('openapi.json'))),
-  'the published socket document, read exactly': validatorIn(exact(published('asyncapi.json'))),
+  'the published document, read exactly': validatorIn(restoreExactSchemas(published('openapi.json'))),
+  'the published socket document, read exactly': validatorIn(restoreExactSchemas(published('asyncapi.json'))),
   'the documents of the suite for servers': validatorIn(ofSuite as JsonMap),
   'the schemas of the profile': ofProfile(),
 }

@@ -9,12 +9,15 @@ import express from 'express'
 import fc from 'fast-check'
 import { type OperationInfo, operationManifest } from '../../generated/operations.ts'
 import { type Problem, ServiceError } from '../../src/errors.ts'
-import { jsonBody, takeLarge } from '../../src/http/body.ts'
-import { FairLine } from '../../src/http/fair-line.ts'
-import { expressPaths } from '../../src/http/paths.ts'
-import { createValidators, type Validators } from '../../src/http/validate.ts'
-import { PayloadJudge } from '../../src/payloads/payload-judge.ts'
-import { TimeSlices } from '../../src/time-slices.ts'
+import { createJsonBodyParser, takeLargeBody } from '../../src/http/body/json-body.ts'
+import { RequestScheduler } from '../../src/http/pipeline/request-scheduler.ts'
+import { toExpressPaths } from '../../src/http/pipeline/route-paths.ts'
+import {
+  createRequestValidators,
+  type RequestValidators,
+} from '../../src/http/pipeline/validation/request-validators.ts'
+import { PayloadValidator } from '../../src/payloads/payload-validator.ts'
+import { TimeSliceScheduler } from '../../src/shared/time-slices.ts'
 import { type Schema, valuesAround } from './schema-values.ts'
 
 const RUNS = 200 * Number(process.env.SVC_TEST_SCALE ?? 1)
@@ -47,7 +50,11 @@ interface Verdicts {
   openapi: Verdict
 }
 
-async function verdict(validators: Validators, operation: OperationInfo, request: express.Request): Promise<Verdict> {
+async function verdict(
+  validators: RequestValidators,
+  operation: OperationInfo,
+  request: express.Request,
+): Promise<Verdict> {
   try {
     const { path, query, body } = await validators.validate(operation, request)
     return { accepted: true, paths: [], cut: false, value: structuredClone({ path, query, body }) }
@@ -65,7 +72,7 @@ async function verdict(validators: Validators, operation: OperationInfo, request
 
 /** Both judge values that are parsed. */
 const parseLarge: express.RequestHandler = (request, _response, next) => {
-  const large = takeLarge(request)
+  const large = takeLargeBody(request)
   if (large) request.body = JSON.parse(large.toString()) as unknown
   next()
 }
@@ -74,15 +81,17 @@ const parseLarge: express.RequestHandler = (request, _response, next) => {
 function judge(): express.Express {
   const app = express()
   app.set('query parser', 'simple').set('case sensitive routing', true).set('strict routing', true)
-  const validators = createValidators([...hot, ...twins.values()], {
-    payloads: new PayloadJudge(1024 * 1024),
-    slices: new TimeSlices(),
+  const validators = createRequestValidators([...hot, ...twins.values()], {
+    payloads: new PayloadValidator(1024 * 1024),
+    slices: new TimeSliceScheduler(),
   })
   for (const operation of hot) {
     // Which integers can be read is no business of the schemas.
     const steps =
-      operation.body === 'json' ? [jsonBody(new FairLine(), 1024 * 1024, undefined, () => {}), parseLarge] : []
-    app[operation.method as 'get'](expressPaths(operation), ...steps, async (request, response) => {
+      operation.body === 'json'
+        ? [createJsonBodyParser(new RequestScheduler(), 1024 * 1024, undefined, () => {}), parseLarge]
+        : []
+    app[operation.method as 'get'](toExpressPaths(operation), ...steps, async (request, response) => {
       const body = structuredClone(request.body)
       const generated = await verdict(validators, operation, request)
       request.body = body
@@ -220,7 +229,7 @@ function bodies(operation: OperationInfo): fc.Arbitrary<string | null> {
 }
 
 function inputs(operation: OperationInfo): fc.Arbitrary<Input> {
-  const [template] = expressPaths(operation)
+  const [template] = toExpressPaths(operation)
   const segments = fc.array(segment, { minLength: 3, maxLength: 3 })
   return fc.tuple(segments, queries(operation), header, bodies(operation)).map(([values, search, headers, body]) => {
     let at = 0

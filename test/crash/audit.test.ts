@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Asset, JobEvent, StoredObject } from '../../generated/types.ts'
-import { contentKey } from '../../src/assets/keys.ts'
-import { journalFolder } from '../../src/db/data-folder.ts'
+import { contentKey } from '../../src/assets/storage-keys.ts'
+import { journalFolderPath } from '../../src/db/files/data-folder.ts'
 import { refreshChecksums } from '../helpers/checksums.ts'
 import { call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
@@ -203,8 +203,8 @@ describe('the judge of files', () => {
     for (const key of ['00/gone', '00/left']) row.run(key, null, 'a'.repeat(64))
     refreshChecksums(db)
     db.close()
-    mkdirSync(join(journalFolder(data_dir), '00'))
-    for (const name of ['left', 'stray']) writeFileSync(join(journalFolder(data_dir), '00', name), 'x')
+    mkdirSync(join(journalFolderPath(data_dir), '00'))
+    for (const name of ['left', 'stray']) writeFileSync(join(journalFolderPath(data_dir), '00', name), 'x')
     assert.deepEqual(
       strayValues(data_dir).map(({ kind, what }) => `${kind}: ${what}`),
       [

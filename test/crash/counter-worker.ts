@@ -2,8 +2,8 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { parentPort, workerData } from 'node:worker_threads'
-import { sha256 } from '../../src/hashes.ts'
-import { nextTurn } from '../../src/time-slices.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
+import { yieldToEventLoop } from '../../src/shared/time-slices.ts'
 import { answerTo, type FromCounter, type Method, NOTHING, TELL } from './counter.ts'
 import { largeOf } from './large.ts'
 
@@ -61,7 +61,7 @@ function answer(response: ServerResponse, method: Method, path: string, earlier:
 
 parentPort!.on('message', async (message) => {
   if (message !== TELL) return
-  await nextTurn()
+  await yieldToEventLoop()
   tell({ kind: 'told' })
 })
 

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { Worker } from 'node:worker_threads'
-import { sha256 } from '../../src/hashes.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 
 /** Calls by GET and PUT may be made twice. */
 export type Method = 'GET' | 'PUT' | 'POST'

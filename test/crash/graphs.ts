@@ -1,5 +1,5 @@
 // The workflows of the crash run, one for each way in which a job can be caught by a kill.
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { node } from '../engine/kit.ts'
 import { LARGE_GRAPHS } from './large.ts'
 import { AT, call, joined, of, out } from './parts.ts'

@@ -1,15 +1,15 @@
 // Workflows of the crash run whose values are too large for pages of the journal: they lie in files of their own between nodes, while a job waits,
 // and for a retry. Digests of them stand in calls and outputs, so that another value than the one that was written shows.
 
-import type { Graph } from '../../src/engine/graph.ts'
-import { sha256 } from '../../src/hashes.ts'
-import { SPILLED_FROM } from '../../src/jobs/spilled-values.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { SPILL_THRESHOLD } from '../../src/jobs/values/spilled-value-store.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 import { node } from '../engine/kit.ts'
 import { AT, call, joined, of, out, type Part } from './parts.ts'
 
 /** The large text that is made of a short one: calls of a node that is called `big` are answered with one. */
 export function largeOf(short: string): string {
-  return short.repeat(Math.ceil(SPILLED_FROM / short.length) + 1_000)
+  return short.repeat(Math.ceil(SPILL_THRESHOLD / short.length) + 1_000)
 }
 
 function digest(id: string, from: string): Part {

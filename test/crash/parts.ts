@@ -1,5 +1,5 @@
 // Pieces of the graphs that the crash run submits: calls of the witness, and how they are joined.
-import type { Graph, GraphEdge, GraphNode } from '../../src/engine/graph.ts'
+import type { Graph, GraphEdge, GraphNode } from '../../src/engine/compile/graph.ts'
 import { edge, node, sink } from '../engine/kit.ts'
 import type { Method } from './counter.ts'
 

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { JobSnapshot } from '../../generated/types.ts'
-import { journalFolder, objectsFolder } from '../../src/db/data-folder.ts'
+import { journalFolderPath, objectsFolderPath } from '../../src/db/files/data-folder.ts'
 import { acceptSchema, refreshChecksums } from '../helpers/checksums.ts'
 import { changeKilled } from '../helpers/killed-database.ts'
 import { isTerminalStatus } from './evidence.ts'
@@ -58,7 +58,7 @@ export const WITHOUT_SYNC: Sabotage = {
     changeKilled(data_dir, (db) => {
       const last = `select content_key from object where size > 0 order by updated_at desc limit ${UNWRITTEN}`
       for (const key of db.prepare(last).pluck().all() as string[]) {
-        const path = join(objectsFolder(data_dir), ...key.split('/'))
+        const path = join(objectsFolderPath(data_dir), ...key.split('/'))
         truncateSync(path, Math.floor(statSync(path).size / 2))
       }
     }),
@@ -66,7 +66,7 @@ export const WITHOUT_SYNC: Sabotage = {
 
 /** Large values are not on disk when the pages that name them are committed. */
 export const WITHOUT_VALUES: Sabotage = {
-  between: (data_dir) => rmSync(journalFolder(data_dir), { recursive: true }),
+  between: (data_dir) => rmSync(journalFolderPath(data_dir), { recursive: true }),
 }
 
 /** No replay: whoever comes back is told what happens from then on, or that the job has ended, and not what happened before. */

@@ -1,6 +1,6 @@
 // Ways to spoil sound evidence, each with what the judges must find in it.
 
-import { sha256 } from '../../src/hashes.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 import { answerTo } from './counter.ts'
 import type { Evidence, FaultKind } from './evidence.ts'
 import { largeOf } from './large.ts'

@@ -6,23 +6,28 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Health, JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
-import { accessTokenById, deleteAccessToken, insertAccessToken } from '../../src/db/access-tokens.ts'
-import { insertAsset, type NewAsset, ownedAsset, ownedAssetById } from '../../src/db/assets.ts'
-import { COVERED, checksumOf, TABLES, type Table } from '../../src/db/checksum.ts'
-import { Condition } from '../../src/db/condition.ts'
-import { connectForReading } from '../../src/db/connection.ts'
-import { graphBody, keepGraph } from '../../src/db/graphs.ts'
-import { idempotentJob, keepIdempotencyKey } from '../../src/db/idempotency.ts'
-import { insertJobEvent } from '../../src/db/job-events.ts'
-import { trimEvents, trimmedNodes } from '../../src/db/job-trimming.ts'
-import { ownedJob } from '../../src/db/jobs.ts'
-import { ownedObject, putObject } from '../../src/db/objects.ts'
-import { insertSpilledValue, isSpilledValue } from '../../src/db/spilled-values.ts'
+import { deleteAccessToken, findAccessToken, insertAccessToken } from '../../src/db/access-tokens.ts'
+import { findOwnedObject, putObject } from '../../src/db/assets/objects.ts'
+import { findOwnedAsset, findOwnedAssetByStorageKey, insertAsset, type NewAsset } from '../../src/db/assets/rows.ts'
+import { openReadOnlyConnection } from '../../src/db/connection.ts'
+import { readGraphText, saveGraph } from '../../src/db/graphs.ts'
+import { DatabaseHealth } from '../../src/db/health/database-health.ts'
+import {
+  CHECKSUM_COLUMNS,
+  computeRowChecksum,
+  TABLE_NAMES,
+  type TableName,
+} from '../../src/db/integrity/row-checksum.ts'
+import { findDamages } from '../../src/db/integrity/structure-damage.ts'
+import { insertJobEvent } from '../../src/db/jobs/events.ts'
+import { listTrimmedNodeStatuses, trimJobEvents } from '../../src/db/jobs/history-trimming.ts'
+import { findIdempotentJob, saveIdempotencyKey } from '../../src/db/jobs/idempotency-keys.ts'
+import { findOwnedJob } from '../../src/db/jobs/rows.ts'
+import { insertSpilledValue, isSpilledValueStored } from '../../src/db/jobs/spilled-values.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
-import { contentDamages } from '../../src/db/structure.ts'
-import { insertThread, ownedThread, renameThread } from '../../src/db/threads.ts'
-import { putUserSecret, userSecret } from '../../src/db/user-secrets.ts'
-import { insertWorkflow, ownedWorkflow } from '../../src/db/workflows.ts'
+import { findOwnedThread, insertThread, renameThread } from '../../src/db/threads.ts'
+import { findUserSecret, putUserSecret } from '../../src/db/user-secrets.ts'
+import { findOwnedWorkflow, insertWorkflow } from '../../src/db/workflows.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { type Answer, call } from '../helpers/http.ts'
@@ -205,7 +210,7 @@ describe('a text with half a character', () => {
   })
 
   test('has the checksum of what SQLite keeps of it', () => {
-    const sum = (text: string) => checksumOf('meta', (place) => ['name', text][place])
+    const sum = (text: string) => computeRowChecksum('meta', (place) => ['name', text][place])
     for (const text of halves) assert.equal(sum(text), sum(text.toWellFormed()))
   })
 })
@@ -219,7 +224,7 @@ describe('a damaged row that is no JSON any more', () => {
       {
         await using store = await Store.open(path)
         await store.write((tx) => {
-          keepGraph(tx, 'g', '{}')
+          saveGraph(tx, 'g', '{}')
           for (const id of ['fine', 'torn']) insertWorkflow(tx, workflowRow(id, { tags, access: 'public' }))
         })
       }
@@ -261,11 +266,12 @@ describe('a damaged event', () => {
       )
       db.close()
       await using store = await Store.open(path)
-      const trim = (below: number) => store.write((tx) => trimEvents(tx, 1, below, { events: 1, bytes: 0 }, () => true))
+      const trim = (below: number) =>
+        store.write((tx) => trimJobEvents(tx, 1, below, { events: 1, bytes: 0 }, () => true))
       await trim(2)
       await assert.rejects(trim(4), { code: 'DATA_DAMAGED' })
       assert.deepEqual(
-        store.read((tx) => trimmedNodes(tx, 1)),
+        store.read((tx) => listTrimmedNodeStatuses(tx, 1)),
         [{ node_id: 'node', status: 'running' }],
       )
     }),
@@ -275,7 +281,7 @@ describe('a damaged event', () => {
 describe('the checksum of a row', () => {
   test('covers every column of every table but itself, and keys that SQLite gives', async () => {
     await using opened = await openStore()
-    const given: Partial<Record<Table, string>> = {
+    const given: Partial<Record<TableName, string>> = {
       thread: 'key',
       asset: 'key',
       vector_index: 'key',
@@ -289,11 +295,11 @@ describe('the checksum of a row', () => {
       )
       .pluck()
       .all() as string[]
-    assert.deepEqual(TABLES.toSorted(), tables.filter((name) => !name.startsWith('asset_name')).toSorted())
-    for (const table of TABLES) {
+    assert.deepEqual(TABLE_NAMES.toSorted(), tables.filter((name) => !name.startsWith('asset_name')).toSorted())
+    for (const table of TABLE_NAMES) {
       const columns = db.prepare('select name from pragma_table_info(?)').pluck().all(table) as string[]
       const covered = columns.filter((name) => name !== 'checksum' && name !== given[table])
-      assert.deepEqual([...COVERED[table]], covered, table)
+      assert.deepEqual([...CHECKSUM_COLUMNS[table]], covered, table)
     }
     db.close()
   })
@@ -312,8 +318,8 @@ describe('the checksum of a row', () => {
       [1, 2, '', 'b'.repeat(300), 'c'],
       [1, 2, 'a', Buffer.from('b'.repeat(300)), 'c'],
     ]
-    const sums = rows.map((row) => checksumOf('job_event', (place) => row[place]))
-    const other = checksumOf('message', (place) => rows[0]![place])
+    const sums = rows.map((row) => computeRowChecksum('job_event', (place) => row[place]))
+    const other = computeRowChecksum('message', (place) => rows[0]![place])
     assert.equal(new Set([...sums, other]).size, rows.length + 1)
   })
 })
@@ -343,13 +349,13 @@ describe('a row whose owner or key is damaged', () => {
   async function put(path: string): Promise<void> {
     await using store = await Store.open(path)
     await store.write((tx) => {
-      keepGraph(tx, 'g', '{}')
+      saveGraph(tx, 'g', '{}')
       insertWorkflow(tx, workflowRow('w'))
       putJob(tx, jobRow(1, { id: 'j' }))
       insertThread(tx, thread)
       insertAsset(tx, asset)
       putObject(tx, { ...object, expires_at: null, created_at: AT, updated_at: AT })
-      keepIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 1, created_at: AT })
+      saveIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 1, created_at: AT })
       insertAccessToken(tx, { ...token, expires_at: null, last_used_at: null })
       putUserSecret(tx, secret)
       insertSpilledValue(tx, { content_key: 'v', job_key: 1, size: 1, sha256: 'x' })
@@ -357,24 +363,24 @@ describe('a row whose owner or key is damaged', () => {
   }
 
   const READS: Readonly<Record<string, readonly [damage: string, read: (tx: Tx) => unknown]>> = {
-    thread: ["update thread set user_id = '3'", (tx) => ownedThread(tx, OWNER, 't')],
+    thread: ["update thread set user_id = '3'", (tx) => findOwnedThread(tx, OWNER, 't')],
     'thread, renamed': [
       "update thread set user_id = '3'",
       (tx) => renameThread(tx, OWNER, { id: 't', title: 'x', updated_at: AT }),
     ],
-    job: ["update job set user_id = '3'", (tx) => ownedJob(tx, OWNER, 'j')],
-    'job of its workspace': ["update job set user_id = '3', workspace_id = 'w'", (tx) => ownedJob(tx, OWNER, 'j')],
-    'job by its id': ["update job set id = 'k'", (tx) => ownedJob(tx, OWNER, 'j')],
-    graph: ["update graph set sha256 = 'h'", (tx) => graphBody(tx, 'g')],
-    workflow: ["update workflow set id = 'x'", (tx) => ownedWorkflow(tx, OWNER, 'w')],
-    asset: ["update asset set user_id = '3'", (tx) => ownedAssetById(tx, OWNER, 'a')],
-    'asset by its key': ["update asset set user_id = '3'", (tx) => ownedAsset(tx, OWNER, '1/a.txt')],
-    object: ["update object set user_id = '3'", (tx) => ownedObject(tx, OWNER, '1/o')],
-    submission: ["update idempotency_key set key = 'j'", (tx) => idempotentJob(tx, OWNER, 'k', '')],
-    token: ["update access_token set id = 'j'", (tx) => accessTokenById(tx, 'i')],
-    secret: ["update user_secret set name = 'KEX'", (tx) => userSecret(tx, OWNER, 'KEY')],
-    'secret of its owner': ["update user_secret set user_id = '3'", (tx) => userSecret(tx, OWNER, 'KEY')],
-    value: ["update spilled_value set content_key = 'w'", (tx) => isSpilledValue(tx, 'v')],
+    job: ["update job set user_id = '3'", (tx) => findOwnedJob(tx, OWNER, 'j')],
+    'job of its workspace': ["update job set user_id = '3', workspace_id = 'w'", (tx) => findOwnedJob(tx, OWNER, 'j')],
+    'job by its id': ["update job set id = 'k'", (tx) => findOwnedJob(tx, OWNER, 'j')],
+    graph: ["update graph set sha256 = 'h'", (tx) => readGraphText(tx, 'g')],
+    workflow: ["update workflow set id = 'x'", (tx) => findOwnedWorkflow(tx, OWNER, 'w')],
+    asset: ["update asset set user_id = '3'", (tx) => findOwnedAsset(tx, OWNER, 'a')],
+    'asset by its key': ["update asset set user_id = '3'", (tx) => findOwnedAssetByStorageKey(tx, OWNER, '1/a.txt')],
+    object: ["update object set user_id = '3'", (tx) => findOwnedObject(tx, OWNER, '1/o')],
+    submission: ["update idempotency_key set key = 'j'", (tx) => findIdempotentJob(tx, OWNER, 'k', '')],
+    token: ["update access_token set id = 'j'", (tx) => findAccessToken(tx, 'i')],
+    secret: ["update user_secret set name = 'KEX'", (tx) => findUserSecret(tx, OWNER, 'KEY')],
+    'secret of its owner': ["update user_secret set user_id = '3'", (tx) => findUserSecret(tx, OWNER, 'KEY')],
+    value: ["update spilled_value set content_key = 'w'", (tx) => isSpilledValueStored(tx, 'v')],
   }
 
   for (const [what, [damage, read]] of Object.entries(READS))
@@ -402,14 +408,14 @@ describe('a row whose owner or key is damaged', () => {
   const OTHERS: Readonly<Record<string, readonly [damage: string, read: (tx: Tx) => unknown]>> = {
     'the job of the same name of another owner': [
       "update job set name = 'x'",
-      (tx) => ownedJob(tx, { user_id: '4', workspace_id: null }, 'j'),
+      (tx) => findOwnedJob(tx, { user_id: '4', workspace_id: null }, 'j'),
     ],
-    'an unknown job': ["update job set user_id = '3'", (tx) => ownedJob(tx, OWNER, 'i')],
-    'an unknown token': ["update access_token set id = 'j'", (tx) => accessTokenById(tx, 'k')],
-    'an unknown secret': ["update user_secret set name = 'KEX'", (tx) => userSecret(tx, OWNER, 'OTHER')],
+    'an unknown job': ["update job set user_id = '3'", (tx) => findOwnedJob(tx, OWNER, 'i')],
+    'an unknown token': ["update access_token set id = 'j'", (tx) => findAccessToken(tx, 'k')],
+    'an unknown secret': ["update user_secret set name = 'KEX'", (tx) => findUserSecret(tx, OWNER, 'OTHER')],
     'the secret of another owner': [
       "update user_secret set name = 'KEX'",
-      (tx) => userSecret(tx, { user_id: '4', workspace_id: null }, 'KEY'),
+      (tx) => findUserSecret(tx, { user_id: '4', workspace_id: null }, 'KEY'),
     ],
     'a deleted token': ["update access_token set id = 'j'", (tx) => deleteAccessToken(tx, OWNER, 'k') || undefined],
   }
@@ -438,15 +444,15 @@ describe('a row whose owner or key is damaged', () => {
       const db = new Database(path)
       withoutTriggers(db, () => db.exec("update job set user_id = '3'; update thread set title = 'x'"))
       db.close()
-      const found = contentDamages(connectForReading(path))
+      const found = findDamages(openReadOnlyConnection(path))
       assert.deepEqual(
         structuredClone(found).rows.map(({ table }) => table),
         ['job', 'thread'],
       )
-      const condition = new Condition(path, null, () => 0)
-      condition.meetRows(structuredClone(found).rows)
-      assert.throws(() => condition.mayBeDamaged('job', { ...OWNER, id: 'j' }), { code: 'DATA_DAMAGED' })
-      condition.mayBeDamaged('job', { ...OWNER, id: 'k' })
+      const condition = new DatabaseHealth(path, null, () => 0)
+      condition.recordDamagedRows(structuredClone(found).rows)
+      assert.throws(() => condition.rejectIfKeyDamaged('job', { ...OWNER, id: 'j' }), { code: 'DATA_DAMAGED' })
+      condition.rejectIfKeyDamaged('job', { ...OWNER, id: 'k' })
     }),
   )
 })

@@ -1,10 +1,10 @@
 // Folders within folders, very many levels deep: what was deleted with one far above is not shown, and to look takes few statements.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { liesWithin } from '../../src/db/asset-changes.ts'
-import { keySteps } from '../../src/db/asset-search.ts'
-import { insertAsset, type NewAsset, ownedAssetById } from '../../src/db/assets.ts'
-import { DeletedFolders, deleteAssetTree, removeDeleted } from '../../src/db/deleted-folders.ts'
+import { DeletedFolderLookup, deleteAssetTree, purgeDeletedFolders } from '../../src/db/assets/deleted-folders.ts'
+import { findAssetKeysSteps } from '../../src/db/assets/list-search.ts'
+import { findOwnedAsset, insertAsset, type NewAsset } from '../../src/db/assets/rows.ts'
+import { isFolderWithin } from '../../src/db/assets/updates.ts'
 import type { Tx } from '../../src/db/store.ts'
 import { openStore } from '../helpers/store.ts'
 
@@ -66,11 +66,11 @@ test('a place very deep in folders lies in a deleted one or not, which few state
       ['gone', true],
     ] as const) {
       const asked = counted(tx)
-      const deleted = new DeletedFolders(asked.tx, owner)
-      assert.equal(deleted.holds(`${tree}${LEVELS - 1}`), isDeleted)
+      const deleted = new DeletedFolderLookup(asked.tx, owner)
+      assert.equal(deleted.isDeleted(`${tree}${LEVELS - 1}`), isDeleted)
       assert.ok(asked.count() < 200, `${asked.count()} statements`)
       const before = asked.count()
-      assert.equal(deleted.holds(`${tree}${LEVELS - 300}`), isDeleted)
+      assert.equal(deleted.isDeleted(`${tree}${LEVELS - 300}`), isDeleted)
       assert.ok(asked.count() <= before + 1, 'what is above was found with it')
     }
   })
@@ -86,24 +86,24 @@ test('a place too deep to look at counts as deleted while anything of its owner 
     insertLarge(tx, 'gone')
   })
   store.read((tx) => {
-    assert.ok(ownedAssetById(tx, owner, deepest))
-    assert.equal(liesWithin(tx, deepest, 'other'), null)
-    assert.equal(liesWithin(tx, deepest, deepest), true)
-    assert.equal(liesWithin(tx, 'deep1000', 'deep0'), true)
-    assert.equal(liesWithin(tx, 'deep1000', 'deep1001'), false)
+    assert.ok(findOwnedAsset(tx, owner, deepest))
+    assert.equal(isFolderWithin(tx, deepest, 'other'), null)
+    assert.equal(isFolderWithin(tx, deepest, deepest), true)
+    assert.equal(isFolderWithin(tx, 'deep1000', 'deep0'), true)
+    assert.equal(isFolderWithin(tx, 'deep1000', 'deep1001'), false)
   })
   const { done } = await store.write((tx) => deleteAssetTree(tx, owner, 'gone'))
   assert.equal(done, false)
   store.read((tx) => {
     const asked = counted(tx)
-    assert.equal(ownedAssetById(asked.tx, owner, deepest), undefined)
+    assert.equal(findOwnedAsset(asked.tx, owner, deepest), undefined)
     assert.ok(asked.count() < 200, `${asked.count()} statements`)
     assert.ok(asked.rows() < MOST_ROWS, `${asked.rows()} rows`)
-    assert.ok(ownedAssetById(tx, owner, 'deep2000'))
-    assert.ok(ownedAssetById(tx, owner, 'other'))
+    assert.ok(findOwnedAsset(tx, owner, 'deep2000'))
+    assert.ok(findOwnedAsset(tx, owner, 'other'))
   })
-  while (!(await store.write((tx) => removeDeleted(tx, () => true))).done);
-  store.read((tx) => assert.ok(ownedAssetById(tx, owner, deepest)))
+  while (!(await store.write((tx) => purgeDeletedFolders(tx, () => true))).done);
+  store.read((tx) => assert.ok(findOwnedAsset(tx, owner, deepest)))
 })
 
 /** Files that are looked up one after the other, as those that a value refers to. */
@@ -118,7 +118,7 @@ test('files very deep in one tree are looked up one by one with few statements, 
     for (let at = 0; at < FILES; at++) insertAsset(tx, { ...folder(`file${at}`, deepest), content_type: 'text/plain' })
     insertLarge(tx, 'gone')
   })
-  const found = (at: number) => store.read((tx) => ownedAssetById(tx, owner, `file${at}`))
+  const found = (at: number) => store.read((tx) => findOwnedAsset(tx, owner, `file${at}`))
   await store.write((tx) => deleteAssetTree(tx, owner, 'gone'))
   const before = store.statements
   for (let at = 0; at < FILES; at++) assert.ok(found(at))
@@ -127,7 +127,7 @@ test('files very deep in one tree are looked up one by one with few statements, 
 
   const undone = store.write((tx) => {
     deleteAssetTree(tx, owner, 'kept0')
-    assert.equal(ownedAssetById(tx, owner, 'file0'), undefined)
+    assert.equal(findOwnedAsset(tx, owner, 'file0'), undefined)
     throw new Error('undone')
   })
   await assert.rejects(undone, /undone/)
@@ -164,7 +164,7 @@ test('a page of files in very many branches is looked for in steps, and leaves n
       return given
     })
   for (let before: number | null = null; before !== 0; ) {
-    const steps = keySteps({ read: watched } as typeof store, owner, filter, before, BRANCHES)
+    const steps = findAssetKeysSteps({ read: watched } as typeof store, owner, filter, before, BRANCHES)
     let step = steps.next()
     while (!step.done) step = steps.next()
     found.push(...step.value.keys)

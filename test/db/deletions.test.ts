@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { checkDatabase } from '../../src/db/check.ts'
-import { defineChecksums } from '../../src/db/checksum.ts'
-import { removeDeleted } from '../../src/db/deleted-folders.ts'
-import { graphBody, keepGraph } from '../../src/db/graphs.ts'
+import { purgeDeletedFolders } from '../../src/db/assets/deleted-folders.ts'
+import { readGraphText, saveGraph } from '../../src/db/graphs.ts'
+import { checkDatabase } from '../../src/db/integrity/database-check.ts'
+import { registerChecksumFunctions } from '../../src/db/integrity/row-checksum.ts'
 import { insertMessage } from '../../src/db/messages.ts'
 import type { MessageTable } from '../../src/db/schema.ts'
 import type { Store, Tx } from '../../src/db/store.ts'
 import * as threads from '../../src/db/threads.ts'
 import * as workflows from '../../src/db/workflows.ts'
-import { sha256 } from '../../src/hashes.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 import { emptyLog, leavesLoopFree } from '../helpers/loop.ts'
 import { startServer } from '../helpers/server.ts'
 import { jobRow, listedWorkflows, openStore, putJob, workflowRow } from '../helpers/store.ts'
@@ -30,7 +30,7 @@ function putVersions(tx: Tx, id: string, from: number, to: number, size: number)
   for (let revision = from; revision <= to; revision++) {
     const body = graphText(id, revision, size)
     const graph_sha256 = sha256(body)
-    keepGraph(tx, graph_sha256, body)
+    saveGraph(tx, graph_sha256, body)
     if (revision === 1) workflows.insertWorkflow(tx, { ...workflowRow(id), access: 'public', graph_sha256 })
     const { name, description, etag, created_at } = workflowRow(id)
     workflows.insertWorkflowVersion(tx, {
@@ -47,18 +47,19 @@ function putVersions(tx: Tx, id: string, from: number, to: number, size: number)
 }
 
 const deleteWorkflow = (tx: Tx, id: string, more: () => boolean) =>
-  workflows.deleteWorkflow(tx, workflows.ownedWorkflow(tx, OWNER, id)!, more)
+  workflows.deleteWorkflow(tx, workflows.findOwnedWorkflow(tx, OWNER, id)!, more)
 
-const versionsOf = (store: Store, id: string) => store.read((tx) => workflows.workflowVersions(tx, id, 1e9, 1e9).length)
+const versionsOf = (store: Store, id: string) =>
+  store.read((tx) => workflows.listWorkflowVersions(tx, id, 1e9, 1e9).length)
 
 function putThread(tx: Tx, id: string, size: number, messages = MESSAGES): number {
   const length = size * messages
   const of = { last_sequence: messages, size: length, spoken_at: AT, created_at: AT, updated_at: AT }
   threads.insertThread(tx, { id, ...OWNER, title: 'words', ...of })
-  const { key } = threads.ownedThread(tx, OWNER, id)!
+  const { key } = threads.findOwnedThread(tx, OWNER, id)!
   for (let sequence = 1; sequence <= messages; sequence++) insertMessage(tx, message(key, sequence, size))
   const turn = { thread_key: key, id: `turn-${id}`, provider: null, model: null, workflow_id: null, job_id: null }
-  threads.putTurn(tx, { ...turn, created_at: AT })
+  threads.startTurn(tx, { ...turn, created_at: AT })
   return key
 }
 
@@ -85,15 +86,15 @@ describe('a workflow with many versions', () => {
     })
     let store = opened.store
     assert.equal(
-      store.read((tx) => workflows.ownedWorkflow(tx, OWNER, 'a')),
+      store.read((tx) => workflows.findOwnedWorkflow(tx, OWNER, 'a')),
       undefined,
     )
     assert.equal(
-      store.read((tx) => workflows.publicWorkflow(tx, 'a')),
+      store.read((tx) => workflows.findPublicWorkflow(tx, 'a')),
       undefined,
     )
     assert.equal(
-      store.read((tx) => workflows.sharedWorkflow(tx, 't-a')),
+      store.read((tx) => workflows.findSharedWorkflow(tx, 't-a')),
       undefined,
     )
     for (const scope of [OWNER, null]) {
@@ -108,7 +109,7 @@ describe('a workflow with many versions', () => {
     for (let done = false; !done; ) {
       assert.deepEqual(await checkDatabase(opened.path), [])
       store = await opened.reopen()
-      done = await store.write((tx) => workflows.dropDisowned(tx, never))
+      done = await store.write((tx) => workflows.purgeDeletedWorkflows(tx, never))
       const left = versionsOf(store, 'a')
       assert.ok(before - left <= 4)
       before = left
@@ -116,7 +117,7 @@ describe('a workflow with many versions', () => {
     assert.equal(before, 0)
     assert.equal(versionsOf(store, 'b'), 3)
     const kept = (revision: number) =>
-      store.read((tx) => graphBody(tx, sha256(graphText('a', revision, 10)))) !== undefined
+      store.read((tx) => readGraphText(tx, sha256(graphText('a', revision, 10)))) !== undefined
     assert.deepEqual([1, 2, 3, VERSIONS].map(kept), [false, true, false, false])
   })
 
@@ -149,11 +150,11 @@ describe('a thread with many messages', () => {
     })
     let store = opened.store
     assert.equal(
-      store.read((tx) => threads.threadByKey(tx, key)),
+      store.read((tx) => threads.findThreadByKey(tx, key)),
       undefined,
     )
     assert.equal(
-      store.read((tx) => threads.turnOf(tx, key)),
+      store.read((tx) => threads.findTurn(tx, key)),
       undefined,
     )
     assert.equal(
@@ -165,7 +166,7 @@ describe('a thread with many messages', () => {
     for (let done = false; !done; ) {
       assert.deepEqual(await checkDatabase(opened.path), [])
       store = await opened.reopen()
-      done = await store.write((tx) => threads.dropDisowned(tx, never))
+      done = await store.write((tx) => threads.purgeDeletedThreads(tx, never))
       const left = messageCount(store)
       assert.ok(before - left <= 1)
       before = left
@@ -195,10 +196,10 @@ describe('a damaged row of a deleted folder', () => {
   test('keeps no other folder from being removed', async () => {
     await using opened = await openStore()
     const db = new Database(opened.path)
-    defineChecksums(db)
+    registerChecksumFunctions(db)
     db.exec(`insert into deleted_folder values ('1', '', 'a', 12345);
       insert into deleted_folder values ('1', '', 'b', row_checksum('deleted_folder', '1', '', 'b'))`)
-    assert.deepEqual(await opened.store.write((tx) => removeDeleted(tx, () => true)), { removed: [], done: true })
+    assert.deepEqual(await opened.store.write((tx) => purgeDeletedFolders(tx, () => true)), { removed: [], done: true })
     assert.deepEqual(db.prepare('select id from deleted_folder').pluck().all(), ['a'])
     assert.equal(opened.store.hasDamagedRows, true)
     db.close()

@@ -40,7 +40,7 @@ describe('commits', () => {
     const folder = temporaryFolder()
     const commits: number[] = []
     const path = join(folder, 'svc.db')
-    const store = await Store.open(path, { committed: (_ms, units) => commits.push(units) })
+    const store = await Store.open(path, { onCommitted: (_ms, units) => commits.push(units) })
     try {
       const waits: number[] = []
       let key = 0

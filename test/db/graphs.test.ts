@@ -2,13 +2,19 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { checkDatabase } from '../../src/db/check.ts'
-import { defineChecksums } from '../../src/db/checksum.ts'
-import { dropPartsWithoutGraph, dropUnusedGraph, graphBody, keepGraph, keepParts } from '../../src/db/graphs.ts'
+import {
+  deleteOrphanedGraphParts,
+  deleteUnusedGraph,
+  readGraphText,
+  saveGraph,
+  writeGraphParts,
+} from '../../src/db/graphs.ts'
+import { checkDatabase } from '../../src/db/integrity/database-check.ts'
+import { registerChecksumFunctions } from '../../src/db/integrity/row-checksum.ts'
 import { statement } from '../../src/db/statement.ts'
 import type { Store, Tx } from '../../src/db/store.ts'
-import type { Statements } from '../../src/db/tx.ts'
-import { sha256 } from '../../src/hashes.ts'
+import type { TransactionStatements } from '../../src/db/transaction.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
 
@@ -30,12 +36,12 @@ const always = () => true
 
 const partsOf = (store: Store, hash = HASH) =>
   store.read((tx) => tx.all(PARTS, {})).filter((part) => part.sha256 === hash)
-const bodyOf = (store: Store, hash = HASH) => store.read((tx) => graphBody(tx, hash))
+const bodyOf = (store: Store, hash = HASH) => store.read((tx) => readGraphText(tx, hash))
 
 /** How many characters a unit gives to statements that write. */
 async function written(store: Store, unit: (tx: Tx) => void): Promise<number> {
   return store.write((tx) => {
-    const counted = tx as Statements
+    const counted = tx as TransactionStatements
     const before = counted.bytes
     unit(tx)
     return counted.bytes - before
@@ -45,7 +51,7 @@ async function written(store: Store, unit: (tx: Tx) => void): Promise<number> {
 /** Changes the file beside the store. */
 function change(path: string, sql: string): void {
   const db = new Database(path)
-  defineChecksums(db)
+  registerChecksumFunctions(db)
   db.exec(sql)
   db.close()
 }
@@ -55,8 +61,8 @@ describe('the text of a graph', () => {
     await using opened = await openStore()
     const { store } = opened
     const small = textOf('small', 1_000)
-    assert.equal(keepParts(store, sha256(small), small), null)
-    await store.write((tx) => keepGraph(tx, sha256(small), small))
+    assert.equal(writeGraphParts(store, sha256(small), small), null)
+    await store.write((tx) => saveGraph(tx, sha256(small), small))
     assert.equal(bodyOf(store, sha256(small)), small)
     assert.deepEqual(partsOf(store, sha256(small)), [])
   })
@@ -64,21 +70,21 @@ describe('the text of a graph', () => {
   test('is written anew where a part was left behind and is damaged', async () => {
     await using opened = await openStore()
     const { store, path } = opened
-    await keepParts(store, HASH, LARGE)
+    await writeGraphParts(store, HASH, LARGE)
     const db = new Database(path)
     withoutTriggers(db, () => db.exec("update graph_part set body = 'other' where at = 1"))
     db.close()
-    await keepParts(store, HASH, LARGE)
-    await store.write((tx) => keepGraph(tx, HASH, LARGE))
+    await writeGraphParts(store, HASH, LARGE)
+    await store.write((tx) => saveGraph(tx, HASH, LARGE))
     assert.equal(bodyOf(store), LARGE)
   })
 
   test('is written in parts where it is large, none with half a character, and little is left for the transaction that names it', async () => {
     await using opened = await openStore()
     const { store, path } = opened
-    await keepParts(store, HASH, LARGE)
+    await writeGraphParts(store, HASH, LARGE)
     assert.equal(bodyOf(store), undefined)
-    assert.ok((await written(store, (tx) => keepGraph(tx, HASH, LARGE))) < 1_000)
+    assert.ok((await written(store, (tx) => saveGraph(tx, HASH, LARGE))) < 1_000)
     assert.equal(bodyOf(store), LARGE)
     const lengths = partsOf(store).map(({ at, length }) => [at, length <= 1_000_000])
     assert.deepEqual(lengths, [
@@ -93,24 +99,24 @@ describe('the text of a graph', () => {
   test('is not written again where it is known', async () => {
     await using opened = await openStore()
     const { store } = opened
-    await store.write((tx) => keepGraph(tx, HASH, LARGE))
-    assert.equal(keepParts(store, HASH, LARGE), null)
-    assert.ok((await written(store, (tx) => keepGraph(tx, HASH, LARGE))) < 1_000)
+    await store.write((tx) => saveGraph(tx, HASH, LARGE))
+    assert.equal(writeGraphParts(store, HASH, LARGE), null)
+    assert.ok((await written(store, (tx) => saveGraph(tx, HASH, LARGE))) < 1_000)
     assert.equal(bodyOf(store), LARGE)
   })
 
   test('is whole also where parts of it are removed before they count, or somebody else writes them as well', async () => {
     await using opened = await openStore()
     const { store } = opened
-    const [first, second] = [keepParts(store, HASH, LARGE), keepParts(store, HASH, LARGE)]
+    const [first, second] = [writeGraphParts(store, HASH, LARGE), writeGraphParts(store, HASH, LARGE)]
     await Promise.all([first, second])
     change(opened.path, 'delete from graph_part where at = 1')
-    await store.write((tx) => keepGraph(tx, HASH, LARGE))
+    await store.write((tx) => saveGraph(tx, HASH, LARGE))
     assert.equal(bodyOf(store), LARGE)
-    await store.write((tx) => dropUnusedGraph(tx, HASH))
-    await keepParts(store, HASH, LARGE)
-    await store.write((tx) => dropPartsWithoutGraph(tx, always))
-    await store.write((tx) => keepGraph(tx, HASH, LARGE))
+    await store.write((tx) => deleteUnusedGraph(tx, HASH))
+    await writeGraphParts(store, HASH, LARGE)
+    await store.write((tx) => deleteOrphanedGraphParts(tx, always))
+    await store.write((tx) => saveGraph(tx, HASH, LARGE))
     assert.equal(bodyOf(store), LARGE)
   })
 
@@ -118,9 +124,9 @@ describe('the text of a graph', () => {
     await using opened = await openStore()
     const { store } = opened
     await store.write((tx) => {
-      keepGraph(tx, HASH, LARGE)
+      saveGraph(tx, HASH, LARGE)
       putJob(tx, jobRow(1, { graph_sha256: HASH }))
-      dropUnusedGraph(tx, HASH)
+      deleteUnusedGraph(tx, HASH)
     })
     assert.equal(bodyOf(store), LARGE)
     await store.write((tx) => {
@@ -128,7 +134,7 @@ describe('the text of a graph', () => {
         statement()((db) => db.deleteFrom('job')),
         {},
       )
-      dropUnusedGraph(tx, HASH)
+      deleteUnusedGraph(tx, HASH)
     })
     assert.equal(bodyOf(store), undefined)
     assert.deepEqual(partsOf(store), [])
@@ -138,13 +144,13 @@ describe('the text of a graph', () => {
     await using opened = await openStore()
     const { store, path } = opened
     const others = ['a', 'b', 'c'].map((name) => textOf(name, 1_500_000))
-    for (const body of others) await keepParts(store, sha256(body), body)
-    await keepParts(store, HASH, LARGE)
-    await store.write((tx) => keepGraph(tx, HASH, LARGE))
+    for (const body of others) await writeGraphParts(store, sha256(body), body)
+    await writeGraphParts(store, HASH, LARGE)
+    await store.write((tx) => saveGraph(tx, HASH, LARGE))
     const left = () => new Set(store.read((tx) => tx.all(PARTS, {})).map((part) => part.sha256)).size
-    assert.equal(await store.write((tx) => dropPartsWithoutGraph(tx, () => false)), false)
+    assert.equal(await store.write((tx) => deleteOrphanedGraphParts(tx, () => false)), false)
     assert.equal(left(), 3)
-    assert.equal(await store.write((tx) => dropPartsWithoutGraph(tx, always)), true)
+    assert.equal(await store.write((tx) => deleteOrphanedGraphParts(tx, always)), true)
     assert.equal(left(), 1)
     assert.equal(bodyOf(store), LARGE)
     assert.deepEqual(await checkDatabase(path), [])
@@ -158,7 +164,7 @@ describe('the text of a graph', () => {
     test(`is not served, and the damage is found, after: ${damage}`, async () => {
       await using opened = await openStore()
       const { store, path } = opened
-      await store.write((tx) => keepGraph(tx, HASH, LARGE))
+      await store.write((tx) => saveGraph(tx, HASH, LARGE))
       change(path, damage)
       assert.throws(() => bodyOf(store), { code: 'DATA_DAMAGED' })
       const texts = (await checkDatabase(path)).map(({ text }) => text)

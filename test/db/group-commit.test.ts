@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as round } from 'node:timers/promises'
-import { Condition, unavailable } from '../../src/db/condition.ts'
-import { connect } from '../../src/db/connection.ts'
+import { openConnection } from '../../src/db/connection.ts'
+import { writeMetaValue } from '../../src/db/database-metadata.ts'
 import { GroupCommit } from '../../src/db/group-commit.ts'
-import { putMeta } from '../../src/db/meta.ts'
-import { STRICT, Statements } from '../../src/db/tx.ts'
+import { DatabaseHealth, storeUnavailableError } from '../../src/db/health/database-health.ts'
+import { STRICT_DAMAGE_LISTENER, TransactionStatements } from '../../src/db/transaction.ts'
 import { until } from '../helpers/server.ts'
 
 /** A group of commits in memory, and the names of the units that were told of theirs. */
@@ -20,17 +20,17 @@ function grouped(): Disposable & {
   /** The unit writes about so many bytes. */
   addLarge(name: string, bytes: number): void
 } {
-  const db = connect(':memory:')
+  const db = openConnection(':memory:')
   db.exec('create table meta (name text primary key, value text, checksum integer)')
   // A clock of its own: on a busy machine three small writes may take as long as a transaction may.
   let taken = 0
   const now = () => taken
   const sizes: number[] = []
-  const group = new GroupCommit(db, new Statements(db, STRICT), {
-    condition: new Condition(':memory:', null, now),
+  const group = new GroupCommit(db, new TransactionStatements(db, STRICT_DAMAGE_LISTENER), {
+    health: new DatabaseHealth(':memory:', null, now),
     now,
-    committed: (_, units) => sizes.push(units),
-    broken: (error) => assert.fail(String(error)),
+    onCommitted: (_, units) => sizes.push(units),
+    onCallbackError: (error) => assert.fail(String(error)),
   })
   const told: string[] = []
   const add = (name: string, ms = 0) =>
@@ -44,7 +44,7 @@ function grouped(): Disposable & {
     )
   const addLarge = (name: string, bytes: number) =>
     group.add(
-      (tx) => putMeta(tx, name, 'x'.repeat(bytes)),
+      (tx) => writeMetaValue(tx, name, 'x'.repeat(bytes)),
       (error) => told.push(error === null ? name : String(error)),
     )
   return { group, told, sizes, add, addLarge, [Symbol.dispose]: () => void db.close() }
@@ -105,7 +105,7 @@ describe('commits that are held', () => {
     assert.deepEqual(told, ['a', 'b'])
     add('c')
     await rounds(10)
-    assert.deepEqual(told.slice(2), [String(unavailable())])
+    assert.deepEqual(told.slice(2), [String(storeUnavailableError())])
   })
 })
 

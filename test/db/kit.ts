@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import Database from 'better-sqlite3'
 import { pino } from 'pino'
-import { type Connection, connections } from '../../src/db/connection.ts'
-import { copiers } from '../../src/db/log-copier.ts'
+import { connectionChannel, type SqliteConnection } from '../../src/db/connection.ts'
 import { statement } from '../../src/db/statement.ts'
 import type { Tx } from '../../src/db/store.ts'
+import { checkpointThreadChannel } from '../../src/db/wal/checkpoint-thread.ts'
 import type { Log } from '../../src/log.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { jobRow, putJob } from '../helpers/store.ts'
@@ -48,12 +48,12 @@ export function memoryLog(): { log: Log; lines: LogLine[] } {
 
 /** Every connection that is opened in this process while it is in use; also those that tests did not ask for. */
 export function watchConnections(): Disposable & {
-  readonly opened: readonly Connection[]
-  of(path: string): Connection
+  readonly opened: readonly SqliteConnection[]
+  of(path: string): SqliteConnection
 } {
-  const opened: Connection[] = []
-  const listener = (db: unknown) => void opened.push(db as Connection)
-  connections.subscribe(listener)
+  const opened: SqliteConnection[] = []
+  const listener = (db: unknown) => void opened.push(db as SqliteConnection)
+  connectionChannel.subscribe(listener)
   return {
     opened,
     of(path) {
@@ -61,7 +61,7 @@ export function watchConnections(): Disposable & {
       if (!found) throw new Error(`nobody has opened ${path}`)
       return found
     },
-    [Symbol.dispose]: () => void connections.unsubscribe(listener),
+    [Symbol.dispose]: () => void connectionChannel.unsubscribe(listener),
   }
 }
 
@@ -69,10 +69,10 @@ export function watchConnections(): Disposable & {
 export function watchCopiers(): Disposable & { of(path: string): readonly number[] } {
   const opened: { name: string; synchronous: number }[] = []
   const listener = (one: unknown) => void opened.push(one as { name: string; synchronous: number })
-  copiers.subscribe(listener)
+  checkpointThreadChannel.subscribe(listener)
   return {
     of: (path) => opened.filter(({ name }) => name === path).map(({ synchronous }) => synchronous),
-    [Symbol.dispose]: () => void copiers.unsubscribe(listener),
+    [Symbol.dispose]: () => void checkpointThreadChannel.unsubscribe(listener),
   }
 }
 
@@ -172,7 +172,7 @@ export function loseLastRow(path: string, table: string, page_bytes = 4096): voi
 const CELL_COUNT = 3
 
 /** The first page of a table: everything in it is reached through it. */
-export function rootPage(db: Connection, table: string): number {
+export function rootPage(db: SqliteConnection, table: string): number {
   return db.prepare('select rootpage from sqlite_schema where name = ?').pluck().get(table) as number
 }
 

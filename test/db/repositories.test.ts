@@ -1,18 +1,18 @@
 // Rows are read through their owner, and what must not change doesn't.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { dropUnusedGraph, graphBody, keepGraph } from '../../src/db/graphs.ts'
-import { insertJobEvent, insertJobEvents, jobEventsAfter, jobEventsOfType } from '../../src/db/job-events.ts'
-import { activeKeys } from '../../src/db/job-lists.ts'
-import { ownedJob, unrestedKeys, updateJob } from '../../src/db/jobs.ts'
+import { deleteUnusedGraph, readGraphText, saveGraph } from '../../src/db/graphs.ts'
+import { insertJobEvent, insertJobEvents, listJobEventsAfter, listJobEventsOfType } from '../../src/db/jobs/events.ts'
+import { listActiveJobKeys } from '../../src/db/jobs/list-queries.ts'
+import { findOwnedJob, listRecoverableJobKeys, updateJob } from '../../src/db/jobs/rows.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { StoredStatus } from '../../src/db/schema.ts'
-import type { Scope } from '../../src/db/scope.ts'
 import { statement } from '../../src/db/statement.ts'
 import type { Tx } from '../../src/db/store.ts'
 import * as workflows from '../../src/db/workflows.ts'
 import { jobRow, listedWorkflows, openStore, putJob, workflowRow } from '../helpers/store.ts'
 
-const OWNERS: Scope[] = [
+const OWNERS: OwnerScope[] = [
   { user_id: '1', workspace_id: null },
   { user_id: '1', workspace_id: 'w' },
   { user_id: '2', workspace_id: null },
@@ -24,7 +24,7 @@ const LIVING: StoredStatus[] = ['scheduled', 'pending', 'queued', 'running', 'pa
 
 function putWorkflow(tx: Tx, id: string, more: Parameters<typeof workflowRow>[1] = {}): void {
   const row = workflowRow(id, more)
-  keepGraph(tx, row.graph_sha256, '{"nodes":[],"edges":[]}')
+  saveGraph(tx, row.graph_sha256, '{"nodes":[],"edges":[]}')
   workflows.insertWorkflow(tx, row)
 }
 
@@ -48,14 +48,14 @@ describe('rows of jobs', () => {
     await using opened = await openStore()
     const { store } = opened
     await store.write((tx) => putJob(tx, ...OWNERS.map((owner, at) => jobRow(at + 1, { ...owner, id: 'mine' }))))
-    const keys = OWNERS.map((owner) => store.read((tx) => ownedJob(tx, owner, 'mine'))?.key)
+    const keys = OWNERS.map((owner) => store.read((tx) => findOwnedJob(tx, owner, 'mine'))?.key)
     assert.deepEqual(keys, [1, 2, 3, 4])
     assert.equal(
-      store.read((tx) => ownedJob(tx, { user_id: '3', workspace_id: null }, 'mine')),
+      store.read((tx) => findOwnedJob(tx, { user_id: '3', workspace_id: null }, 'mine')),
       undefined,
     )
     for (const [at, owner] of OWNERS.entries()) {
-      const found = store.read((tx) => activeKeys(tx, owner))
+      const found = store.read((tx) => listActiveJobKeys(tx, owner))
       assert.deepEqual(found, [at + 1])
     }
   })
@@ -77,12 +77,12 @@ describe('rows of jobs', () => {
     await store.write((tx) => putJob(tx, ...all.map((status, at) => jobRow(at + 1, { status }))))
     const expected = LIVING.map((status) => all.indexOf(status) + 1).sort((a, b) => a - b)
     assert.deepEqual(
-      store.read(unrestedKeys),
+      store.read(listRecoverableJobKeys),
       expected.filter((key) => all[key - 1] !== 'paused'),
     )
     const scope = { user_id: '1', workspace_id: null }
     assert.deepEqual(
-      store.read((tx) => activeKeys(tx, scope)),
+      store.read((tx) => listActiveJobKeys(tx, scope)),
       expected,
     )
   })
@@ -97,7 +97,7 @@ describe('rows of jobs', () => {
         store.write((tx) => updateJob(tx, { ...row, status: 'running' })),
         /a terminal job never changes/,
       )
-      assert.equal(store.read((tx) => ownedJob(tx, row, row.id))?.status, status)
+      assert.equal(store.read((tx) => findOwnedJob(tx, row, row.id))?.status, status)
     })
   }
 
@@ -107,7 +107,7 @@ describe('rows of jobs', () => {
     const row = jobRow(1, { status: 'running', attempt: 2 })
     await store.write((tx) => putJob(tx, row))
     assert.equal(await store.write((tx) => updateJob(tx, { ...row, attempt: 1, status: 'failed' })), false)
-    assert.equal(store.read((tx) => ownedJob(tx, row, row.id))?.status, 'running')
+    assert.equal(store.read((tx) => findOwnedJob(tx, row, row.id))?.status, 'running')
     assert.equal(await store.write((tx) => updateJob(tx, { ...row, status: 'failed' })), true)
   })
 })
@@ -124,16 +124,16 @@ describe('rows of events', () => {
       insertJobEvent(tx, { ...event(1), job_key: 2 })
     })
     const sequences = (after: number, limit: number) =>
-      store.read((tx) => jobEventsAfter(tx, 1, after, limit)).map((row) => row.sequence)
+      store.read((tx) => listJobEventsAfter(tx, 1, after, limit)).map((row) => row.sequence)
     assert.deepEqual(sequences(0, 10), [1, 2, 3, 4, 5])
     assert.deepEqual(sequences(2, 2), [3, 4])
     assert.deepEqual(sequences(5, 10), [])
     assert.deepEqual(
-      store.read((tx) => jobEventsOfType(tx, 1, 'output_update', 0)).map((row) => row.sequence),
+      store.read((tx) => listJobEventsOfType(tx, 1, 'output_update', 0)).map((row) => row.sequence),
       [4],
     )
     assert.deepEqual(
-      store.read((tx) => jobEventsOfType(tx, 1, 'output_update', 4)),
+      store.read((tx) => listJobEventsOfType(tx, 1, 'output_update', 4)),
       [],
     )
   })
@@ -148,7 +148,7 @@ describe('rows of events', () => {
         putJob(tx, jobRow(count + 1))
         insertJobEvents(tx, of)
       })
-      assert.deepEqual(store.read((tx) => jobEventsAfter(tx, count + 1, 0, 1_000)).map(withoutChecksum), of)
+      assert.deepEqual(store.read((tx) => listJobEventsAfter(tx, count + 1, 0, 1_000)).map(withoutChecksum), of)
     }
   })
 
@@ -180,7 +180,9 @@ describe('rows of workflows', () => {
       putWorkflow(tx, 'open', { user_id: '9', access: 'public' })
     })
     for (const [at, owner] of OWNERS.entries()) {
-      const read = OWNERS.map((_, other) => store.read((tx) => workflows.ownedWorkflow(tx, owner, `wf_${other}`))?.id)
+      const read = OWNERS.map(
+        (_, other) => store.read((tx) => workflows.findOwnedWorkflow(tx, owner, `wf_${other}`))?.id,
+      )
       assert.deepEqual(
         read,
         OWNERS.map((_, other) => (other === at ? `wf_${at}` : undefined)),
@@ -192,10 +194,10 @@ describe('rows of workflows', () => {
       )
     }
     assert.equal(
-      store.read((tx) => workflows.publicWorkflow(tx, 'wf_0')),
+      store.read((tx) => workflows.findPublicWorkflow(tx, 'wf_0')),
       undefined,
     )
-    assert.equal(store.read((tx) => workflows.publicWorkflow(tx, 'open'))?.id, 'open')
+    assert.equal(store.read((tx) => workflows.findPublicWorkflow(tx, 'open'))?.id, 'open')
     const listed = store.read((tx) => listedWorkflows(tx, { scope: null }))
     assert.deepEqual(
       listed.map((row) => row.id),
@@ -260,14 +262,14 @@ describe('rows of workflows', () => {
       workflows.insertWorkflowVersion(tx, version)
       workflows.insertWorkflowShare(tx, { token: 't', workflow_id: 'a', created_at })
     })
-    assert.equal(store.read((tx) => workflows.sharedWorkflow(tx, 't'))?.id, 'a')
+    assert.equal(store.read((tx) => workflows.findSharedWorkflow(tx, 't'))?.id, 'a')
     await store.write((tx) => workflows.deleteWorkflow(tx, workflowRow('a'), () => true))
     assert.equal(
-      store.read((tx) => workflows.sharedWorkflow(tx, 't')),
+      store.read((tx) => workflows.findSharedWorkflow(tx, 't')),
       undefined,
     )
     assert.deepEqual(
-      store.read((tx) => workflows.workflowVersions(tx, 'a', 99, 99)),
+      store.read((tx) => workflows.listWorkflowVersions(tx, 'a', 99, 99)),
       [],
     )
   })
@@ -280,15 +282,15 @@ describe('rows of graphs', () => {
     await store.write((tx) => {
       putWorkflow(tx, 'a')
       putJob(tx, jobRow(1, { graph_sha256: 'other' }))
-      keepGraph(tx, 'g', 'not this text')
-      dropUnusedGraph(tx, 'g')
-      dropUnusedGraph(tx, 'other')
+      saveGraph(tx, 'g', 'not this text')
+      deleteUnusedGraph(tx, 'g')
+      deleteUnusedGraph(tx, 'other')
     })
-    const bodies = () => store.read((tx) => [graphBody(tx, 'g'), graphBody(tx, 'other')])
+    const bodies = () => store.read((tx) => [readGraphText(tx, 'g'), readGraphText(tx, 'other')])
     assert.deepEqual(bodies(), Array(2).fill('{"nodes":[],"edges":[]}'))
     await store.write((tx) => {
       workflows.deleteWorkflow(tx, workflowRow('a'), () => true)
-      dropUnusedGraph(tx, 'g')
+      deleteUnusedGraph(tx, 'g')
     })
     assert.deepEqual(bodies(), [undefined, '{"nodes":[],"edges":[]}'])
   })

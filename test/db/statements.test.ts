@@ -30,7 +30,9 @@ test('every statement gives whole rows that are verified, or is one of a few tha
   const hear = (one: unknown) => void compiled.push(one as Compiled)
   channel('svc:statement').subscribe(hear)
   // The threads' own files begin their work when they are imported.
-  const files = readdirSync(ROOT).filter((name) => name.endsWith('.ts') && !name.endsWith('-worker.ts'))
+  const files = (readdirSync(ROOT, { recursive: true }) as string[]).filter(
+    (name) => name.endsWith('.ts') && !name.endsWith('-worker.ts'),
+  )
   for (const name of files) await import(new URL(name, ROOT).href)
   channel('svc:statement').unsubscribe(hear)
   assert.ok(compiled.length > 100)

@@ -1,8 +1,8 @@
 // The store: durable settings, transactions that are shared, units that fail alone, and reads that see only what is committed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { lastJobKey } from '../../src/db/jobs.ts'
-import { probe } from '../../src/db/probe.ts'
+import { probeDatabaseHealth } from '../../src/db/health/health-probe.ts'
+import { findLastJobKey } from '../../src/db/jobs/rows.ts'
 import { statement } from '../../src/db/statement.ts'
 import type { Tx } from '../../src/db/store.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
@@ -14,7 +14,7 @@ describe('store', () => {
     assert.equal(opened.store.pragma('journal_mode'), 'wal')
     assert.equal(opened.store.pragma('synchronous'), 2)
     assert.equal(opened.store.pragma('foreign_keys'), 1)
-    assert.equal(probe(opened.store), 'healthy')
+    assert.equal(probeDatabaseHealth(opened.store), 'healthy')
   })
 
   test('the settings hold after it is opened again', async () => {
@@ -134,7 +134,7 @@ describe('store', () => {
     const refused = [2, 3].map((key) => assert.rejects(closed.write(putting(key)), { code: 'SERVICE_UNAVAILABLE' }))
     await Promise.all(refused)
     assert.throws(() => closed.read(keysOf), { code: 'SERVICE_UNAVAILABLE' })
-    assert.equal(probe(closed), 'unhealthy')
+    assert.equal(probeDatabaseHealth(closed), 'unhealthy')
     await closed[Symbol.asyncDispose]()
     assert.deepEqual(reopened.read(keysOf), [1])
   })
@@ -144,7 +144,7 @@ describe('store', () => {
     await opened.store.write(putting(7))
     const store = await opened.reopen()
     assert.deepEqual(store.read(keysOf), [7])
-    assert.equal(store.read(lastJobKey), 7)
+    assert.equal(store.read(findLastJobKey), 7)
   })
 })
 

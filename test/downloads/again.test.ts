@@ -5,9 +5,9 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { holdFile } from '../../src/db/data-folder.ts'
-import { Downloads } from '../../src/downloads/downloads.ts'
-import { placeOf } from '../../src/downloads/place.ts'
+import { tryLockFile } from '../../src/db/files/data-folder.ts'
+import { resolveFileLocation } from '../../src/downloads/file-location.ts'
+import { DownloadService } from '../../src/downloads/service.ts'
 import { createLog } from '../../src/log.ts'
 import { sha256 } from '../helpers/hub.ts'
 import { withMoreTime } from '../helpers/patience.ts'
@@ -19,7 +19,7 @@ const one = { repo_id: REPO, path: 'big.gguf', model_type: 'x', allow: null, ign
 function placeIn(folder: string, bytes: Buffer) {
   mkdirSync(join(folder, '.incomplete'), { recursive: true })
   const digest = { kind: 'sha256', hex: sha256(bytes) } as const
-  return placeOf(folder, REPO, { path: 'big.gguf', size: bytes.length, digest })
+  return resolveFileLocation(folder, REPO, { path: 'big.gguf', size: bytes.length, digest })
 }
 
 test('a list that fails for once is asked for again', async ({ pull, hub, read }) => {
@@ -36,7 +36,7 @@ test('a list that never comes to its end is given up', async ({ hub, folder, pul
   // Each request has to reach the hub before its time is over.
   await withMoreTime(50, async (list_ms) => {
     const log = createLog('silent')
-    await using downloads = new Downloads({ folder, hub_url: hub.url, allow: [], log, pause_ms: 1, list_ms })
+    await using downloads = new DownloadService({ folder, hub_url: hub.url, allow: [], log, pause_ms: 1, list_ms })
     const before = hub.requests.length
     const ends: (string | null)[] = []
     downloads.follow(OTHER, {}, ({ status, error }) => void (status === 'failed' && ends.push(error)))
@@ -87,7 +87,12 @@ test('bytes that were damaged on the disk are fetched again by themselves', asyn
 })
 
 test('what somebody else fetches at the same time is fetched once, by one server or two', async (s) => {
-  await using second = new Downloads({ folder: s.folder, hub_url: s.hub.url, allow: [], log: createLog('silent') })
+  await using second = new DownloadService({
+    folder: s.folder,
+    hub_url: s.hub.url,
+    allow: [],
+    log: createLog('silent'),
+  })
   const gate = Promise.withResolvers<void>()
   s.hub.fault = withLists(() => ({ pause: { after: 100_000, until: gate.promise } }))
   const ends: string[] = []
@@ -114,7 +119,7 @@ test('to wait for somebody else is no failed attempt, and may be cancelled', asy
 }) => {
   const { lock } = await placeIn(folder, BIG)
   {
-    using held = holdFile(lock)
+    using held = tryLockFile(lock)
     assert.ok(held)
     downloads.start(OWNER, one, null)
     await until('the file to be its turn', () => told.some(({ current_files }) => current_files.length > 0))

@@ -1,8 +1,8 @@
 // A repository with very many files of very deep paths: others have their turns while they are judged.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chosen } from '../../src/downloads/choosing.ts'
-import { filesIn } from '../../src/downloads/hub-list.ts'
+import { selectFiles } from '../../src/downloads/file-selection.ts'
+import { parseFileList } from '../../src/downloads/hub-file-list.ts'
 
 test('others have their turns while the files of a large repository are judged', async () => {
   const siblings = Array.from({ length: 2_000 }, (_, at) => {
@@ -11,7 +11,7 @@ test('others have their turns while the files of a large repository are judged',
   let turns = 0
   const counting = setInterval(() => turns++, 1)
   const wanted = { repo_id: 'r', path: null, model_type: 'm', allow: null, ignore: [] }
-  const files = await chosen(filesIn({ siblings }, 'r'), wanted, new AbortController().signal)
+  const files = await selectFiles(parseFileList({ siblings }, 'r'), wanted, new AbortController().signal)
   clearInterval(counting)
   assert.equal(files.length, 2_000)
   assert.ok(turns >= 5, `${turns} turns`)

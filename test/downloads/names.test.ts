@@ -1,6 +1,6 @@
 // Which files a download brings: names that cannot be used keep nobody from the others, and whatever is listed or asked for, it is chosen in time.
 import assert from 'node:assert/strict'
-import { meantOf } from '../../src/downloads/patterns.ts'
+import { matchFiles } from '../../src/downloads/glob-patterns.ts'
 import { isSafePath } from '../../src/downloads/safe-path.ts'
 import { BIG, REPO, SMALL, test } from './scene.ts'
 
@@ -43,9 +43,9 @@ test('patterns that match slowly leave others their turns, and have an end', asy
   const slow = { allow: null, ignore: [`*${'?'.repeat(254)}b`] }
   let turns = 0
   const timer = setInterval(() => turns++, 1)
-  assert.equal((await meantOf(files, slow, never)).length, files.length)
+  assert.equal((await matchFiles(files, slow, never)).length, files.length)
   clearInterval(timer)
   assert.ok(turns >= 5, `${turns} turns`)
-  await assert.rejects(meantOf(files, slow, never, 5_000_000), /^DownloadFault: These patterns take too long/)
-  await assert.rejects(meantOf(files, slow, AbortSignal.abort(new Error('enough'))), /enough/)
+  await assert.rejects(matchFiles(files, slow, never, 5_000_000), /^DownloadFault: These patterns take too long/)
+  await assert.rejects(matchFiles(files, slow, AbortSignal.abort(new Error('enough'))), /enough/)
 })

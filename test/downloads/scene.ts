@@ -4,7 +4,7 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test as plain } from 'node:test'
 import type { DownloadUpdateFrame } from '../../generated/types.ts'
-import { Downloads } from '../../src/downloads/downloads.ts'
+import { DownloadService } from '../../src/downloads/service.ts'
 import { createLog } from '../../src/log.ts'
 import { startHub, type TestHub } from '../helpers/hub.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
@@ -17,12 +17,12 @@ export const SMALL = Buffer.from('{"small": true}')
 
 export interface Scene {
   hub: TestHub
-  downloads: Downloads
+  downloads: DownloadService
   folder: string
   /** All that the owner was told. */
   told: DownloadUpdateFrame[]
   /** Starts one and waits for its end. */
-  pull(more?: Partial<Parameters<Downloads['start']>[1]>, key?: string | null): Promise<DownloadUpdateFrame>
+  pull(more?: Partial<Parameters<DownloadService['start']>[1]>, key?: string | null): Promise<DownloadUpdateFrame>
   /** What stands in a file of the repository, or null. */
   read(path: string): Buffer | null
 }
@@ -37,7 +37,7 @@ export function test(
       [REPO]: { 'big.gguf': { bytes: BIG }, 'deep/config.json': { bytes: SMALL, lfs: false } },
     })
     const folder = temporaryFolder()
-    await using downloads = new Downloads({
+    await using downloads = new DownloadService({
       folder,
       hub_url: hub.url,
       allow,

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { execute } from '../../src/engine/execution.ts'
-import { silentObserver } from '../../src/engine/observer.ts'
-import { ANY, t } from '../../src/engine/types.ts'
+import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
+import { executePlan } from '../../src/engine/runtime/execution.ts'
+import { silentObserver } from '../../src/engine/runtime/run/observer.ts'
 import { countListeners } from '../helpers/listeners.ts'
 import { takesLess } from '../helpers/patience.ts'
 import {
@@ -43,8 +43,8 @@ describe('the begin of a run', () => {
     )
     const controller = new AbortController()
     const options = { params: {}, signal: controller.signal, observer: silentObserver }
-    await takesLess(100, () => execute(plan, options))
-    const { done } = execute(plan, options)
+    await takesLess(100, () => executePlan(plan, options))
+    const { done } = executePlan(plan, options)
     assert.equal((await done).status, 'completed')
     controller.abort()
   })
@@ -167,7 +167,7 @@ describe('inboxes', () => {
       ],
     )
     const pair = testType('test.Pair', {
-      properties: [value, { name: 'all', type: ANY, required: true }],
+      properties: [value, { name: 'all', type: ANY_TYPE, required: true }],
       outputs: [output],
       run: ({ value: given }) => ({ output: given }),
     })
@@ -221,7 +221,7 @@ describe('firings in flight', () => {
       run: async (inputs) => ({ output: inputs.value }),
     })
     const calling = testType('test.Calling', {
-      properties: [value, { name: 'with', type: t('list[list[int]]'), required: true }],
+      properties: [value, { name: 'with', type: parseType('list[list[int]]'), required: true }],
       outputs: [output],
       run: (_inputs, context) => context.callWorkflow('inner', {}),
     })
@@ -340,7 +340,7 @@ describe('leftovers', () => {
       ['in.output->each.list', 'each.item->later.value', 'later.output->out.value'],
     )
     const plan = planOf(of, withTypes(later))
-    const one = () => execute(plan, { params: {}, signal, observer: silentObserver, clock }).done
+    const one = () => executePlan(plan, { params: {}, signal, observer: silentObserver, clock }).done
     for (let runs = 0; runs < 1000; runs++) await one()
     collectGarbage()
     const before = process.memoryUsage().heapUsed
@@ -360,7 +360,7 @@ describe('leftovers', () => {
     )
     const plan = planOf(of, withTypes(gate.type))
     const signal = new AbortController().signal
-    const runs = [1, 2, 3].map((n) => execute(plan, { params: { n }, signal, observer: silentObserver }))
+    const runs = [1, 2, 3].map((n) => executePlan(plan, { params: { n }, signal, observer: silentObserver }))
     await until(() => gate.waiting.length === 3)
     for (const waiting of [...gate.waiting].reverse()) waiting.open()
     assert.deepEqual(
@@ -376,7 +376,7 @@ describe('leftovers', () => {
       ['count.item->share.value', 'count.total->share.total', 'share.output->out.value'],
     )
     const share = testType('test.Share', {
-      properties: [value, { name: 'total', type: t('int'), required: true }],
+      properties: [value, { name: 'total', type: parseType('int'), required: true }],
       outputs: [output],
       run: ({ value: given, total }) => ({ output: `${given}/${total}` }),
     })

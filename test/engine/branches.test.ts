@@ -1,7 +1,7 @@
 // Laws of branches and of control edges: what gets nothing, what is skipped, what falls back.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ANY } from '../../src/engine/types.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import {
   control,
   edge,
@@ -256,7 +256,7 @@ describe('control edges', () => {
   test('a node fires once where nothing is connected', async () => {
     let fired = 0
     const lone = testType('test.Lone', {
-      outputs: [{ name: 'output', type: ANY }],
+      outputs: [{ name: 'output', type: ANY_TYPE }],
       run() {
         fired++
         return { output: 'alone' }

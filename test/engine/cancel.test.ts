@@ -1,7 +1,7 @@
 // Laws of cancelling: everything in flight hears of it, nothing begins after it, and it is over within five seconds.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { execute } from '../../src/engine/execution.ts'
+import { executePlan } from '../../src/engine/runtime/execution.ts'
 import {
   Gate,
   graph,
@@ -28,7 +28,7 @@ const delayed = graph(
 describe('cancel', () => {
   test('a run that is cancelled before it begins does nothing', async () => {
     const observer = new Recorder()
-    const execution = execute(planOf(delayed), { params: {}, signal: AbortSignal.abort(), observer })
+    const execution = executePlan(planOf(delayed), { params: {}, signal: AbortSignal.abort(), observer })
     assert.deepEqual(execution.outcome, { status: 'cancelled' })
     assert.deepEqual(await execution.done, { status: 'cancelled' })
     assert.deepEqual(observer.calls, [])

@@ -1,6 +1,6 @@
 // Node types that fail, and the few nodes behind each of them that the tests of catching share.
-import { NodeError } from '../../src/engine/node-type.ts'
-import { ANY } from '../../src/engine/types.ts'
+import { NodeError } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { item, mapType, node, output, sink, testType, value, withTypes } from './kit.ts'
 
 export const error = (node_id: string, node_type: string, message: string) => ({
@@ -18,7 +18,7 @@ export const same = mapType('test.Same', (given) => given)
 /** Gives some items, then fails. */
 export const broken = testType('test.Broken', {
   properties: [value],
-  outputs: [item, { name: 'count', type: ANY }],
+  outputs: [item, { name: 'count', type: ANY_TYPE }],
   *run({ value: given }) {
     for (let at = 0; at < Number(given); at++) yield { item: at }
     throw new NodeError('broken', 'odd')
@@ -26,8 +26,8 @@ export const broken = testType('test.Broken', {
 })
 export const pair = testType('test.Pair', {
   properties: [
-    { name: 'a', type: ANY, required: true },
-    { name: 'b', type: ANY, required: true },
+    { name: 'a', type: ANY_TYPE, required: true },
+    { name: 'b', type: ANY_TYPE, required: true },
   ],
   outputs: [output],
   run: ({ a, b }) => ({ output: [a, b] }),

@@ -1,9 +1,12 @@
 // Whether large values are of their type: looked at as small ones are.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { conformSteps, takesSteps } from '../../src/engine/conform-steps.ts'
-import { readType, t } from '../../src/engine/types.ts'
-import { conforms } from '../../src/engine/values.ts'
+import { conforms } from '../../src/engine/node-api/values/type-conformance.ts'
+import {
+  checkConformanceSteps,
+  needsConformanceSteps,
+} from '../../src/engine/node-api/values/type-conformance-steps.ts'
+import { parseType, readTypeMetadata } from '../../src/engine/node-api/values/type-metadata.ts'
 import { takesLess } from '../helpers/patience.ts'
 
 const many = (item: unknown, last: unknown) => [...Array(100).fill(item), last]
@@ -18,7 +21,8 @@ test('of many items the inner ones count as those of few do', () => {
     ['list[list[str]?]', null, 1],
   ] as const) {
     for (const last of [good, bad])
-      for (const value of [[last], many(good, last)]) assert.equal(conforms(value, t(type)), last === good, type)
+      for (const value of [[last], many(good, last)])
+        assert.equal(conforms(value, parseType(type)), last === good, type)
   }
 })
 
@@ -27,7 +31,7 @@ const choice = (values: unknown[], optional = false) => ({ type: 'enum', values,
 test('of many items a choice among many values is looked up', async () => {
   const values = (from: string) => Array.from({ length: 256 }, (_, at) => from + at)
   const choices = Array.from('abcdefghijklm', (from) => choice(values(from)))
-  const type = readType({ type: 'list', type_args: [{ type: 'union', type_args: choices }] })
+  const type = readTypeMetadata({ type: 'list', type_args: [{ type: 'union', type_args: choices }] })
   const list = Array(300_000).fill('m255')
   await takesLess(100, async () => assert.ok(conforms(list, type)))
   assert.equal(conforms([...list, 'm256'], type), false)
@@ -37,7 +41,7 @@ test('a list of few lists of many items takes no longer than its items, whatever
   const values = (from: string) => Array.from({ length: 255 }, (_, at) => `${from}${at}`.padEnd(2_000, 'z'))
   const choices = Array.from('abcdefghijklm', (from) => choice([...values(from), from]))
   const list = (inner: unknown) => ({ type: 'list', type_args: [inner] })
-  const type = readType(list(list({ type: 'union', type_args: choices })))
+  const type = readTypeMetadata(list(list({ type: 'union', type_args: choices })))
   const lists = Array.from({ length: 60 }, () => Array(64).fill('m'))
   await takesLess(100, () => assert.ok(conforms(lists, type)))
   assert.equal(conforms([...lists, Array(64).fill('n')], type), false)
@@ -45,19 +49,19 @@ test('a list of few lists of many items takes no longer than its items, whatever
 
 test('of many items each choice of a union counts', () => {
   const members = [choice(['a', 1], true), choice(['b']), { type: 'float' }, { type: 'list' }]
-  const type = readType({ type: 'list', type_args: [{ type: 'union', type_args: members }] })
+  const type = readTypeMetadata({ type: 'list', type_args: [{ type: 'union', type_args: members }] })
   for (const good of ['a', 'b', 1, 1.5, null, []]) assert.ok(conforms(many('a', good), type), String(good))
   for (const bad of ['c', true, {}]) assert.equal(conforms(many('a', bad), type), false, String(bad))
 })
 
 test('a choice that has a very long value among its own lists none', () => {
-  const lists = (value: string) => readType(choice(['a', value])).values.length
+  const lists = (value: string) => readTypeMetadata(choice(['a', value])).values.length
   assert.deepEqual([lists('b'.repeat(2_000)), lists('b'.repeat(2_001))], [2, 0])
 })
 
 test('of many items the members of a union are looked at once each, and only where they may fit', async () => {
   const media = ['image', 'audio', 'video', 'document']
-  const type = readType({
+  const type = readTypeMetadata({
     type: 'list',
     type_args: [{ type: 'union', type_args: [...media, ...media, ...media, 'dict'].map((name) => ({ type: name })) }],
   })
@@ -65,7 +69,7 @@ test('of many items the members of a union are looked at once each, and only whe
   await takesLess(60, async () => assert.ok(conforms(list, type)))
   for (const good of [{ type: 'audio' }, { a: 1 }]) assert.ok(conforms(many({}, good), type), String(good))
   for (const bad of [[], 'a', 1, null]) assert.equal(conforms(many({}, bad), type), false, String(bad))
-  const nullable = readType({
+  const nullable = readTypeMetadata({
     type: 'list',
     type_args: [{ type: 'union', type_args: [{ type: 'list', optional: true }, { type: 'str' }] }],
   })
@@ -74,18 +78,18 @@ test('of many items the members of a union are looked at once each, and only whe
 })
 
 test('large values are looked into in steps, and what was found is known afterwards', () => {
-  const type = t('list[union[list[str],dict[str,list[float]]]]')
+  const type = parseType('list[union[list[str],dict[str,list[float]]]]')
   for (const last of [['a'], [1], { a: [1] }, { a: ['a'] }]) {
     const value = [{ a: Array(20_000).fill(1.5) }, ...Array.from({ length: 20_000 }, () => ['a']), last]
     const fits = conforms(value, type)
-    assert.ok(takesSteps(value, type))
-    assert.ok([...conformSteps(value, type)].length > 10)
+    assert.ok(needsConformanceSteps(value, type))
+    assert.ok([...checkConformanceSteps(value, type)].length > 10)
     assert.equal(conforms(value, type), fits)
-    assert.equal(takesSteps(value, type), false)
+    assert.equal(needsConformanceSteps(value, type), false)
     // It is not looked at again.
     value[1] = [1]
     assert.equal(conforms(value, type), fits)
   }
-  assert.equal(takesSteps([{ a: [1] }], type), false)
-  assert.equal(takesSteps(Array(20_000).fill(1), t('list[any]')), false)
+  assert.equal(needsConformanceSteps([{ a: [1] }], type), false)
+  assert.equal(needsConformanceSteps(Array(20_000).fill(1), parseType('list[any]')), false)
 })

@@ -1,5 +1,5 @@
 // The loop that the tests of loops share, and the node types of its rounds.
-import type { Graph, GraphNode } from '../../src/engine/graph.ts'
+import type { Graph, GraphNode } from '../../src/engine/compile/graph.ts'
 import { graph, mapType, node, sink, withTypes } from './kit.ts'
 
 export const add = mapType('test.Add', (given) => Number(given) + 1)

@@ -1,12 +1,12 @@
 // What validation says besides what is wrong: the node that would convert, the name that was meant, and what an input takes.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Conversions } from '../../src/engine/conversions.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import type { NodeType } from '../../src/engine/node-type.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { ANY, fits, oneOf, t } from '../../src/engine/types.ts'
-import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import { ConversionHints } from '../../src/engine/compile/conversion-hints.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE, createEnumType, isAssignable, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
+import { builtinRegistry, createRegistry } from '../../src/nodes/registry.ts'
 import { leastProcessorMs } from '../helpers/processor.ts'
 import { errors, only } from './issues.ts'
 import { graph, node, outputs, sink, source, testType, withTypes } from './kit.ts'
@@ -14,21 +14,22 @@ import { graph, node, outputs, sink, source, testType, withTypes } from './kit.t
 const messages = (list: { message: string }[]) => list.map((one) => one.message)
 
 describe('conversions', () => {
-  const conversions = new Conversions(builtinNodes)
-  const names = (from: string, to: string) => conversions.between(t(from), t(to)).map((one) => one.node_type)
+  const conversions = new ConversionHints(builtinRegistry)
+  const names = (from: string, to: string) =>
+    conversions.findProposals(parseType(from), parseType(to)).map((one) => one.node_type)
 
   test('each of a built-in type is one that its inputs and outputs allow', () => {
-    const marked = builtinNodes.all().filter((type) => type.converts)
+    const marked = builtinRegistry.all().filter((type) => type.converts)
     assert.ok(marked.length >= 10)
     for (const { node_type, converts, properties, outputs, supports_dynamic_inputs } of marked) {
       for (const { from, to, how } of converts!) {
-        const given = to === 'item' ? ANY : to
+        const given = to === 'item' ? ANY_TYPE : to
         assert.ok(
-          supports_dynamic_inputs || properties.some((property) => fits(from, property.type)),
+          supports_dynamic_inputs || properties.some((property) => isAssignable(from, property.type)),
           `${node_type} takes no ${from.type}`,
         )
         assert.ok(
-          outputs.some((output) => fits(output.type, given)),
+          outputs.some((output) => isAssignable(output.type, given)),
           `${node_type} gives no ${given.type}`,
         )
         assert.match(how, /^[a-z].*[^.]$/)
@@ -61,25 +62,25 @@ describe('conversions', () => {
     assert.deepEqual(names('image', 'str'), [])
     assert.deepEqual(names('int', 'dict'), [])
     assert.ok(!names('list[str]', 'float').includes('control.ForEach'))
-    assert.equal(conversions.hint(t('image'), t('str')), '')
+    assert.equal(conversions.describeProposals(parseType('image'), parseType('str')), '')
   })
 
   test('two that are as good are both named', () => {
     assert.equal(
-      conversions.hint(t('list[dict]'), t('dict')),
+      conversions.describeProposals(parseType('list[dict]'), parseType('dict')),
       ' control.ForEach in between gives the items one by one, list.Get gives one of the items.',
     )
   })
 
   test('the engine knows only those of the registry', () => {
     const image: NodeType = testType('test.Describe', {
-      converts: [{ from: t('image'), to: t('str'), how: 'tells what can be seen' }],
+      converts: [{ from: parseType('image'), to: parseType('str'), how: 'tells what can be seen' }],
     })
     assert.equal(
-      new Conversions(registryOf([image])).hint(t('image'), t('str')),
+      new ConversionHints(createRegistry([image])).describeProposals(parseType('image'), parseType('str')),
       ' test.Describe in between tells what can be seen.',
     )
-    assert.equal(new Conversions(registryOf([])).hint(t('int'), t('str')), '')
+    assert.equal(new ConversionHints(createRegistry([])).describeProposals(parseType('int'), parseType('str')), '')
   })
 
   test('the proposed node, put in between, makes the graph right', async () => {
@@ -131,7 +132,7 @@ describe('did you mean', () => {
   })
 
   test('up to three that are as near as each other', () => {
-    const registry = registryOf(['a.Same', 'b.Same', 'c.Same', 'd.Same'].map((name) => testType(name, {})))
+    const registry = createRegistry(['a.Same', 'b.Same', 'c.Same', 'd.Same'].map((name) => testType(name, {})))
     const { message } = only(graph([node('n', 'Same')], []), 'unknown_node', registry)
     assert.match(message, /Did you mean "a\.Same", "b\.Same" or "c\.Same"\?$/)
   })
@@ -164,7 +165,7 @@ describe('did you mean', () => {
   test('a value of a property', () => {
     const of = graph([node('n', 'text.Case', { text: 'x', to: 'Upper' })], [])
     assert.match(only(of, 'type_mismatch').message, /, got "Upper"\. Did you mean "upper"\?$/)
-    const choice = testType('test.Choice', { properties: [{ name: 'op', type: oneOf('!=', '==', '>=') }] })
+    const choice = testType('test.Choice', { properties: [{ name: 'op', type: createEnumType('!=', '==', '>=') }] })
     const sign = (op: unknown) =>
       only(graph([node('n', 'test.Choice', { op })], []), 'type_mismatch', withTypes(choice))
     assert.match(sign('=').message, /expected enum\(!= \| == \| >=\), got "="\. Did you mean "=="\?$/)
@@ -198,7 +199,7 @@ describe('long names that are nearly the same', () => {
       ]),
     }
     assert.equal(errors(of).length, 40)
-    const took = leastProcessorMs(200, () => compileGraph(of, builtinNodes))
+    const took = leastProcessorMs(200, () => compileGraph(of, builtinRegistry))
     assert.ok(took < 200, `${took.toFixed(0)} ms of the processor`)
   })
 })
@@ -206,10 +207,10 @@ describe('long names that are nearly the same', () => {
 test('a missing property says what it takes', () => {
   const many = testType('test.Many', {
     properties: [
-      { name: 'kind', type: oneOf('a', 'b'), required: true, description: 'Which one. Not told: the rest.' },
-      { name: 'count', type: t('int'), required: true },
-      { name: 'value', type: ANY, required: true, description: 'What to take.' },
-      { name: 'plain', type: ANY, required: true },
+      { name: 'kind', type: createEnumType('a', 'b'), required: true, description: 'Which one. Not told: the rest.' },
+      { name: 'count', type: parseType('int'), required: true },
+      { name: 'value', type: ANY_TYPE, required: true, description: 'What to take.' },
+      { name: 'plain', type: ANY_TYPE, required: true },
     ],
   })
   assert.deepEqual(messages(errors(graph([node('n', 'test.Many')], []), withTypes(many))), [

@@ -1,9 +1,9 @@
 // Laws of params, streamed inputs and changes of properties while a run goes on.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { memoryOf } from '../../src/engine/measure.ts'
-import { silentObserver } from '../../src/engine/observer.ts'
-import { newRun } from '../../src/engine/sub-workflow.ts'
+import { estimateMemory } from '../../src/engine/node-api/values/measure.ts'
+import { silentObserver } from '../../src/engine/runtime/run/observer.ts'
+import { createRun } from '../../src/engine/runtime/sub-workflow.ts'
 import { takesLess } from '../helpers/patience.ts'
 import { Gate, graph, node, outputs, planOf, run, sink, source, start, until, update, withTypes } from './kit.ts'
 
@@ -21,9 +21,9 @@ describe('params', () => {
     const plan = planOf(streamed())
     const list = Array(3_000_000).fill(1)
     // Whoever brings a value has measured it.
-    memoryOf(list)
+    estimateMemory(list)
     const options = { params: { x: list }, signal: AbortSignal.abort(), observer: silentObserver }
-    await takesLess(20, () => newRun(plan, options))
+    await takesLess(20, () => createRun(plan, options))
   })
 
   test('a param comes before the own value of its input', async () => {
@@ -219,7 +219,7 @@ test('what is pushed before the run starts is bounded by whoever keeps it until 
     ['in.output->count.item', 'count.count->out.value'],
   )
   const { signal } = new AbortController()
-  const execution = newRun(planOf(of), { params: {}, signal, observer: silentObserver })
+  const execution = createRun(planOf(of), { params: {}, signal, observer: silentObserver })
   const large = Array.from({ length: 2_000_000 }, () => 1)
   const results = [...Array(1200).keys(), large, large, large].map((value) => execution.pushInput('in', value))
   assert.deepEqual(new Set(results), new Set(['ok']))

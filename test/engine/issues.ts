@@ -1,11 +1,11 @@
 // What is wrong with a graph, for tests of validation.
 import assert from 'node:assert/strict'
-import type { Graph, GraphIssue, GraphIssueCode } from '../../src/engine/graph.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import type { Graph, GraphIssue, GraphIssueCode } from '../../src/engine/compile/graph.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 
 /** All issues of a graph. It has a plan unless one of them is an error, other than an expression that cannot be read. */
-export function found(of: Graph, registry = builtinNodes): GraphIssue[] {
+export function found(of: Graph, registry = builtinRegistry): GraphIssue[] {
   const { plan, issues } = compileGraph(of, registry)
   assert.equal(
     plan === null,
@@ -15,17 +15,17 @@ export function found(of: Graph, registry = builtinNodes): GraphIssue[] {
 }
 
 /** The errors of a graph. */
-export function errors(of: Graph, registry = builtinNodes): GraphIssue[] {
+export function errors(of: Graph, registry = builtinRegistry): GraphIssue[] {
   return found(of, registry).filter((one) => one.severity === 'error')
 }
 
 /** The warnings of a graph. */
-export function warnings(of: Graph, registry = builtinNodes): GraphIssue[] {
+export function warnings(of: Graph, registry = builtinRegistry): GraphIssue[] {
   return found(of, registry).filter((one) => one.severity === 'warning')
 }
 
 /** The only error of a graph, which must have this code. */
-export function only(of: Graph, code: GraphIssueCode, registry = builtinNodes): GraphIssue {
+export function only(of: Graph, code: GraphIssueCode, registry = builtinRegistry): GraphIssue {
   const all = errors(of, registry)
   assert.deepEqual(
     all.map((one) => one.code),

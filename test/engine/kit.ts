@@ -1,14 +1,19 @@
 // Small node types, graph shorthands, a recording observer and a clock that tests turn by hand.
 import assert from 'node:assert/strict'
-import type { Clock } from '../../src/engine/clock.ts'
-import { type ExecuteOptions, type Execution, execute, type Outcome } from '../../src/engine/execution.ts'
-import type { Graph, GraphEdge, GraphNode } from '../../src/engine/graph.ts'
-import type { NodeRegistry, NodeType } from '../../src/engine/node-type.ts'
-import type { RunObserver } from '../../src/engine/observer.ts'
-import { compileGraph, type Plan } from '../../src/engine/plan.ts'
-import { ANY, t } from '../../src/engine/types.ts'
-import { changeable } from '../../src/engine/updates.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { compileGraph, type Plan } from '../../src/engine/compile/compiler.ts'
+import type { Graph, GraphEdge, GraphNode } from '../../src/engine/compile/graph.ts'
+import type { Clock } from '../../src/engine/node-api/clock.ts'
+import type { NodeRegistry, NodeType } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
+import {
+  type ExecuteOptions,
+  type Execution,
+  executePlan,
+  type RunOutcome,
+} from '../../src/engine/runtime/execution.ts'
+import { resolvePropertyUpdates } from '../../src/engine/runtime/property-updates.ts'
+import type { RunObserver } from '../../src/engine/runtime/run/observer.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { PATIENCE_MS } from '../helpers/patience.ts'
 
 /** A node type of a test: anything not said is empty. */
@@ -16,14 +21,14 @@ export function testType(node_type: string, rest: Partial<NodeType>): NodeType {
   return { node_type, title: node_type, description: '', properties: [], outputs: [], ...rest }
 }
 
-export const value = { name: 'value', type: ANY, required: true }
-export const output = { name: 'output', type: ANY }
-export const item = { name: 'item', type: ANY, stream: true }
+export const value = { name: 'value', type: ANY_TYPE, required: true }
+export const output = { name: 'output', type: ANY_TYPE }
+export const item = { name: 'item', type: ANY_TYPE, stream: true }
 
 /** The built-in types and those of the test. */
 export function withTypes(...types: NodeType[]): NodeRegistry {
   const own = new Map(types.map((type) => [type.node_type, type]))
-  return { get: (name) => own.get(name) ?? builtinNodes.get(name), all: () => [...builtinNodes.all(), ...types] }
+  return { get: (name) => own.get(name) ?? builtinRegistry.get(name), all: () => [...builtinRegistry.all(), ...types] }
 }
 
 export function node(
@@ -59,7 +64,7 @@ export function control(from: string, to: string): GraphEdge {
   return { source: from, target: to, edge_type: 'control' }
 }
 
-export function planOf(of: Graph, registry: NodeRegistry = builtinNodes): Plan {
+export function planOf(of: Graph, registry: NodeRegistry = builtinRegistry): Plan {
   const { plan, issues } = compileGraph(of, registry)
   assert.deepEqual(
     issues.filter((one) => one.severity === 'error'),
@@ -106,13 +111,13 @@ export interface Started {
 
 export function start(
   of: Graph,
-  registry: NodeRegistry = builtinNodes,
+  registry: NodeRegistry = builtinRegistry,
   options: Partial<ExecuteOptions> = {},
 ): Started {
   const observer = new Recorder()
   const abort = new AbortController()
   const plan = planOf(of, registry)
-  const execution = execute(plan, { params: {}, signal: abort.signal, observer, ...options })
+  const execution = executePlan(plan, { params: {}, signal: abort.signal, observer, ...options })
   return { plan, execution, observer, abort }
 }
 
@@ -122,20 +127,24 @@ export function update(
   node_id: string,
   properties: Record<string, unknown>,
 ): { applied: string[]; from: number } | null {
-  const values = changeable(plan, node_id, properties)
-  return values && { applied: Object.keys(values), from: execution.takeProperties(node_id, values) }
+  const values = resolvePropertyUpdates(plan, node_id, properties)
+  return values && { applied: Object.keys(values), from: execution.updateProperties(node_id, values) }
 }
 
 export async function run(
   of: Graph,
-  registry: NodeRegistry = builtinNodes,
+  registry: NodeRegistry = builtinRegistry,
   options: Partial<ExecuteOptions> = {},
-): Promise<Outcome> {
+): Promise<RunOutcome> {
   return start(of, registry, options).execution.done
 }
 
 /** The outputs of a run that must complete. */
-export async function outputs(of: Graph, registry: NodeRegistry = builtinNodes, options: Partial<ExecuteOptions> = {}) {
+export async function outputs(
+  of: Graph,
+  registry: NodeRegistry = builtinRegistry,
+  options: Partial<ExecuteOptions> = {},
+) {
   const outcome = await run(of, registry, options)
   assert.equal(outcome.status, 'completed', JSON.stringify(outcome))
   return outcome.status === 'completed' ? outcome.outputs : {}
@@ -208,7 +217,7 @@ export class Gate {
 
   constructor(node_type = 'test.Gate') {
     this.type = testType(node_type, {
-      properties: [{ name: 'value', type: ANY, required: true }],
+      properties: [{ name: 'value', type: ANY_TYPE, required: true }],
       outputs: [output],
       run: ({ value: given }, context) => this.#wait(given, context.signal),
     })
@@ -256,8 +265,8 @@ export class Counter {
   constructor(node_type = 'test.Counter') {
     const counter = this
     this.type = testType(node_type, {
-      properties: [{ name: 'count', type: t('int'), required: true }],
-      outputs: [item, { name: 'total', type: t('int') }],
+      properties: [{ name: 'count', type: parseType('int'), required: true }],
+      outputs: [item, { name: 'total', type: parseType('int') }],
       *run(inputs) {
         try {
           for (let at = 0; at < Number(inputs.count); at++) {

@@ -1,7 +1,7 @@
 // The laws of catching: which failures are held, and how they travel.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { caught, error, list, told, types } from './catching.ts'
 import { control, graph, node, outputs, run, sink, start } from './kit.ts'
 

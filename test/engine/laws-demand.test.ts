@@ -1,7 +1,7 @@
 // Law 68: how far streams work ahead of the weaves that may leave them unread.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { NodeType } from '../../src/engine/node-type.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import { Counter, edge, Gate, graph, mapType, node, outputs, sink, start, until, withTypes } from './kit.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -1,10 +1,10 @@
 // Law 67: nothing leaves the process that depends on a firing whose end is not durable.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { execute, type Outcome } from '../../src/engine/execution.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
-import { type NodeServices, noServices } from '../../src/engine/services.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { type NodeServices, noServices } from '../../src/engine/node-api/node-services.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import { executePlan, type RunOutcome } from '../../src/engine/runtime/execution.ts'
 import {
   graph,
   item,
@@ -161,7 +161,7 @@ const INNER = graph(
 )
 
 /** Runs a graph on a journal, answering what waits; `sent` hears of each request. */
-async function runOn(of: Graph, journal: MemoryJournal, sent: (url: string) => void): Promise<Outcome> {
+async function runOn(of: Graph, journal: MemoryJournal, sent: (url: string) => void): Promise<RunOutcome> {
   const http = {
     async send({ url }: { url: string }) {
       sent(url)
@@ -172,7 +172,7 @@ async function runOn(of: Graph, journal: MemoryJournal, sent: (url: string) => v
   const services = { ...noServices, http } as NodeServices
   for (;;) {
     const observer = new Recorder()
-    const outcome = await execute(planOf(of, TYPES), {
+    const outcome = await executePlan(planOf(of, TYPES), {
       params: {},
       signal: new AbortController().signal,
       observer,
@@ -210,7 +210,7 @@ describe('where a run is interrupted at a send, no other value of the same firin
 })
 
 /** Whether a stream that can not go on was cut. */
-function interrupted(outcome: Outcome): boolean {
+function interrupted(outcome: RunOutcome): boolean {
   return outcome.status === 'failed' && outcome.error.type === 'node_interrupted'
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { ANY, t } from '../../src/engine/types.ts'
+import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
 import { edge, graph, node, outputs, sink, testType, withTypes } from './kit.ts'
 import { holds } from './random-verdict.ts'
 
@@ -28,7 +28,7 @@ async function rest(manner: Manner): Promise<void> {
 }
 
 function types(counts: Counts, check: () => void) {
-  const item = { name: 'item', type: t('int'), stream: true }
+  const item = { name: 'item', type: parseType('int'), stream: true }
   const took = (id: string) => {
     counts.add('taken', id)
     check()
@@ -39,14 +39,14 @@ function types(counts: Counts, check: () => void) {
   }
   const make = (manner: Manner) => [
     testType(`test.Give.${manner}`, {
-      properties: [{ name: 'count', type: t('int'), required: true }],
+      properties: [{ name: 'count', type: parseType('int'), required: true }],
       outputs: [item],
       run: ({ count }, { node_id }) =>
         manner === 'sync' ? plain(Number(count), node_id) : waiting(Number(count), node_id),
     }),
     testType(`test.Pass.${manner}`, {
-      properties: [{ name: 'value', type: ANY, required: true }],
-      outputs: [{ name: 'output', type: ANY }],
+      properties: [{ name: 'value', type: ANY_TYPE, required: true }],
+      outputs: [{ name: 'output', type: ANY_TYPE }],
       run({ value }, { node_id }) {
         took(node_id)
         return manner === 'sync' ? passed(value, node_id) : rest(manner).then(() => passed(value, node_id))

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { execute } from '../../src/engine/execution.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
-import { silentObserver } from '../../src/engine/observer.ts'
-import { ANY } from '../../src/engine/types.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
+import { executePlan } from '../../src/engine/runtime/execution.ts'
+import { silentObserver } from '../../src/engine/runtime/run/observer.ts'
 import { graph, HandClock, item, node, output, planOf, sink, source, testType, until, value, withTypes } from './kit.ts'
 
 setFlagsFromString('--expose-gc')
@@ -57,7 +57,7 @@ class Leftovers {
       }),
       testType('test.Shaky', {
         properties: [value],
-        outputs: [{ name: 'output', type: ANY }],
+        outputs: [{ name: 'output', type: ANY_TYPE }],
         run: async (inputs) => this.#shaky(inputs.value),
       }),
     ]
@@ -134,7 +134,7 @@ describe('law 35: a settled run leaves nothing', () => {
     }
     const runs = async (times: number) => {
       for (let left = times; left > 0; left--) {
-        const outcome = await execute(plan, options).done
+        const outcome = await executePlan(plan, options).done
         if (left === times) assert.deepEqual(outcome, { status: 'completed', outputs: { ...expected, rounds: [2] } })
       }
       await until(() => leftovers.generators === 0, 'the generators to end')

@@ -1,9 +1,9 @@
 // The laws of loops: rounds, what closes a cycle and what may not, and one firing after the other.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { ANY } from '../../src/engine/types.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { counting, types } from './counting.ts'
 import { graph, node, output, outputs, sink, source, testType, value, withTypes } from './kit.ts'
 
@@ -74,7 +74,7 @@ describe('law 18: feedback closes a cycle', () => {
 describe('law 19: nothing inside a round waits for the end of its loop', () => {
   test('law 19: neither for its single outputs nor for an aggregate of its stream', () => {
     const both = testType('test.Both', {
-      properties: [value, { name: 'other', type: ANY, required: true }],
+      properties: [value, { name: 'other', type: ANY_TYPE, required: true }],
       outputs: [output],
       run: ({ value: given }) => ({ output: given }),
     })

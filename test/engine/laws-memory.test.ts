@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { execute, type Outcome } from '../../src/engine/execution.ts'
-import type { NodeRegistry } from '../../src/engine/node-type.ts'
-import type { Plan } from '../../src/engine/plan.ts'
+import type { Plan } from '../../src/engine/compile/compiler.ts'
+import type { NodeRegistry } from '../../src/engine/node-api/node-type.ts'
+import { executePlan, type RunOutcome } from '../../src/engine/runtime/execution.ts'
 import { planOf, Recorder, until } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 import { Builder, type Recipe, recipes } from './random-graphs.ts'
@@ -54,7 +54,7 @@ class Patient {
   }
 
   /** Runs, answering whatever waits: some of it at once while the run lives, the rest once it is suspended. */
-  async run(journal: MemoryJournal): Promise<Outcome> {
+  async run(journal: MemoryJournal): Promise<RunOutcome> {
     this.journal = journal
     for (let rounds = 0; ; rounds++) {
       assert.ok(rounds < 2000, 'the run is suspended over and over')
@@ -62,7 +62,7 @@ class Patient {
       const signal = new AbortController().signal
       const loadPlan = (workflow_id: string) => this.#planOf(workflow_id)
       const options = { params: {}, signal, observer, journal: journal.open(), seed: 5, loadPlan, ...this.#limits }
-      const outcome = await execute(this.plan, options).done
+      const outcome = await executePlan(this.plan, options).done
       await until(() => this.ledger.open === 0, 'firings that are still open')
       assert.deepEqual(observer.faults, [])
       if (outcome.status !== 'suspended') return outcome
@@ -90,7 +90,7 @@ function bounds(journal: MemoryJournal, fickle: (node_id: string) => boolean) {
 }
 
 /** Whether a run failed because it had to wait around something that could not go on from where it stood. */
-function refused(patient: Patient, outcome: Outcome): boolean {
+function refused(patient: Patient, outcome: RunOutcome): boolean {
   if (outcome.status !== 'failed' || !outcome.error.message.includes('has to wait')) return false
   assert.equal(outcome.error.type, 'node_interrupted')
   assert.match(patient.kindOf(outcome.error.node_id), /^((Collect|Spoil)\.unsafe|Endless\.(unsafe|fickle))$/)
@@ -98,7 +98,7 @@ function refused(patient: Patient, outcome: Outcome): boolean {
 }
 
 /** Whether a run failed at a firing that nobody wanted: law 0 leaves that to timing. */
-function unlucky(patient: Patient, outcome: Outcome): boolean {
+function unlucky(patient: Patient, outcome: RunOutcome): boolean {
   if (outcome.status !== 'failed' || outcome.error.type === 'node_interrupted') return false
   const { shape } = new Evaluator(patient.builder.nodes, patient.builder.edges)
   assert.ok(!shape.wanted(outcome.error.node_id), JSON.stringify(outcome))
@@ -106,7 +106,7 @@ function unlucky(patient: Patient, outcome: Outcome): boolean {
 }
 
 /** Goes on from a beginning of the records, and judges how. Gives what the run ended with. */
-async function recovered(patient: Patient, journal: MemoryJournal): Promise<Outcome> {
+async function recovered(patient: Patient, journal: MemoryJournal): Promise<RunOutcome> {
   const { never, doomed } = bounds(journal, (id) => patient.kindOf(id).endsWith('.fickle'))
   const before = new Map(never.map((firing) => [firing, patient.counts.of(firing)]))
   const outcome = await patient.run(journal)

@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type NodeType, STREAM_END, Want } from '../../src/engine/node-type.ts'
-import { ANY } from '../../src/engine/types.ts'
+import { ItemRequest, type NodeType, STREAM_END } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { edge, graph, item, node, output, outputs, sink, testType, value, withTypes } from './kit.ts'
 import { holds, limits } from './random-verdict.ts'
 
 type Path = number[]
 
-const a = { name: 'a', type: ANY, required: true }
-const b = { name: 'b', type: ANY, required: true }
+const a = { name: 'a', type: ANY_TYPE, required: true }
+const b = { name: 'b', type: ANY_TYPE, required: true }
 const whole = { aggregate: true }
 
 function turns(path: unknown): number {
@@ -41,7 +41,7 @@ function types(seen: Map<string, Path[]>, slow: boolean): NodeType[] {
   const path = (given: unknown, at: number) => ({ item: [...(given as Path), at] })
   return [
     testType('test.Open', {
-      properties: [value, { name: 'count', type: ANY, required: true }],
+      properties: [value, { name: 'count', type: ANY_TYPE, required: true }],
       outputs: [item],
       async *run({ value: given, count }, { node_id }) {
         note(node_id, given)
@@ -76,10 +76,10 @@ function types(seen: Map<string, Path[]>, slow: boolean): NodeType[] {
         { ...b, ...whole },
       ],
       outputs: [item],
-      *weave(_inputs, { node_id }) {
+      *streamOperator(_inputs, { node_id }) {
         for (;;) {
-          const first = yield new Want('a')
-          const second = yield new Want('b')
+          const first = yield new ItemRequest('a')
+          const second = yield new ItemRequest('b')
           assert.deepEqual(first, second)
           if (first === STREAM_END) return {}
           note(node_id, first)

@@ -1,9 +1,9 @@
 // Law 25, its second half: which item of a stream a failure is about.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError } from '../../src/engine/node-type.ts'
-import { ANY, t } from '../../src/engine/types.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { NodeError } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
 import { Gate, graph, node, output, run, sink, source, start, testType, until, value, withTypes } from './kit.ts'
 
 function refuse(given: unknown): unknown {
@@ -23,8 +23,8 @@ const late = testType('test.Late', {
 })
 const all = testType('test.All', {
   properties: [
-    { name: 'item', type: ANY, required: true, aggregate: true },
-    { name: 'when', type: t('str') },
+    { name: 'item', type: ANY_TYPE, required: true, aggregate: true },
+    { name: 'when', type: parseType('str') },
   ],
   outputs: [output],
   open: ({ when }) => {
@@ -92,7 +92,7 @@ describe('law 25: a failure inside of streams names its index path', () => {
 
   test('law 25: an error that says nothing of its cause, and a value that does not fit', async () => {
     const typed = testType('test.Typed', {
-      properties: [{ name: 'value', type: t('int'), required: true }],
+      properties: [{ name: 'value', type: parseType('int'), required: true }],
       outputs: [output],
       run: ({ value: given }) => {
         if (given === 0) throw new TypeError('secret')

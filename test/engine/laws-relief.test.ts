@@ -1,8 +1,8 @@
 // The laws of relief: what a weave leaves unread, and whom that relieves.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { NodeError, type NodeType, Want } from '../../src/engine/node-type.ts'
-import { ANY } from '../../src/engine/types.ts'
+import { ItemRequest, NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import {
   Counter,
   edge,
@@ -98,7 +98,7 @@ describe('law 17: whom nobody wants any more is relieved', () => {
     async function* items() {
       for (;;) yield { item: asked++ }
     }
-    const frugal = testType('test.Frugal', { outputs: [item], frugal: true, run: items })
+    const frugal = testType('test.Frugal', { outputs: [item], isPulledOnDemand: true, run: items })
     const slow = mapType('test.Slow', (given) => {
       // Longer than a slice of work, so that the event loop has its turn before the next node has.
       for (const end = performance.now() + 10; performance.now() < end; );
@@ -170,12 +170,12 @@ describe('law 17: whom nobody wants any more is relieved', () => {
   })
 
   test('law 17: an item that a weave has given, and that has not gone out yet, is let go of', async () => {
-    const whole = (name: string) => ({ name, type: ANY, required: true, aggregate: true })
+    const whole = (name: string) => ({ name, type: ANY_TYPE, required: true, aggregate: true })
     const first = testType('test.First', {
       properties: [whole('a'), whole('b')],
-      outputs: [item, { name: 'first', type: ANY }],
-      *weave() {
-        return { first: yield new Want('b') }
+      outputs: [item, { name: 'first', type: ANY_TYPE }],
+      *streamOperator() {
+        return { first: yield new ItemRequest('b') }
       },
     })
     // How many turns the weave has had before it begins decides whether the other one is over while an item is on its way.

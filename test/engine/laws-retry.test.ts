@@ -1,8 +1,8 @@
 // The law of retries, by a clock that the test turns.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Final, NodeError, type NodeType } from '../../src/engine/node-type.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import { NodeError, type NodeType, NonRetryableError } from '../../src/engine/node-api/node-type.ts'
 import {
   Gate,
   graph,
@@ -136,7 +136,7 @@ describe('law 31: retries', () => {
   })
 
   test('law 31: what is final is not tried again, and a Catch holds it', async () => {
-    const shaky = new Shaky(1, () => new Final('enough', 'limit_reached'))
+    const shaky = new Shaky(1, () => new NonRetryableError('enough', 'limit_reached'))
     const registry = withTypes(shaky.type)
     const policy = { attempts: 5, backoff_ms: 0 }
     const { execution } = start(retrying(policy), registry)

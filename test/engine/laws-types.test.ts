@@ -1,18 +1,18 @@
 // The laws of types and of errors, one by one: what fits, what is checked when it arrives, and what a bad firing does.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { ANY, t } from '../../src/engine/types.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
 import { edge, Gate, graph, node, outputs, run, sink, source, start, testType, until, value, withTypes } from './kit.ts'
 
 /** A node that gives `given` as a `from`, and one that takes a `to` and hands it on. */
 function fitting(from: string, to: string, given: unknown): [Graph, NodeType, NodeType] {
-  const give = testType('test.Give', { outputs: [{ name: 'out', type: t(from) }], run: () => ({ out: given }) })
+  const give = testType('test.Give', { outputs: [{ name: 'out', type: parseType(from) }], run: () => ({ out: given }) })
   const take = testType('test.Take', {
-    properties: [{ name: 'in', type: t(to), required: true }],
-    outputs: [{ name: 'out', type: ANY }],
+    properties: [{ name: 'in', type: parseType(to), required: true }],
+    outputs: [{ name: 'out', type: ANY_TYPE }],
     run: (inputs) => ({ out: inputs.in }),
   })
   const of = graph(
@@ -72,7 +72,7 @@ describe('law 22: which types fit', () => {
 
   test('law 22: limits of a property hold for connected values too', async () => {
     const limited = testType('test.Limited', {
-      properties: [{ name: 'value', type: t('int'), required: true, min: 1, max: 3 }],
+      properties: [{ name: 'value', type: parseType('int'), required: true, min: 1, max: 3 }],
       run: () => ({}),
     })
     for (const [given, status] of [
@@ -91,8 +91,8 @@ describe('law 23: outputs are checked as well', () => {
   async function returning(given: Record<string, unknown>): Promise<string> {
     const type = testType('test.N', {
       outputs: [
-        { name: 'count', type: t('int') },
-        { name: 'any', type: ANY },
+        { name: 'count', type: parseType('int') },
+        { name: 'any', type: ANY_TYPE },
       ],
       run: () => given,
     })
@@ -130,7 +130,7 @@ describe('law 23: outputs are checked as well', () => {
 const bad = (error: unknown) =>
   testType('test.Bad', {
     properties: [value],
-    outputs: [{ name: 'output', type: ANY }],
+    outputs: [{ name: 'output', type: ANY_TYPE }],
     run() {
       throw error
     },

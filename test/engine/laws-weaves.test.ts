@@ -1,9 +1,9 @@
 // The law of weaves: what they read, what they give, and where they fire.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { STREAM_END, Want } from '../../src/engine/node-type.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { ANY } from '../../src/engine/types.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import { ItemRequest, STREAM_END } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { graph, item, node, output, outputs, sink, start, testType, value, withTypes } from './kit.ts'
 
 const each = (id: string, list: unknown) => node(id, 'control.ForEach', { list })
@@ -99,13 +99,14 @@ describe('law 15: a weave takes whole streams and opens one of its own', () => {
     // First the whole of one, then the whole of the other.
     const after = testType('test.After', {
       properties: [
-        { name: 'a', type: ANY, required: true, aggregate: true },
-        { name: 'b', type: ANY, required: true, aggregate: true },
+        { name: 'a', type: ANY_TYPE, required: true, aggregate: true },
+        { name: 'b', type: ANY_TYPE, required: true, aggregate: true },
       ],
       outputs: [item],
-      *weave() {
+      *streamOperator() {
         for (const name of ['b', 'a']) {
-          for (let next = yield new Want(name); next !== STREAM_END; next = yield new Want(name)) yield { item: next }
+          for (let next = yield new ItemRequest(name); next !== STREAM_END; next = yield new ItemRequest(name))
+            yield { item: next }
         }
         return {}
       },

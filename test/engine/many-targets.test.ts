@@ -1,8 +1,8 @@
 // A stream whose first item goes to very many nodes holds up nobody while they are made.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { execute } from '../../src/engine/execution.ts'
-import { silentObserver } from '../../src/engine/observer.ts'
+import { executePlan } from '../../src/engine/runtime/execution.ts'
+import { silentObserver } from '../../src/engine/runtime/run/observer.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs } from '../helpers/processor.ts'
@@ -24,7 +24,7 @@ test('very many nodes that one stream feeds are made in slices', async () => {
   await inMostRounds(async () => {
     const options = { params: {}, signal: new AbortController().signal, observer: silentObserver }
     const longest = await longestTurn(async () => {
-      assert.equal((await execute(plan, options).done).status, 'completed')
+      assert.equal((await executePlan(plan, options).done).status, 'completed')
     })
     assert.ok(longest < mostMs(longest, MOST_AT_ONCE), `${longest} ms in one turn`)
   })

@@ -1,9 +1,9 @@
 // Very many firings that wait, and are halted in the same moment, hold up nobody meanwhile.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { execute } from '../../src/engine/execution.ts'
-import type { GraphNode } from '../../src/engine/graph.ts'
-import { silentObserver } from '../../src/engine/observer.ts'
+import type { GraphNode } from '../../src/engine/compile/graph.ts'
+import { executePlan } from '../../src/engine/runtime/execution.ts'
+import { silentObserver } from '../../src/engine/runtime/run/observer.ts'
 import { heldBytes } from '../helpers/heap.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { inMostRounds } from '../helpers/patience.ts'
@@ -27,7 +27,7 @@ async function waiting(of: (id: string) => GraphNode) {
     ),
   )
   const options = { params: {}, signal: abort.signal, observer: silentObserver, loadPlan: async () => inner }
-  const execution = execute(plan, options)
+  const execution = executePlan(plan, options)
   await someTurns(2_000)
   // Garbage of the begin is no part of what the end takes.
   heldBytes()

@@ -1,8 +1,15 @@
 // A value that is as deep as it may be has a size, also in the records that the engine puts around it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { DEEPEST_VALUE, excessOf, isTooDeep, LARGEST_VALUE, measured, measuredSteps } from '../../src/engine/measure.ts'
-import { finish, type Steps } from '../../src/time-slices.ts'
+import {
+  findExcess,
+  isNestedTooDeep,
+  MAX_VALUE_DEPTH,
+  MAX_VALUE_SIZE,
+  makeMeasuredSteps,
+  measureValue,
+} from '../../src/engine/node-api/values/measure.ts'
+import { runToCompletion, type Steps } from '../../src/shared/time-slices.ts'
 
 function nested(levels: number): unknown {
   let value: unknown = 1
@@ -11,23 +18,23 @@ function nested(levels: number): unknown {
 }
 
 test('the deepest value has a size in the record of its outputs', () => {
-  const outputs = { output: nested(DEEPEST_VALUE) }
-  assert.ok(Number.isFinite(measured(outputs).size))
-  assert.ok(Number.isFinite(measured({ outputs: [outputs] }).size))
-  assert.ok(Number.isFinite(measured(finish(measuredSteps(stepsOf({ outputs })))).size))
+  const outputs = { output: nested(MAX_VALUE_DEPTH) }
+  assert.ok(Number.isFinite(measureValue(outputs).size))
+  assert.ok(Number.isFinite(measureValue({ outputs: [outputs] }).size))
+  assert.ok(Number.isFinite(measureValue(runToCompletion(makeMeasuredSteps(stepsOf({ outputs })))).size))
 })
 
 test('what is one level deeper is too deep', () => {
-  assert.equal(isTooDeep(nested(DEEPEST_VALUE)), false)
-  assert.equal(isTooDeep(nested(DEEPEST_VALUE + 1)), true)
-  assert.equal(excessOf(nested(DEEPEST_VALUE), LARGEST_VALUE), null)
-  assert.equal(excessOf(nested(DEEPEST_VALUE + 1), LARGEST_VALUE), 'too_deep')
+  assert.equal(isNestedTooDeep(nested(MAX_VALUE_DEPTH)), false)
+  assert.equal(isNestedTooDeep(nested(MAX_VALUE_DEPTH + 1)), true)
+  assert.equal(findExcess(nested(MAX_VALUE_DEPTH), MAX_VALUE_SIZE), null)
+  assert.equal(findExcess(nested(MAX_VALUE_DEPTH + 1), MAX_VALUE_SIZE), 'too_deep')
 })
 
 test('a value that holds itself is too deep', () => {
   const value: unknown[] = []
   value.push(value)
-  assert.equal(isTooDeep(value), true)
+  assert.equal(isNestedTooDeep(value), true)
 })
 
 // biome-ignore lint/correctness/useYield: what is there needs no step.

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { measured, measuredSteps, memoryOf } from '../../src/engine/measure.ts'
-import { finish } from '../../src/time-slices.ts'
+import { estimateMemory, makeMeasuredSteps, measureValue } from '../../src/engine/node-api/values/measure.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { putIntoWeakMaps } from '../helpers/weak-maps.ts'
 
 setFlagsFromString('--expose-gc')
@@ -48,13 +48,13 @@ for (const [name, make] of Object.entries(VALUES))
     const value = make()
     const found: number[] = []
     // Garbage of what was before may go while it is measured.
-    do found.push(memoryOf(value) / taken(make))
+    do found.push(estimateMemory(value) / taken(make))
     while ((found.at(-1)! < 1 / 1.6 || found.at(-1)! > 1.6) && found.length < 5)
     assert.ok(found.at(-1)! > 1 / 1.6 && found.at(-1)! < 1.6, `of what is taken ${found.join(', ')} is estimated`)
     // However it is measured: at once, or in steps.
     const again = make()
-    finish(measuredSteps(steps(again)))
-    assert.deepEqual(measured(again), measured(value))
+    runToCompletion(makeMeasuredSteps(steps(again)))
+    assert.deepEqual(measureValue(again), measureValue(value))
   })
 
 // biome-ignore lint/correctness/useYield: it has one step
@@ -67,8 +67,8 @@ test('of a list of small values only the list is remembered', async () => {
   const type = () => ({ type: 'str', optional: false, values: null, type_args: [] })
   const inputs = list((at) => ({ name: `in${at}`, label: '', type: type(), required: false, default: '', limits: [] }))
   const put = await putIntoWeakMaps(() => {
-    measured(inputs)
-    measured(inputs)
+    measureValue(inputs)
+    measureValue(inputs)
   })
   assert.equal(put, 1)
 })

@@ -1,8 +1,8 @@
 // What a run remembers of attempts that failed, and how it goes on behind them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
 import { edge, Gate, graph, HandClock, mapType, node, output, sink, source, testType, until, value } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 import { answer, called, remembered, waits } from './waiting.ts'

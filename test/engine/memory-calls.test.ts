@@ -1,8 +1,8 @@
 // What a run remembers of the workflows that it calls, and how it waits where one of them does.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import type { Journal } from '../../src/engine/journal.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import type { Journal } from '../../src/engine/durability/journal.ts'
 import { Gate, graph, HandClock, node, output, sink, someTurns, source, testType, until, value } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 import { answer, called, waits } from './waiting.ts'
@@ -308,7 +308,7 @@ test('each firing of a called workflow has a name of its own', async () => {
     recallFailure: () => inner.recallFailure(),
     fail: (error) => inner.fail(error),
     recall: (node_id, path) => {
-      names.push(inner.name(node_id, path))
+      names.push(inner.formatName(node_id, path))
       return inner.recall(node_id, path)
     },
     start: (node_id, path) => inner.start(node_id, path),
@@ -318,9 +318,9 @@ test('each firing of a called workflow has a name of its own', async () => {
     item: (node_id, path, given) => inner.item(node_id, path, given),
     end: (node_id, path, end) => inner.end(node_id, path, end),
     wait: (node_id, path, request) => inner.wait(node_id, path, request),
-    durable: () => inner.durable(),
-    name: (node_id, path) => inner.name(node_id, path),
-    within: (node_id, path, number) => spied(inner.within(node_id, path, number)),
+    whenDurable: () => inner.whenDurable(),
+    formatName: (node_id, path) => inner.formatName(node_id, path),
+    forCall: (node_id, path, number) => spied(inner.forCall(node_id, path, number)),
   })
   const twice = testType('test.Twice', {
     properties: [value],

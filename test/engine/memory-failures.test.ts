@@ -1,9 +1,9 @@
 // What a run remembers of the failure that it ends with: who heard of it hears the same after an interruption.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Outcome } from '../../src/engine/execution.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import type { RunOutcome } from '../../src/engine/runtime/execution.ts'
 import { Gate, graph, node, output, sink, source, testType, until, value } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 import { called, remembered } from './waiting.ts'
@@ -43,7 +43,7 @@ const together = (first: 'Bad' | 'Slow', second: 'Bad' | 'Slow'): Graph =>
     [`in.output->${first}.value`, `in.output->${second}.value`, 'Bad.output->out.value'],
   )
 
-function failedOddly(outcome: Outcome): void {
+function failedOddly(outcome: RunOutcome): void {
   assert.deepEqual(outcome, { status: 'failed', error: { node_id: 'Bad', type: 'odd', message: 'no' } })
 }
 

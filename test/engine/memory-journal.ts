@@ -5,18 +5,18 @@ import { setImmediate } from 'node:timers/promises'
 import type {
   FailedAttempts,
   FiringEnd,
+  FiringHistory,
   Journal,
-  Remembered,
-  RememberedStep,
+  RecordedStep,
   WaitRequest,
-} from '../../src/engine/journal.ts'
-import type { Outputs } from '../../src/engine/node-type.ts'
-import type { RunError } from '../../src/engine/observer.ts'
+} from '../../src/engine/durability/journal.ts'
+import type { OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { RunError } from '../../src/engine/runtime/run/observer.ts'
 
 export type Record =
   | ['start', string]
   | ['attempt', string, FailedAttempts]
-  | ['item', string, Outputs]
+  | ['item', string, OutputValues]
   /** A step by its name, with its call, and whether it begins, which it does unless that is said; and what it came to. */
   | ['step', string, string, number, boolean?]
   | ['done', string, string, unknown]
@@ -29,8 +29,8 @@ export type Record =
 interface Known {
   started: boolean
   attempts: FailedAttempts | null
-  items: Outputs[]
-  steps: Map<string, RememberedStep>
+  items: OutputValues[]
+  steps: Map<string, RecordedStep>
   end: FiringEnd | null
   wait: WaitRequest | null
   answer: { value: unknown } | null
@@ -163,14 +163,14 @@ class Opened implements Journal {
 
   prepareRecall(node_id: string, path: string): Promise<void> | null {
     const { journal, known, asked } = this.#shared
-    const name = this.name(node_id, path)
+    const name = this.formatName(node_id, path)
     assert.ok(!asked.has(name), `${name} is read after it was asked for`)
     return known.has(name) && journal.isSlow(name) ? setImmediate() : null
   }
 
-  recall(node_id: string, path: string): Remembered | null {
+  recall(node_id: string, path: string): FiringHistory | null {
     const { journal, known, asked } = this.#shared
-    const name = this.name(node_id, path)
+    const name = this.formatName(node_id, path)
     assert.ok(!asked.has(name), `${name} is asked for twice`)
     asked.add(name)
     journal.asked = name
@@ -179,7 +179,7 @@ class Opened implements Journal {
 
   async start(node_id: string, path: string): Promise<void> {
     const { journal } = this.#shared
-    const name = this.name(node_id, path)
+    const name = this.formatName(node_id, path)
     const told = journal.records.filter(([kind, firing]) => firing === name && (kind === 'start' || kind === 'attempt'))
     assert.notEqual(told.at(-1)?.[0], 'start', `${name} starts twice`)
     journal.keep(['start', name])
@@ -188,42 +188,42 @@ class Opened implements Journal {
   }
 
   async step(node_id: string, path: string, name: string, call: number): Promise<void> {
-    this.#keep(['step', this.name(node_id, path), name, call])
+    this.#keep(['step', this.formatName(node_id, path), name, call])
     await this.#shared.journal.commit()
   }
 
   async stepEnd(node_id: string, path: string, name: string, value: unknown): Promise<void> {
-    this.#keep(['done', this.name(node_id, path), name, value])
+    this.#keep(['done', this.formatName(node_id, path), name, value])
     await this.#shared.journal.commit()
   }
 
   attempt(node_id: string, path: string, attempts: FailedAttempts): void {
-    this.#keep(['attempt', this.name(node_id, path), attempts])
+    this.#keep(['attempt', this.formatName(node_id, path), attempts])
   }
 
-  item(node_id: string, path: string, item: Outputs): void {
-    this.#keep(['item', this.name(node_id, path), item])
+  item(node_id: string, path: string, item: OutputValues): void {
+    this.#keep(['item', this.formatName(node_id, path), item])
   }
 
   end(node_id: string, path: string, end: FiringEnd): void {
-    this.#keep(['end', this.name(node_id, path), end])
+    this.#keep(['end', this.formatName(node_id, path), end])
   }
 
   wait(node_id: string, path: string, request: WaitRequest): void {
-    assert.ok(!this.#shared.known.get(this.name(node_id, path))?.wait, 'a wait is told twice')
-    this.#keep(['wait', this.name(node_id, path), request])
+    assert.ok(!this.#shared.known.get(this.formatName(node_id, path))?.wait, 'a wait is told twice')
+    this.#keep(['wait', this.formatName(node_id, path), request])
   }
 
-  name(node_id: string, path: string): string {
+  formatName(node_id: string, path: string): string {
     return `${this.#scope}${node_id}@${path}`
   }
 
-  durable(): Promise<void> | null {
+  whenDurable(): Promise<void> | null {
     return this.#shared.journal.durable()
   }
 
-  within(node_id: string, path: string, call: number): Journal {
-    return new Opened(this.#shared, `${this.name(node_id, path)}#${call}/`)
+  forCall(node_id: string, path: string, call: number): Journal {
+    return new Opened(this.#shared, `${this.formatName(node_id, path)}#${call}/`)
   }
 
   #keep(record: Record): void {

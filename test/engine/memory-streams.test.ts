@@ -1,9 +1,9 @@
 // What a run remembers of streams, aggregates and what nobody wanted any more, and how it goes on with that.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Outcome } from '../../src/engine/execution.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import type { RunOutcome } from '../../src/engine/runtime/execution.ts'
 import { graph, item, node, output, sink, start, testType, until, value, withTypes } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 
@@ -30,7 +30,7 @@ function streaming(name: string, of: (at: number) => unknown, rest: Partial<Node
 const streamed = (type: string): Graph =>
   graph([node('n', type), sink('out'), sink('total')], ['n.item->out.value', 'n.total->total.value'])
 
-async function outcomeOf(of: Graph, types: NodeType[], journal: MemoryJournal): Promise<Outcome> {
+async function outcomeOf(of: Graph, types: NodeType[], journal: MemoryJournal): Promise<RunOutcome> {
   const { execution, observer } = start(of, withTypes(...types), { journal: journal.open(), seed: 1 })
   const outcome = await execution.done
   assert.deepEqual(observer.faults, [])
@@ -39,7 +39,7 @@ async function outcomeOf(of: Graph, types: NodeType[], journal: MemoryJournal): 
 
 const all = { status: 'completed', outputs: { out: [0, 1, 2, 3], total: [4] } }
 
-function interrupted(outcome: Outcome, message: RegExp): void {
+function interrupted(outcome: RunOutcome, message: RegExp): void {
   assert.ok(outcome.status === 'failed', JSON.stringify(outcome))
   assert.equal(outcome.error.type, 'node_interrupted')
   assert.match(outcome.error.message, message)

@@ -1,8 +1,8 @@
 // Streams that repeat unless they look at the clock: what becomes of them where their run has to wait.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Outcome } from '../../src/engine/execution.ts'
-import { Wait } from '../../src/engine/node-type.ts'
+import { Wait } from '../../src/engine/node-api/node-type.ts'
+import type { RunOutcome } from '../../src/engine/runtime/execution.ts'
 import { graph, item, node, sink, testType } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 import { answer, ask, remembered, waits } from './waiting.ts'
@@ -18,7 +18,7 @@ function timely(count: number, told: (opened: number) => number, given: (at: num
   const type = testType('test.Timely', {
     outputs: [item],
     repeats: true,
-    timely: true,
+    isTimeDependent: true,
     async *run() {
       const opened = told(++seen.opened)
       for (let at = 0; at < count; at++) {
@@ -34,7 +34,7 @@ const REQUEST = { kind: 'value', name: 'late', message: null, schema: null, unti
 const looking = (opened: number) => opened
 const blind = () => 0
 
-function answerAll(journal: MemoryJournal, outcome: Outcome): void {
+function answerAll(journal: MemoryJournal, outcome: RunOutcome): void {
   for (const name of waits(outcome)) answer(journal, outcome, name.slice(4))
 }
 

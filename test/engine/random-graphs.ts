@@ -1,7 +1,7 @@
 // Legal graphs out of random recipes: streams that nest, weaves of what lies side by side, loops whose rounds feed back,
 // nodes that fail and what may catch them. A step that fits nowhere is left out.
 import fc from 'fast-check'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { graph } from './kit.ts'
 import { Choice, encloses, type Place } from './random-choice.ts'
 import { type Kind, plain, single } from './random-kinds.ts'

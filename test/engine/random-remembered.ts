@@ -1,8 +1,14 @@
 // The kinds of random graphs in the manners that matter to a run that remembers: what takes something from outside, has an effect, must not
 // run twice, gives other items each time, rolls dice, or waits. And the count of how often the code of each firing began.
 
-import type { Graph } from '../../src/engine/graph.ts'
-import { type Inputs, type NodeContext, type NodeRegistry, type NodeType, Wait } from '../../src/engine/node-type.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import {
+  type InputValues,
+  type NodeContext,
+  type NodeRegistry,
+  type NodeType,
+  Wait,
+} from '../../src/engine/node-api/node-type.ts'
 import { graph, node, withTypes } from './kit.ts'
 import type { MemoryJournal } from './memory-journal.ts'
 import { type Kind, number } from './random-kinds.ts'
@@ -38,14 +44,17 @@ export class Counts {
   }
 }
 
-type Step = IteratorResult<Inputs, Inputs>
+type Step = IteratorResult<InputValues, InputValues>
 
-function rolled(values: Inputs, { random }: { random: () => number }): Inputs {
+function rolled(values: InputValues, { random }: { random: () => number }): InputValues {
   const roll = (value: unknown) => (typeof value === 'number' ? (value + Math.floor(random() * 7)) % 1009 : value)
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, roll(value)]))
 }
 
-function* rolledItems(items: Generator<Inputs, Inputs>, dice: { random: () => number }): Generator<Inputs, Inputs> {
+function* rolledItems(
+  items: Generator<InputValues, InputValues>,
+  dice: { random: () => number },
+): Generator<InputValues, InputValues> {
   try {
     for (let step: Step = items.next(); ; step = items.next()) {
       if (step.done) return rolled(step.value, dice)
@@ -56,7 +65,7 @@ function* rolledItems(items: Generator<Inputs, Inputs>, dice: { random: () => nu
   }
 }
 
-async function* rolledLater(items: AsyncGenerator<Inputs, Inputs>, dice: { random: () => number }) {
+async function* rolledLater(items: AsyncGenerator<InputValues, InputValues>, dice: { random: () => number }) {
   try {
     for (let step: Step = await items.next(); ; step = await items.next()) {
       if (step.done) return rolled(step.value, dice)
@@ -69,11 +78,11 @@ async function* rolledLater(items: AsyncGenerator<Inputs, Inputs>, dice: { rando
 
 function rolling(given: unknown, context: NodeContext): unknown {
   const dice = { random: () => context.random() }
-  if (given instanceof Promise) return given.then((outputs: Inputs) => rolled(outputs, dice))
-  const items = given as Generator<Inputs, Inputs>
-  if (typeof items.next !== 'function') return rolled(given as Inputs, dice)
+  if (given instanceof Promise) return given.then((outputs: InputValues) => rolled(outputs, dice))
+  const items = given as Generator<InputValues, InputValues>
+  if (typeof items.next !== 'function') return rolled(given as InputValues, dice)
   return Symbol.asyncIterator in items
-    ? rolledLater(given as AsyncGenerator<Inputs, Inputs>, dice)
+    ? rolledLater(given as AsyncGenerator<InputValues, InputValues>, dice)
     : rolledItems(items, dice)
 }
 
@@ -89,12 +98,12 @@ const MANNERS: Partial<Record<Manner, (type: NodeType, kind: Kind) => Partial<No
   }),
   effective: () => ({ effect: true }),
   unsafe: () => ({ retry_safe: false }),
-  rolling: ({ run }) => ({ run: (inputs, context) => rolling(run!(inputs, context), context) as Inputs }),
-  rollingLate: ({ run }) => ({ run: (inputs, context) => rolling(run!(inputs, context), context) as Inputs }),
+  rolling: ({ run }) => ({ run: (inputs, context) => rolling(run!(inputs, context), context) as InputValues }),
+  rollingLate: ({ run }) => ({ run: (inputs, context) => rolling(run!(inputs, context), context) as InputValues }),
   waiting: ({ run }, kind) =>
     kind.streams.length > 0
       ? {}
-      : { run: () => new Wait(REQUEST), answered: (inputs, _value, context) => run!(inputs, context) as Inputs },
+      : { run: () => new Wait(REQUEST), onAnswer: (inputs, _value, context) => run!(inputs, context) as InputValues },
   calling,
 }
 

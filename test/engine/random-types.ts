@@ -1,7 +1,7 @@
 // The kinds of random graphs as node types of the engine, each in a synchronous, an asynchronous and a slow manner, and the
 // ledger of what their firings did.
-import { type Inputs, NodeError, type NodeRegistry, type NodeType } from '../../src/engine/node-type.ts'
-import { ANY } from '../../src/engine/types.ts'
+import { type InputValues, NodeError, type NodeRegistry, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { testType, withTypes } from './kit.ts'
 import { type Kind, number } from './random-kinds.ts'
 import { KINDS } from './random-mixes.ts'
@@ -70,7 +70,7 @@ function told(cause: unknown): unknown {
   return cause instanceof RefError ? new NodeError(cause.message, cause.type) : cause
 }
 
-function* syncItems(fire: Fire, inputs: Inputs): Generator<Inputs, Inputs> {
+function* syncItems(fire: Fire, inputs: InputValues): Generator<InputValues, InputValues> {
   try {
     return yield* { [Symbol.iterator]: () => fire(inputs) }
   } catch (cause) {
@@ -78,7 +78,7 @@ function* syncItems(fire: Fire, inputs: Inputs): Generator<Inputs, Inputs> {
   }
 }
 
-function single(fire: Fire, inputs: Inputs): Inputs {
+function single(fire: Fire, inputs: InputValues): InputValues {
   const { value } = syncItems(fire, inputs).next()
   return value
 }
@@ -146,7 +146,7 @@ function aggregate(fire: Fire, manner: OwnManner, ledger: Ledger, check: (given:
   }
 }
 
-function weave(name: string, ledger: Ledger): NonNullable<NodeType['weave']> {
+function weave(name: string, ledger: Ledger): NonNullable<NodeType['streamOperator']> {
   return function* (inputs, { node_id }) {
     ledger.begin(node_id)
     try {
@@ -166,7 +166,7 @@ function loop(limit: number, ledger: Ledger): NonNullable<NodeType['loop']> {
 }
 
 function behaviour(name: string, kind: Kind, manner: OwnManner, ledger: Ledger): Partial<NodeType> {
-  if (name in WOVEN) return { weave: weave(name, ledger) }
+  if (name in WOVEN) return { streamOperator: weave(name, ledger) }
   if (kind.properties.some((property) => property.feedback)) return { loop: loop(kind.items!, ledger) }
   if (kind.properties.some((property) => property.whole)) {
     return { open: aggregate(kind.fire, manner, ledger, CHECKS[name] ?? (() => {})) }
@@ -185,13 +185,13 @@ export function nodeType(
   return testType(`${name}.${called}`, {
     properties: kind.properties.map(({ name: of, required, fallback, whole, feedback }) => ({
       name: of,
-      type: ANY,
+      type: ANY_TYPE,
       required,
       ...(fallback === undefined ? {} : { default: fallback }),
       ...(whole ? { aggregate: true } : {}),
       ...(feedback ? { feedback: true } : {}),
     })),
-    outputs: kind.handles.map((handle) => ({ name: handle, type: ANY, stream: kind.streams.includes(handle) })),
+    outputs: kind.handles.map((handle) => ({ name: handle, type: ANY_TYPE, stream: kind.streams.includes(handle) })),
     ...behaviour(name, kind, manner, ledger),
   })
 }

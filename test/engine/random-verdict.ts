@@ -2,8 +2,13 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
-import { type ExecuteOptions, type Execution, execute, type Outcome } from '../../src/engine/execution.ts'
-import type { Plan } from '../../src/engine/plan.ts'
+import type { Plan } from '../../src/engine/compile/compiler.ts'
+import {
+  type ExecuteOptions,
+  type Execution,
+  executePlan,
+  type RunOutcome,
+} from '../../src/engine/runtime/execution.ts'
 import { planOf, Recorder, until } from './kit.ts'
 import type { Builder } from './random-graphs.ts'
 import { Ledger, registryFor } from './random-types.ts'
@@ -34,7 +39,7 @@ export function tried(
   const [ledger, observer, abort] = [new Ledger(), new Recorder(), new AbortController()]
   prepare({ builder, ledger, observer, abort })
   const plan = planOf(builder.graph(), registryFor(ledger))
-  const execution = execute(plan, { params: {}, signal: abort.signal, observer, random: () => 0.5, ...options })
+  const execution = executePlan(plan, { params: {}, signal: abort.signal, observer, random: () => 0.5, ...options })
   return { builder, ledger, observer, plan, execution, abort }
 }
 
@@ -61,7 +66,7 @@ export function expectedOf(builder: Builder): Expected {
 }
 
 /** Judges a run that has settled; says how it should have ended. */
-export async function judge(trial: Trial, outcome: Outcome, expected: Expected): Promise<'completed' | 'failed'> {
+export async function judge(trial: Trial, outcome: RunOutcome, expected: Expected): Promise<'completed' | 'failed'> {
   const { failing, doubtful, reference } = expected
   if (outcome.status === 'completed') assert.equal(trial.ledger.open, 0, 'a generator is still open')
   await until(() => trial.ledger.open === 0, 'firings that are still open')

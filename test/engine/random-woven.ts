@@ -1,6 +1,13 @@
 // The weaves and loops of random graphs in the engine's words, and what makes an aggregate fail: written apart from the kinds
 // that the reference evaluator knows.
-import { type Inputs, NodeError, type Rounds, STREAM_END, Want, type Weave } from '../../src/engine/node-type.ts'
+import {
+  type InputValues,
+  ItemRequest,
+  type LoopFiring,
+  NodeError,
+  STREAM_END,
+  type StreamOperatorFiring,
+} from '../../src/engine/node-api/node-type.ts'
 import { number } from './random-kinds.ts'
 
 /** Aggregates that fail at an item. */
@@ -11,11 +18,11 @@ export const CHECKS: Record<string, (given: unknown) => void> = {
 }
 
 /** The weaves of the random graphs in the engine's own words. */
-export const WOVEN: Record<string, (inputs: Inputs) => Weave> = {
+export const WOVEN: Record<string, (inputs: InputValues) => StreamOperatorFiring> = {
   *Zip() {
     for (let count = 0; ; count++) {
-      const a = yield new Want('a')
-      const b = a === STREAM_END ? a : yield new Want('b')
+      const a = yield new ItemRequest('a')
+      const b = a === STREAM_END ? a : yield new ItemRequest('b')
       if (b === STREAM_END) return { count }
       const pair = (number(a) * 3 + number(b)) % 1009
       yield pair % 2 === 0 ? { pair, even: count } : { pair }
@@ -23,9 +30,9 @@ export const WOVEN: Record<string, (inputs: Inputs) => Weave> = {
   },
   *Cross({ c }) {
     const columns: unknown[] = []
-    for (let b = yield new Want('b'); b !== STREAM_END; b = yield new Want('b')) columns.push(b)
+    for (let b = yield new ItemRequest('b'); b !== STREAM_END; b = yield new ItemRequest('b')) columns.push(b)
     let rows = 0
-    for (let a = yield new Want('a'); a !== STREAM_END; a = yield new Want('a')) {
+    for (let a = yield new ItemRequest('a'); a !== STREAM_END; a = yield new ItemRequest('a')) {
       rows++
       for (const b of columns.slice(0, 4)) yield { pair: (number(a) * 5 + number(b) + number(c)) % 1009 }
     }
@@ -34,7 +41,7 @@ export const WOVEN: Record<string, (inputs: Inputs) => Weave> = {
   *Take({ count }) {
     let taken = 0
     for (; taken < number(count) % 4; taken++) {
-      const item = yield new Want('a')
+      const item = yield new ItemRequest('a')
       if (item === STREAM_END) break
       yield { item }
     }
@@ -42,7 +49,7 @@ export const WOVEN: Record<string, (inputs: Inputs) => Weave> = {
   },
   *Strict({ b }) {
     let sum = number(b)
-    for (let a = yield new Want('a'); a !== STREAM_END; a = yield new Want('a')) {
+    for (let a = yield new ItemRequest('a'); a !== STREAM_END; a = yield new ItemRequest('a')) {
       const checked = number(a) + number(b)
       if (checked % 4 === 1) throw new NodeError(`No way with ${checked}.`, 'odd')
       sum += number(a)
@@ -53,7 +60,7 @@ export const WOVEN: Record<string, (inputs: Inputs) => Weave> = {
 }
 
 /** A loop of at most `limit` rounds. */
-export function rounds(limit: number, { initial, times }: Inputs): Rounds {
+export function rounds(limit: number, { initial, times }: InputValues): LoopFiring {
   let value = initial
   let index = 0
   return {

@@ -1,10 +1,10 @@
 // What is known of a firing may take long to read: meanwhile its consumer may stop wanting it, the run may be cancelled, and reading may fail.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import type { Journal } from '../../src/engine/journal.ts'
-import type { Inputs, NodeType } from '../../src/engine/node-type.ts'
-import { ANY } from '../../src/engine/types.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import type { Journal } from '../../src/engine/durability/journal.ts'
+import type { InputValues, NodeType } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { graph, node, output, sink, source, start, testType, until, value, withTypes } from './kit.ts'
 import { MemoryJournal } from './memory-journal.ts'
 
@@ -42,7 +42,7 @@ const counted = (name: string, rest: Partial<NodeType> = {}) =>
   testType(name, {
     properties: [value],
     outputs: [output],
-    run: async ({ value: given }: Inputs) => {
+    run: async ({ value: given }: InputValues) => {
       begun++
       return { output: Number(given) + 1 }
     },
@@ -51,7 +51,7 @@ const counted = (name: string, rest: Partial<NodeType> = {}) =>
 
 const single = counted('test.Single')
 const aggregate = testType('test.Sum', {
-  properties: [{ name: 'items', type: ANY, required: true, aggregate: true }],
+  properties: [{ name: 'items', type: ANY_TYPE, required: true, aggregate: true }],
   outputs: [output],
   effect: true,
   open: () => {

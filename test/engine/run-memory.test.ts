@@ -1,20 +1,20 @@
 // What a run holds at once has a limit, with the workflows that it calls. Beyond it that run fails, and no other one.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ExecuteOptions, Outcome } from '../../src/engine/execution.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { type NodeType, STREAM_END, Want } from '../../src/engine/node-type.ts'
-import type { Plan } from '../../src/engine/plan.ts'
-import { ANY } from '../../src/engine/types.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import type { Plan } from '../../src/engine/compile/compiler.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { ItemRequest, type NodeType, STREAM_END } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
+import type { ExecuteOptions, RunOutcome } from '../../src/engine/runtime/execution.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { graph, item, node, output, planOf, run, sink, source, start, testType, value, withTypes } from './kit.ts'
 
 const MIB = 1_048_576
 const LIMIT: Partial<ExecuteOptions> = { memoryLimit: 8 * MIB }
 
-function isTooLarge(outcome: Outcome): void {
+function isTooLarge(outcome: RunOutcome): void {
   assert.equal(outcome.status, 'failed')
-  const { error } = outcome as Extract<Outcome, { status: 'failed' }>
+  const { error } = outcome as Extract<RunOutcome, { status: 'failed' }>
   assert.equal(error.type, 'too_large')
   assert.match(error.message, /^The run holds more than 8 MiB of values at once/)
 }
@@ -77,7 +77,7 @@ describe('the memory of a run', () => {
   })
 
   describe('counts what a node type may have kept of what it read', () => {
-    const ITEMS = { name: 'items', type: ANY, required: true, aggregate: true }
+    const ITEMS = { name: 'items', type: ANY_TYPE, required: true, aggregate: true }
 
     test('of a stream', async () => {
       const type = testType('test.Aggregate', {
@@ -92,8 +92,8 @@ describe('the memory of a run', () => {
       const type = testType('test.Weave', {
         properties: [ITEMS],
         outputs: [item],
-        *weave() {
-          while ((yield new Want('items')) !== STREAM_END) yield { item: 0 }
+        *streamOperator() {
+          while ((yield new ItemRequest('items')) !== STREAM_END) yield { item: 0 }
           return {}
         },
       })
@@ -102,7 +102,7 @@ describe('the memory of a run', () => {
 
     test('of the rounds of a loop', async () => {
       const type = testType('test.Loop', {
-        properties: [{ name: 'next', type: ANY, required: true, feedback: true }],
+        properties: [{ name: 'next', type: ANY_TYPE, required: true, feedback: true }],
         outputs: [item],
         loop: () => ({ first: () => ({ item: { item: 0 } }), next: () => ({ item: { item: 0 } }) }),
       })
@@ -185,20 +185,20 @@ describe('the memory of a run', () => {
       [source('list', list), ...many],
       many.map(({ id }) => `list.output->${id}.list`),
     )
-    assert.equal((await run(of, builtinNodes, LIMIT)).status, 'completed')
+    assert.equal((await run(of, builtinRegistry, LIMIT)).status, 'completed')
   })
 
   test('counts called workflows, and their failure is held by nothing', async () => {
     const called = planOf(texts(60, 'control.Collect', 'item'), types)
     const of = graph(
       [
-        node('call', 'workflow.Call', { workflow_id: 'w' }, { dynamic_outputs: { output: ANY } }),
+        node('call', 'workflow.Call', { workflow_id: 'w' }, { dynamic_outputs: { output: ANY_TYPE } }),
         node('caught', 'control.Catch'),
         sink('out'),
       ],
       ['call.output->caught.value', 'caught.error->out.value'],
     )
-    isTooLarge(await run(of, builtinNodes, { ...LIMIT, loadPlan: async () => called }))
+    isTooLarge(await run(of, builtinRegistry, { ...LIMIT, loadPlan: async () => called }))
   })
 
   describe('counts the plan of a called workflow', () => {
@@ -208,24 +208,24 @@ describe('the memory of a run', () => {
           [source('in', 1), node('wait', 'control.Delay', { seconds: delay }), sink('output')],
           ['in.output->wait.value', 'wait.output->output.value'],
         ),
-        builtinNodes,
+        builtinRegistry,
       )
     const calls = (ids: readonly string[], edges: string[] = []) =>
       graph(
         ids.map((workflow_id, at) =>
-          node(`call${at}`, 'workflow.Call', { workflow_id }, { dynamic_outputs: { output: ANY } }),
+          node(`call${at}`, 'workflow.Call', { workflow_id }, { dynamic_outputs: { output: ANY_TYPE } }),
         ),
         edges,
       )
     const plans: Record<string, Plan> = { w1: called(0.05), w2: called(0.05) }
-    const options = { ...LIMIT, loadPlan: async (id: string) => plans[id]!, bytesOf: () => 5 * MIB }
+    const options = { ...LIMIT, loadPlan: async (id: string) => plans[id]!, estimatePlanBytes: () => 5 * MIB }
 
     test('once for all calls of it', async () => {
-      assert.equal((await run(calls(['w1', 'w1', 'w1']), builtinNodes, options)).status, 'completed')
+      assert.equal((await run(calls(['w1', 'w1', 'w1']), builtinRegistry, options)).status, 'completed')
     })
 
     test('beside others that are called at the same time', async () => {
-      isTooLarge(await run(calls(['w1', 'w2']), builtinNodes, options))
+      isTooLarge(await run(calls(['w1', 'w2']), builtinRegistry, options))
     })
 
     test('until its calls are over', async () => {
@@ -235,7 +235,7 @@ describe('the memory of a run', () => {
         loaded.push(id)
         return options.loadPlan(id)
       }
-      const { status } = await run(calls(['w1', 'w2'], after), builtinNodes, { ...options, loadPlan })
+      const { status } = await run(calls(['w1', 'w2'], after), builtinRegistry, { ...options, loadPlan })
       assert.deepEqual([status, loaded], ['completed', ['w1', 'w2']])
     })
   })
@@ -275,7 +275,7 @@ describe('the memory of a run', () => {
     }
     const outcome = await run(texts(60, 'control.Collect', 'item'), types, { sharedMemory })
     assert.equal(outcome.status, 'failed')
-    const { error } = outcome as Extract<Outcome, { status: 'failed' }>
+    const { error } = outcome as Extract<RunOutcome, { status: 'failed' }>
     assert.deepEqual([error.type, /^Your runs hold/.test(error.message)], ['too_large', true])
     assert.deepEqual([...held.values()], [0])
     assert.ok(most > 6 * MIB)

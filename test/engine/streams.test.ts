@@ -1,7 +1,7 @@
 // Laws of paths, scopes and aggregates.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ANY, t } from '../../src/engine/types.ts'
+import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
 import {
   Counter,
   edge,
@@ -59,8 +59,8 @@ describe('streams', () => {
     })
     const pair = testType('test.Pair', {
       properties: [
-        { name: 'a', type: ANY, default: 'nothing' },
-        { name: 'b', type: ANY },
+        { name: 'a', type: ANY_TYPE, default: 'nothing' },
+        { name: 'b', type: ANY_TYPE },
       ],
       outputs: [output],
       run: ({ a, b }) => ({ output: `${b}:${a}` }),
@@ -167,8 +167,8 @@ describe('streams', () => {
   test('an item that names only some of the streams gives nothing on the others', async () => {
     const two = testType('test.Two', {
       outputs: [
-        { name: 'a', type: ANY, stream: true },
-        { name: 'b', type: ANY, stream: true },
+        { name: 'a', type: ANY_TYPE, stream: true },
+        { name: 'b', type: ANY_TYPE, stream: true },
       ],
       *run() {
         yield { a: 1 }
@@ -178,8 +178,8 @@ describe('streams', () => {
     })
     const pair = testType('test.Pair', {
       properties: [
-        { name: 'a', type: ANY, default: '-' },
-        { name: 'b', type: ANY, default: '-' },
+        { name: 'a', type: ANY_TYPE, default: '-' },
+        { name: 'b', type: ANY_TYPE, default: '-' },
       ],
       outputs: [output],
       run: ({ a, b }) => ({ output: [a, b] }),
@@ -232,8 +232,8 @@ describe('aggregates', () => {
   test('an aggregate takes its other inputs from its own path', async () => {
     const joined = testType('test.Joined', {
       properties: [
-        { name: 'item', type: ANY, required: true, aggregate: true },
-        { name: 'mark', type: t('str'), required: true },
+        { name: 'item', type: ANY_TYPE, required: true, aggregate: true },
+        { name: 'mark', type: parseType('str'), required: true },
       ],
       outputs: [output],
       open({ mark }) {
@@ -270,7 +270,7 @@ describe('aggregates', () => {
   test('an asynchronous aggregate takes one item after the other', async () => {
     let busy = 0
     const careful = testType('test.Careful', {
-      properties: [{ name: 'item', type: ANY, required: true, aggregate: true }],
+      properties: [{ name: 'item', type: ANY_TYPE, required: true, aggregate: true }],
       outputs: [output],
       open() {
         const seen: unknown[] = []

@@ -1,8 +1,8 @@
 // Laws of workflows that call workflows.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
 import {
   control,
   Gate,

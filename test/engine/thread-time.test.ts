@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { execute } from '../../src/engine/execution.ts'
-import { silentObserver } from '../../src/engine/observer.ts'
-import { noServices } from '../../src/engine/services.ts'
-import { ANY } from '../../src/engine/types.ts'
-import type { Steps } from '../../src/time-slices.ts'
+import { noServices } from '../../src/engine/node-api/node-services.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
+import { executePlan } from '../../src/engine/runtime/execution.ts'
+import { silentObserver } from '../../src/engine/runtime/run/observer.ts'
+import type { Steps } from '../../src/shared/time-slices.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { belowInSome } from '../helpers/patience.ts'
 import { graph, item, node, outputs, planOf, sink, start, testType, withTypes } from './kit.ts'
@@ -27,7 +27,7 @@ async function beside(owners: readonly string[], work: (items: readonly number[]
     })
     const plan = planOf(graph([node('all', 'test.Forever')], []), withTypes(forever))
     const services = { ...noServices, owner }
-    return execute(plan, { params: {}, signal: stop.signal, observer: silentObserver, services })
+    return executePlan(plan, { params: {}, signal: stop.signal, observer: silentObserver, services })
   })
   await work(items)
   stop.abort()
@@ -60,8 +60,8 @@ test('each owner gets the same time, however many runs it has', async () => {
 test('work of a firing in slices gives the event loop its turns, and ends with its run', async () => {
   let steps = 0
   const stepping = testType('test.Stepping', {
-    properties: [{ name: 'count', type: ANY, required: true }],
-    outputs: [{ name: 'output', type: ANY }],
+    properties: [{ name: 'count', type: ANY_TYPE, required: true }],
+    outputs: [{ name: 'output', type: ANY_TYPE }],
     async run({ count }, context) {
       const made = await context.inSlices(stepsOf(Number(count)))
       return { output: made }

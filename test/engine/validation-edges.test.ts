@@ -1,8 +1,8 @@
 // What can be wrong between a graph's nodes: edges, handles, types, cycles and streams.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { compileSteps } from '../../src/engine/plan.ts'
-import { ANY } from '../../src/engine/types.ts'
+import { compileGraphSteps } from '../../src/engine/compile/compiler.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { errors, found, only } from './issues.ts'
 import { control, edge, graph, mapType, node, output, sink, source, testType, withTypes } from './kit.ts'
 
@@ -13,7 +13,7 @@ describe('edges', () => {
       [source('in', 1), ...names.map((name) => node(name, 'output.Output', { name }))],
       names.map((name) => `in.output->${name}.value`),
     )
-    assert.ok([...compileSteps(of, withTypes())].length > 2 * names.length)
+    assert.ok([...compileGraphSteps(of, withTypes())].length > 2 * names.length)
   })
 
   test('an end that is no node', () => {
@@ -172,8 +172,8 @@ describe('scopes', () => {
   test('an aggregate takes nothing from inside of its own stream', () => {
     const fold = testType('test.Fold', {
       properties: [
-        { name: 'item', type: ANY, required: true, aggregate: true },
-        { name: 'extra', type: ANY },
+        { name: 'item', type: ANY_TYPE, required: true, aggregate: true },
+        { name: 'extra', type: ANY_TYPE },
       ],
       outputs: [output],
       open: () => ({ push() {}, end: () => ({}) }),

@@ -1,10 +1,10 @@
 // What can be wrong with a graph's nodes: their types, ids, names and own values.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { t } from '../../src/engine/types.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { parseType } from '../../src/engine/node-api/values/type-metadata.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { takesLess } from '../helpers/patience.ts'
 import { errors, found, only } from './issues.ts'
 import { control, edge, graph, node, run, sink, source, testType, withTypes } from './kit.ts'
@@ -94,7 +94,7 @@ describe('nodes', () => {
 
   test('an input that an edge under another name was meant for is not told to be missing as well', () => {
     const two = testType('test.Two', {
-      properties: ['first', 'second'].map((name) => ({ name, type: t('int'), required: true })),
+      properties: ['first', 'second'].map((name) => ({ name, type: parseType('int'), required: true })),
     })
     const told = (...names: string[]) => {
       const edges = names.map((name) => `in.output->n.${name}`)
@@ -141,7 +141,7 @@ describe('nodes', () => {
   test('a dynamic input cannot take the place of a property', () => {
     const of = graph([node('n', 'text.Template', { template: '' }, { dynamic_properties: { template: 5 } })], [])
     assert.deepEqual(errors(of), [])
-    assert.deepEqual(compileGraph(of, builtinNodes).plan?.nodes[0]?.constants, { template: '' })
+    assert.deepEqual(compileGraph(of, builtinRegistry).plan?.nodes[0]?.constants, { template: '' })
   })
 
   test('a parent that is no node is no matter', () => {

@@ -1,10 +1,10 @@
 // Everything that can be wrong with a graph is found before anything runs and all at once; what each thing is, the files beside this one say.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { MOST_DYNAMIC_INPUTS, MOST_OUTPUTS } from '../../src/engine/constants.ts'
-import type { Graph, GraphIssueCode, GraphNode } from '../../src/engine/graph.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import type { Graph, GraphIssueCode, GraphNode } from '../../src/engine/compile/graph.ts'
+import { MAX_DYNAMIC_INPUTS, MAX_OUTPUTS } from '../../src/engine/compile/node-constants.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { processorMs } from '../helpers/processor.ts'
 import { errors, found } from './issues.ts'
 import { control, edge, graph, node, sink, source } from './kit.ts'
@@ -36,8 +36,8 @@ const WRONG: Readonly<Record<GraphIssueCode, Graph>> = {
   fan_in: graph([source('n', 1), sink('out')], ['n.output->out.value', 'n.output->out.value']),
   illegal_cycle: graph([source('n', 1)], [control('n', 'n')]),
   incomparable_scopes: graph([source('n', 1), node('all', 'control.Collect')], ['n.output->all.item']),
-  too_many_inputs: graph([manyInputs(MOST_DYNAMIC_INPUTS + 1)], []),
-  too_many_outputs: graph([manyOutputs(MOST_OUTPUTS + 1)], []),
+  too_many_inputs: graph([manyInputs(MAX_DYNAMIC_INPUTS + 1)], []),
+  too_many_outputs: graph([manyOutputs(MAX_OUTPUTS + 1)], []),
   empty_graph: graph([], []),
   unknown_property: graph([node('n', 'text.Join', { list: [], seperator: ',' })], []),
   unknown_name: graph([node('n', 'text.Template', { template: '{{who}}' })], []),
@@ -61,7 +61,7 @@ test('each code by itself, with a message that ends', () => {
 })
 
 test('a node has as many inputs as it may, declared or made by edges, and none more', () => {
-  const most = manyInputs(MOST_DYNAMIC_INPUTS)
+  const most = manyInputs(MAX_DYNAMIC_INPUTS)
   assert.deepEqual(found(graph([most], [])), [])
   const [issue, ...others] = found(graph([source('in', 1), most], ['in.output->n.more']))
   assert.deepEqual([issue?.code, issue?.node_id, others], ['too_many_inputs', 'n', []])
@@ -69,7 +69,7 @@ test('a node has as many inputs as it may, declared or made by edges, and none m
 })
 
 test('a node has as many outputs as it may', () => {
-  assert.deepEqual(found(graph([manyOutputs(MOST_OUTPUTS)], [])), [])
+  assert.deepEqual(found(graph([manyOutputs(MAX_OUTPUTS)], [])), [])
 })
 
 describe('as a whole', () => {
@@ -102,7 +102,7 @@ describe('as a whole', () => {
   })
 
   test('an empty graph is a plan that does nothing', () => {
-    assert.deepEqual(compileGraph({ nodes: [], edges: [] }, builtinNodes).plan?.nodes, [])
+    assert.deepEqual(compileGraph({ nodes: [], edges: [] }, builtinRegistry).plan?.nodes, [])
   })
 
   test('unknown keys of nodes and edges are no matter', () => {
@@ -134,7 +134,7 @@ describe('as a whole', () => {
           's.output->o3.value',
         ],
       ),
-      builtinNodes,
+      builtinRegistry,
     )
     const shorthand = (one: { type: { type: string } }) => ({ ...one, type: one.type.type })
     assert.deepEqual(plan?.inputs.map(shorthand), [

@@ -1,18 +1,18 @@
 // A type that waits for a value of its name, and runs that are answered by name, for the tests of waiting.
 import assert from 'node:assert/strict'
-import { type ExecuteOptions, execute, type Outcome } from '../../src/engine/execution.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError, type NodeType, Wait } from '../../src/engine/node-type.ts'
-import { ANY } from '../../src/engine/types.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { NodeError, type NodeType, Wait } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
+import { type ExecuteOptions, executePlan, type RunOutcome } from '../../src/engine/runtime/execution.ts'
 import { output, planOf, Recorder, start, testType, withTypes } from './kit.ts'
 import type { MemoryJournal } from './memory-journal.ts'
 
 /** Waits for what its value names, and gives both; refuses the answer "no". */
 export const ask = testType('test.Ask', {
-  properties: [{ name: 'value', type: ANY, required: true }],
+  properties: [{ name: 'value', type: ANY_TYPE, required: true }],
   outputs: [output],
   run: ({ value }) => new Wait({ kind: 'value', name: String(value), message: null, schema: null, until: null }),
-  answered({ value }, answer) {
+  onAnswer({ value }, answer) {
     if (answer === 'no') throw new NodeError('refused', 'odd')
     return { output: [value, answer] }
   },
@@ -37,7 +37,7 @@ export function called(
   const plans = new Map(Object.entries(workflows).map(([id, of]) => [id, planOf(of, withTypes(ask, ...types))]))
   const observer = new Recorder()
   const abort = new AbortController()
-  const execution = execute(plans.get('main')!, {
+  const execution = executePlan(plans.get('main')!, {
     params: {},
     signal: abort.signal,
     observer,
@@ -50,13 +50,13 @@ export function called(
 }
 
 /** What a run that must be suspended waits for: node and name of each. */
-export function waits(outcome: Outcome): string[] {
+export function waits(outcome: RunOutcome): string[] {
   assert.ok(outcome.status === 'suspended', JSON.stringify(outcome))
   return outcome.waiting.map(({ node_id, request }) => `${node_id} ${request.name}`)
 }
 
 /** Answers what waits for that name. */
-export function answer(journal: MemoryJournal, outcome: Outcome, name: string, value: unknown = 'yes'): void {
+export function answer(journal: MemoryJournal, outcome: RunOutcome, name: string, value: unknown = 'yes'): void {
   assert.ok(outcome.status === 'suspended', JSON.stringify(outcome))
   const one = outcome.waiting.find(({ request }) => request.name === name)
   assert.ok(one, `nothing waits for ${name}`)

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
-import { updateJob } from '../../src/db/jobs.ts'
+import { insertJobEvent, listJobEventsAfter } from '../../src/db/jobs/events.ts'
+import { updateJob } from '../../src/db/jobs/rows.ts'
 import type { Store, Tx } from '../../src/db/store.ts'
 import { ServiceError } from '../../src/errors.ts'
-import { type Feed, type FeedItem, TAIL_ITEMS } from '../../src/events/feed.ts'
+import { type FeedItem, type JobFeed, TAIL_ITEMS } from '../../src/events/job-feed.ts'
 import { EventLog } from '../../src/events/log.ts'
 import type { EventBody, JobFrame } from '../../src/events/types.ts'
 import { countListeners } from '../helpers/listeners.ts'
@@ -30,7 +30,7 @@ function progressAfter(sequence: number): JobFrame {
 
 /** A job whose history the test writes itself. */
 class Writer {
-  readonly feed: Feed
+  readonly feed: JobFeed
   readonly log: EventLog
   readonly key: number
   readonly errors: unknown[] = []
@@ -175,7 +175,7 @@ describe('follow', () => {
         writer.end()
         writer.commit()
         const last = writer.feed.sequence
-        await until('the end to be committed', () => writer.feed.ended)
+        await until('the end to be committed', () => writer.feed.hasEnded)
         follow(0, 0)
         follow(1, 0)
         for (const { after, seen } of followers) {
@@ -229,7 +229,7 @@ describe('follow', () => {
     writer.provisional(3)
     writer.end()
     writer.commit()
-    await until('the end', () => writer.feed.ended)
+    await until('the end', () => writer.feed.hasEnded)
     const { signal } = new AbortController()
     const seen = await read(log.follow(writer.key, 0, signal, writer.feed), 0, 0)
     assert.deepEqual(seen, { sequences: [1, 2], provisional: 3 })
@@ -257,7 +257,7 @@ describe('follow', () => {
       updateJob(tx, row)
     })
     const readAfter = (after: number) =>
-      opened.store.read((tx) => jobEventsAfter(tx, key, after, 256)).map(({ sequence }) => sequence)
+      opened.store.read((tx) => listJobEventsAfter(tx, key, after, 256)).map(({ sequence }) => sequence)
     assert.deepEqual([0, 4, 6, 7].map(readAfter), [[1, 2, 3, 4], [5, 6, 7], [7], [8, 9]])
     const log = new EventLog(opened.store, noSnapshots)
     const seen = await collect(log.follow(key, 0, new AbortController().signal))
@@ -351,11 +351,11 @@ describe('the end of following', () => {
     const listeners = countListeners(signal)
     const followers = Array.from({ length: 20 }, () => read(log.follow(writer.key, 0, signal), 0, 0))
     await turn()
-    assert.equal(writer.feed.followed, true)
+    assert.equal(writer.feed.hasFollowers, true)
     assert.equal(listeners(), 20)
     stop.abort()
     await Promise.all(followers)
-    assert.equal(writer.feed.followed, false)
+    assert.equal(writer.feed.hasFollowers, false)
     assert.equal(listeners(), 0)
   })
 
@@ -372,7 +372,7 @@ describe('the end of following', () => {
       if (sequence === 4) stop.abort()
     }
     assert.deepEqual(seen, [1, 2, 3, 4])
-    assert.equal(writer.feed.followed, false)
+    assert.equal(writer.feed.hasFollowers, false)
   })
 
   test('a follower that stops reading leaves nothing behind', async () => {
@@ -384,7 +384,7 @@ describe('the end of following', () => {
     for await (const { sequence } of log.follow(writer.key, 0, new AbortController().signal)) {
       if (sequence === 1) break
     }
-    assert.equal(writer.feed.followed, false)
+    assert.equal(writer.feed.hasFollowers, false)
   })
 
   test('those who read the end of a job at the same time share it, made when the first has come so far', async () => {
@@ -423,7 +423,7 @@ describe('the end of following', () => {
     writer.commit()
     const seen = await read(log.follow(writer.key, 0, AbortSignal.abort()), 0, 0)
     assert.deepEqual(seen.sequences, [])
-    assert.equal(writer.feed.followed, false)
+    assert.equal(writer.feed.hasFollowers, false)
   })
 
   test('a history that cannot be written any further is SERVICE_UNAVAILABLE, after what is committed', async () => {
@@ -440,7 +440,7 @@ describe('the end of following', () => {
     log.abandon(writer.feed)
     await assert.rejects(waiting, (error) => error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE')
     assert.deepEqual(sequences, [1, 2])
-    assert.equal(writer.feed.followed, false)
+    assert.equal(writer.feed.hasFollowers, false)
     assert.equal(log.feed(writer.key), undefined)
   })
 

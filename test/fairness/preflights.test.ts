@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import type { GraphNode } from '../../src/engine/graph.ts'
+import type { GraphNode } from '../../src/engine/compile/graph.ts'
 import { type FairServer, holdsLittle, share, startFair } from './kit.ts'
 
 /** Milliseconds of the processor: a slice, and garbage. */

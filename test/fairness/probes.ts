@@ -1,5 +1,5 @@
 // What the user who is not attacking asks for: small requests, and runs whose nodes use threads and processes beside the main thread.
-import type { GraphNode } from '../../src/engine/graph.ts'
+import type { GraphNode } from '../../src/engine/compile/graph.ts'
 import { pdf } from '../nodes/document-files.ts'
 import type { User } from './user.ts'
 

@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
+  createSchemaReference,
   type Json,
   type JsonMap,
   listOf,
   mapOf,
-  resolved,
-  schemaName,
-  schemaReference,
-} from '../../src/codegen/tree.ts'
+  readSchemaName,
+  resolveToMap,
+} from '../../src/codegen/documents/json-pointer.ts'
 import { PUBLISHED } from './tools.ts'
 
 /** What is read as a type of that name. */
@@ -37,7 +37,7 @@ const document = read('asyncapi.json')
 export function withoutUnions(frames: readonly Frame[]): Frame[] {
   return frames.flatMap(([name, value]) => {
     const taken: Frame[] = []
-    const rest = withoutTaken(schemaReference(name), value, name, taken)
+    const rest = withoutTaken(createSchemaReference(name), value, name, taken)
     return rest === undefined ? taken : [[name, rest as JsonMap] as const, ...taken]
   })
 }
@@ -67,15 +67,15 @@ function withoutTaken(schema: JsonMap, value: Json, name: string, taken: Frame[]
 
 /** A schema and what it is called. */
 function named(schema: Json, name: string): [schema: JsonMap, name: string] {
-  const own = resolved(document, schema)
+  const own = resolveToMap(document, schema)
   const { title } = own
-  return [own, schemaName(schema) ?? (typeof title === 'string' ? title : name)]
+  return [own, readSchemaName(schema) ?? (typeof title === 'string' ? title : name)]
 }
 
 /** Whether an object has what a variant requires, and its enumerated values. */
 function isOf({ properties, required }: JsonMap, value: JsonMap): boolean {
   const isEnumerated = ([key, property]: [string, Json]) => {
-    const values = listOf(resolved(document, property).enum)
+    const values = listOf(resolveToMap(document, property).enum)
     return values.length === 0 || value[key] === undefined || values.includes(value[key]!)
   }
   return listOf(required).every((key) => String(key) in value) && Object.entries(mapOf(properties)).every(isEnumerated)

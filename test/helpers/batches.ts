@@ -12,10 +12,15 @@ function needsOwnProcess(file: string): boolean {
   return /^\/\/ own-process: /m.test(readFileSync(file, 'utf8').slice(0, 1_000))
 }
 
-/** Only files of one folder share a batch, so that its name tells what failed. */
+/** The folder of a room, such as `test/jobs`; of a file directly in `test`, that folder. */
+function roomOf(file: string): string {
+  return dirname(file).split('/').slice(0, 2).join('/')
+}
+
+/** Only files of one room share a batch, so that its name tells what failed. */
 function batchesOf(files: readonly string[]): string[][] {
-  const folders = Map.groupBy(files, dirname)
-  return [...folders.values()].flatMap((all) =>
+  const rooms = Map.groupBy(files, roomOf)
+  return [...rooms.values()].flatMap((all) =>
     Array.from({ length: Math.ceil(all.length / MOST_FILES) }, (_, at) =>
       all.slice(at * MOST_FILES, (at + 1) * MOST_FILES),
     ),
@@ -23,7 +28,7 @@ function batchesOf(files: readonly string[]): string[][] {
 }
 
 function write(files: readonly string[], at: number): string {
-  const path = join(FOLDER, `${at}-${dirname(files[0]!).replaceAll('/', '-')}.test.mjs`)
+  const path = join(FOLDER, `${at}-${roomOf(files[0]!).replaceAll('/', '-')}.test.mjs`)
   const lines = files.map((file) => `await import(${JSON.stringify(pathToFileURL(resolve(file)).href)})\n`)
   writeFileSync(path, lines.join(''))
   return path

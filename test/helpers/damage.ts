@@ -11,9 +11,9 @@ import {
   writeSync,
 } from 'node:fs'
 import { join, relative } from 'node:path'
-import { journalFolder } from '../../src/db/data-folder.ts'
-import { sizeOf } from '../../src/db/emptied.ts'
-import { markPath } from '../../src/db/mark-file.ts'
+import { journalFolderPath } from '../../src/db/files/data-folder.ts'
+import { commitMarkPath } from '../../src/db/loss-detection/commit-mark-file.ts'
+import { fileSize } from '../../src/db/loss-detection/missing-database.ts'
 
 const PAGE = 4096
 
@@ -74,7 +74,7 @@ function* choicesIn(folder: string): Iterable<(random: Random) => string> {
   yield* changes(folder, database, OF_DATABASE)
   yield* changes(folder, log, OF_LOG)
   yield* changes(folder, index, OF_INDEX)
-  yield* changes(folder, markPath(database), OF_MARK)
+  yield* changes(folder, commitMarkPath(database), OF_MARK)
   yield () => deleted(folder, database)
   yield () => deleted(folder, database, log, index)
   for (const path of [log, index]) if (existsSync(path)) yield () => deleted(folder, path)
@@ -85,11 +85,11 @@ function* choicesIn(folder: string): Iterable<(random: Random) => string> {
 }
 
 function* changes(folder: string, path: string, kinds: readonly Kind[]): Iterable<(random: Random) => string> {
-  if ((sizeOf(path) ?? 0) > 0) for (const kind of kinds) yield (random) => change(folder, path, kind, random)
+  if ((fileSize(path) ?? 0) > 0) for (const kind of kinds) yield (random) => change(folder, path, kind, random)
 }
 
 function valuesIn(folder: string): string[] {
-  const journal = journalFolder(folder)
+  const journal = journalFolderPath(folder)
   if (!existsSync(journal)) return []
   const entries = readdirSync(journal, { recursive: true, withFileTypes: true })
   return entries.filter((one) => one.isFile()).map((one) => join(one.parentPath, one.name))

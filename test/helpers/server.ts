@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Config, type Environment, readConfig } from '../../src/config.ts'
 import type { AppContext } from '../../src/context.ts'
 import { createLog } from '../../src/log.ts'
-import { createServer, type Overrides, type RunningServer } from '../../src/server.ts'
+import { createServer, type RunningServer, type ServerOverrides } from '../../src/server.ts'
 import { giveKey } from './key.ts'
 import { giveDatabase } from './migrated.ts'
 import { PATIENCE_MS } from './patience.ts'
@@ -17,7 +17,7 @@ export interface TestServer extends AsyncDisposable {
   close(drain_ms?: number): Promise<void>
 }
 
-export interface TestSettings extends Overrides {
+export interface TestSettings extends ServerOverrides {
   environment?: Environment
   config?: Partial<Config>
   /** An existing data folder, which is then kept. */

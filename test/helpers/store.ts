@@ -1,11 +1,16 @@
 // A store of one test, in a folder of its own, and rows to put into it.
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { keepGraph } from '../../src/db/graphs.ts'
-import { insertJob } from '../../src/db/jobs.ts'
+import { saveGraph } from '../../src/db/graphs.ts'
+import { insertJob } from '../../src/db/jobs/rows.ts'
 import type { JobTable, WorkflowTable } from '../../src/db/schema.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
-import { listedWorkflow, type WorkflowCursor, type WorkflowFilter, workflowPlaces } from '../../src/db/workflows.ts'
+import {
+  findWorkflowForList,
+  listWorkflowPositions,
+  type WorkflowCursor,
+  type WorkflowListFilter,
+} from '../../src/db/workflows.ts'
 import { giveDatabase } from './migrated.ts'
 import { temporaryFolder } from './server.ts'
 
@@ -76,7 +81,7 @@ export function jobRow(key: number, more: Partial<JobTable> = {}): JobTable {
 /** Puts jobs and their graphs into the database. */
 export function putJob(tx: Tx, ...rows: JobTable[]): void {
   for (const row of rows) {
-    keepGraph(tx, row.graph_sha256, '{"nodes":[],"edges":[]}')
+    saveGraph(tx, row.graph_sha256, '{"nodes":[],"edges":[]}')
     insertJob(tx, row)
   }
 }
@@ -104,8 +109,8 @@ export function workflowRow(id: string, more: Partial<WorkflowTable> = {}): Work
 /** What a list shows of workflows, all in one unit of work. */
 export function listedWorkflows(
   tx: Tx,
-  filter: WorkflowFilter & { after?: WorkflowCursor | null; limit?: number },
+  filter: WorkflowListFilter & { after?: WorkflowCursor | null; limit?: number },
 ): WorkflowTable[] {
   const { scope, after = null, limit = null } = filter
-  return workflowPlaces(tx, scope, after, limit).flatMap(({ id }) => listedWorkflow(tx, filter, id) ?? [])
+  return listWorkflowPositions(tx, scope, after, limit).flatMap(({ id }) => findWorkflowForList(tx, filter, id) ?? [])
 }

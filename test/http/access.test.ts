@@ -6,7 +6,7 @@ import { type OperationInfo, operationManifest } from '../../generated/operation
 import { LOCAL_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
 import type { Config } from '../../src/config.ts'
 import { ServiceError } from '../../src/errors.ts'
-import { checkAccess } from '../../src/http/admission.ts'
+import { checkAccess } from '../../src/http/pipeline/access-control.ts'
 import { call, type ErrorBody, refused } from '../helpers/http.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { startServer } from '../helpers/server.ts'

@@ -1,7 +1,7 @@
 // Two people with assets on one server, and what the server keeps of them.
 import { join } from 'node:path'
 import type { Asset, AssetPage } from '../../generated/types.ts'
-import type { Scope } from '../../src/db/scope.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import { filesOf } from '../assets/kit.ts'
 import { type Answer, type CallOptions, call } from '../helpers/http.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
@@ -12,7 +12,7 @@ export type FormFile = Parameters<typeof fieldsForm>[1]
 
 /** Somebody who calls. */
 export interface Person {
-  readonly scope: Scope
+  readonly scope: OwnerScope
   ask<T = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<T>>
   create(fields: Readonly<Record<string, string>>, file?: FormFile): Promise<Answer<Asset>>
   /** As `create`, which has to succeed. */
@@ -44,7 +44,7 @@ export async function startPeople(settings: TestSettings = {}): Promise<People> 
   }
 }
 
-function personOf(server: TestServer, scope: Scope, token: string): Person {
+function personOf(server: TestServer, scope: OwnerScope, token: string): Person {
   const ask = <T>(method: string, path: string, options: CallOptions = {}) =>
     call<T>(server, method, path, { ...options, headers: { Authorization: `Bearer ${token}`, ...options.headers } })
   const create: Person['create'] = (fields, file) => ask<Asset>('POST', '/api/assets', fieldsForm(fields, file))

@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Asset } from '../../generated/types.ts'
-import { filterOf } from '../../src/assets/listing.ts'
-import { FOLDER_STATEMENTS } from '../../src/db/asset-changes.ts'
-import { ASSET_LIST_STATEMENTS, type AssetFilter, assetsByKeys } from '../../src/db/asset-lists.ts'
-import { keySteps, type Listed } from '../../src/db/asset-search.ts'
-import { insertAsset, type NewAsset } from '../../src/db/assets.ts'
-import { DELETED_FOLDER_STATEMENTS } from '../../src/db/deleted-folders.ts'
-import { nameQuery } from '../../src/db/name-grams.ts'
-import type { Scope } from '../../src/db/scope.ts'
+import { toAssetFilter } from '../../src/assets/list-request.ts'
+import { DELETED_FOLDER_STATEMENTS } from '../../src/db/assets/deleted-folders.ts'
+import { ASSET_LIST_STATEMENTS, type AssetFilter, listAssetsByKeys } from '../../src/db/assets/list-queries.ts'
+import { type AssetKeyPage, findAssetKeysSteps } from '../../src/db/assets/list-search.ts'
+import { nameTrigramQuery } from '../../src/db/assets/name-trigrams.ts'
+import { insertAsset, type NewAsset } from '../../src/db/assets/rows.ts'
+import { FOLDER_STATEMENTS } from '../../src/db/assets/updates.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { Store } from '../../src/db/store.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { takesLess } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 import { openStore, type TestStore } from '../helpers/store.ts'
@@ -219,8 +219,8 @@ describe('the database finds a page of assets', () => {
     })
   }
 
-  const ADA: Scope = { user_id: 'ada', workspace_id: null }
-  const BOB: Scope = { user_id: 'bob', workspace_id: 'w' }
+  const ADA: OwnerScope = { user_id: 'ada', workspace_id: null }
+  const BOB: OwnerScope = { user_id: 'bob', workspace_id: 'w' }
   const FEW = 300
   const MANY = scaled(20_000)
 
@@ -243,7 +243,7 @@ describe('the database finds a page of assets', () => {
     })
   }
 
-  function row(owner: Scope, id: string, more: Partial<NewAsset>): NewAsset {
+  function row(owner: OwnerScope, id: string, more: Partial<NewAsset>): NewAsset {
     return {
       id,
       ...owner,
@@ -266,13 +266,15 @@ describe('the database finds a page of assets', () => {
     }
   }
 
-  function whole(store: Store, owner: Scope, filter: Partial<AssetFilter>): { ids: string[]; pages: number } {
+  function whole(store: Store, owner: OwnerScope, filter: Partial<AssetFilter>): { ids: string[]; pages: number } {
     const ids: string[] = []
     let pages = 0
     for (let before: number | null = null; before !== 0; pages++) {
       const from: number | null = before
-      const { keys, reached }: Listed = finish(keySteps(store, owner, { ...ANY, ...filter }, from, 101))
-      ids.push(...store.read((tx) => assetsByKeys(tx, keys)).map(({ id }) => id))
+      const { keys, reached }: AssetKeyPage = runToCompletion(
+        findAssetKeysSteps(store, owner, { ...ANY, ...filter }, from, 101),
+      )
+      ids.push(...store.read((tx) => listAssetsByKeys(tx, keys)).map(({ id }) => id))
       before = reached
     }
     return { ids, pages }
@@ -281,7 +283,7 @@ describe('the database finds a page of assets', () => {
   test('in little time, however common, rare or somebody else’s what is asked for is', async () => {
     const { store } = opened
     await filled(store)
-    const counts: [Scope, Partial<AssetFilter>, number][] = [
+    const counts: [OwnerScope, Partial<AssetFilter>, number][] = [
       [ADA, { part: 'photo' }, MANY],
       [ADA, { part: 'photo-0000123' }, 1],
       [ADA, { part: 'report' }, 0],
@@ -296,7 +298,7 @@ describe('the database finds a page of assets', () => {
     ]
     for (const [owner, filter, count] of counts) {
       assert.equal(whole(store, owner, filter).ids.length, count, JSON.stringify(filter))
-      await takesLess(50, () => finish(keySteps(store, owner, { ...ANY, ...filter }, null, 101)))
+      await takesLess(50, () => runToCompletion(findAssetKeysSteps(store, owner, { ...ANY, ...filter }, null, 101)))
     }
     const { ids } = whole(store, ADA, { folder: 'odd' })
     assert.deepEqual(ids.slice(0, 2), [`a${MANY - 1}`, `a${MANY - 3}`])
@@ -305,7 +307,7 @@ describe('the database finds a page of assets', () => {
 
   test('others have their turn while a search finds nothing: names may be such that each takes 50 µs', async () => {
     const { store } = opened
-    const steps = keySteps(store, ADA, { ...ANY, part: 'zz' }, null, 101)
+    const steps = findAssetKeysSteps(store, ADA, { ...ANY, part: 'zz' }, null, 101)
     let count = 1
     while (!steps.next().done) count++
     assert.ok(count > 10, `${count} steps for 6,000 rows`)
@@ -313,7 +315,7 @@ describe('the database finds a page of assets', () => {
 
   test('names are found whatever their case, and however their letters are put together', async () => {
     const { store } = opened
-    const EVE: Scope = { user_id: 'eve', workspace_id: null }
+    const EVE: OwnerScope = { user_id: 'eve', workspace_id: null }
     const names = ['Cafe\u0301 Zu\u0308rich.txt', 'Caf\u00e9.txt', 'ΟΔΟΣΗΜΑ', 'ὁδός', '😀 a\u200f b', 'שלום עולם']
     await store.write((tx) => {
       for (const [at, name] of names.entries()) insertAsset(tx, row(EVE, `e${at}`, { name }))
@@ -334,7 +336,7 @@ describe('the database finds a page of assets', () => {
       ['ם', [5]],
     ]
     for (const [q, expected] of cases) {
-      const { ids } = whole(store, EVE, filterOf({ q }))
+      const { ids } = whole(store, EVE, toAssetFilter({ q }))
       assert.deepEqual(
         ids,
         expected.map((at) => `e${at}`),
@@ -349,9 +351,9 @@ describe('the database finds a page of assets', () => {
   })
 
   test('words of names carry their owner: somebody else’s are never looked at', () => {
-    const words = (owner: Scope) => nameQuery(owner, 'photo')!.split(' AND ')
+    const words = (owner: OwnerScope) => nameTrigramQuery(owner, 'photo')!.split(' AND ')
     const all = [ADA, BOB, { ...ADA, workspace_id: 'w' }, { ...BOB, workspace_id: null }].flatMap(words)
     assert.equal(new Set(all).size, all.length)
-    assert.equal(nameQuery(ADA, 'ph'), null)
+    assert.equal(nameTrigramQuery(ADA, 'ph'), null)
   })
 })

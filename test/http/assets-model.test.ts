@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { AssetPage } from '../../generated/types.ts'
-import { checkDatabase } from '../../src/db/check.ts'
-import type { Scope } from '../../src/db/scope.ts'
+import { checkDatabase } from '../../src/db/integrity/database-check.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import { ServiceError } from '../../src/errors.ts'
 import { clock, HOUR } from '../assets/kit.ts'
 import { scaled } from '../helpers/scale.ts'
@@ -21,7 +21,7 @@ interface Item {
 }
 
 interface Person {
-  readonly scope: Scope
+  readonly scope: OwnerScope
   /** The oldest first. */
   items: Item[]
 }

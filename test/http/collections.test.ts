@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Collection, CollectionList } from '../../generated/types.ts'
-import type { Scope } from '../../src/db/scope.ts'
-import type { VectorEntry } from '../../src/engine/services.ts'
-import { Vectors } from '../../src/vectors/vectors.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
+import type { VectorEntry } from '../../src/engine/node-api/node-services.ts'
+import { VectorStore } from '../../src/vectors/vector-store.ts'
 import { call, refused } from '../helpers/http.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -16,8 +16,8 @@ function entries(count: number): VectorEntry[] {
   return Array.from({ length: count }, (_, at) => ({ id: `${at}`, vector: [1, at, 2], text: 'secret', metadata: {} }))
 }
 
-function vectorsOf({ context: { store, platform } }: TestServer, owner: Scope): Vectors {
-  return new Vectors(owner, { store, platform })
+function vectorsOf({ context: { store, platform } }: TestServer, owner: OwnerScope): VectorStore {
+  return new VectorStore(owner, { store, platform })
 }
 
 const list = async (server: TestServer, query = '') =>

@@ -1,7 +1,7 @@
 // Limits of what models may cost, where a server that speaks OpenAI's protocol answers: what goes in counts while the answer is under way.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Provider, UpstreamAnswer } from '../../src/models/provider.ts'
+import type { PassthroughResponse, Provider } from '../../src/models/provider.ts'
 import { asking, post } from '../completions/kit.ts'
 import { dollars, pricedProvider } from '../helpers/priced-provider.ts'
 import { startServer, until } from '../helpers/server.ts'
@@ -21,7 +21,7 @@ function waiting(): { provider: Provider; asked: () => number; go(): void } {
     destroy() {},
     release() {},
   }
-  const send = async (): Promise<UpstreamAnswer> => {
+  const send = async (): Promise<PassthroughResponse> => {
     asked++
     return { status: 200, content_type: 'text/event-stream', body }
   }
@@ -49,7 +49,7 @@ test('a completion that is under way counts, and no more when it is over', async
 test('a call that its server refused costs nothing', async () => {
   const { provider } = waiting()
   let calls = 0
-  const send = async (): Promise<UpstreamAnswer> => {
+  const send = async (): Promise<PassthroughResponse> => {
     calls++
     throw new Error('no')
   }

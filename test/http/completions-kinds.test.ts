@@ -1,7 +1,7 @@
 // createChatCompletion in front of servers that answer in the other way than they were asked for, or in a type that is no answer.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { LONGEST } from '../../src/completions/whole.ts'
+import { MAX_COMPLETION_BYTES } from '../../src/completions/upstream/buffered-completion.ts'
 import { asking, chunksIn, dataOf, open, post, startGateway } from '../completions/kit.ts'
 import { keptLog } from '../helpers/kept-log.ts'
 import type { Script } from '../helpers/upstream.ts'
@@ -128,7 +128,7 @@ describe('a stream to who asked for a whole answer', () => {
     assert.equal((await post(gateway.server, asking())).status, 502)
     const [asked] = gateway.upstream.posts
     await asked!.gone
-    assert.ok(asked!.sent >= LONGEST)
+    assert.ok(asked!.sent >= MAX_COMPLETION_BYTES)
   })
 
   test('is 502 in the place of vectors', async () => {

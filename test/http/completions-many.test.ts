@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import document from '../../generated/openapi.json' with { type: 'json' }
-import { MOST_CALLS, MOST_CHOICES } from '../../src/models/checked.ts'
+import { MAX_CHOICES, MAX_TOOL_CALLS } from '../../src/models/providers/shared/provider-data-validation.ts'
 import { asking, chunksIn, dataOf, type Gateway, post, type Received, startGateway } from '../completions/kit.ts'
 
 const GAP = 20_000
@@ -20,16 +20,16 @@ async function asked(gateway: Gateway, fields: object = {}): Promise<Received> {
 }
 
 test('as many choices are read as can be asked for', () => {
-  assert.equal(document.components.schemas.ChatCompletionRequest.properties.n.maximum, MOST_CHOICES)
+  assert.equal(document.components.schemas.ChatCompletionRequest.properties.n.maximum, MAX_CHOICES)
 })
 
 describe('a whole answer', { timeout: 60_000 }, () => {
   for (const [what, choices] of [
     ['choices', fill(GAP, { message: {} })],
-    ['one choice more', fill(MOST_CHOICES + 1, { message: {} })],
+    ['one choice more', fill(MAX_CHOICES + 1, { message: {} })],
     ['calls', [calling(GAP)]],
-    ['calls of all its choices', fill(MOST_CHOICES, calling(MOST_CALLS))],
-    ['one call more', [calling(MOST_CALLS - 1), calling(2)]],
+    ['calls of all its choices', fill(MAX_CHOICES, calling(MAX_TOOL_CALLS))],
+    ['one call more', [calling(MAX_TOOL_CALLS - 1), calling(2)]],
   ] as const)
     test(`with too many ${what} is 502`, async () => {
       await using gateway = await startGateway({ answer: () => whole([...choices]) })
@@ -38,15 +38,15 @@ describe('a whole answer', { timeout: 60_000 }, () => {
     })
 
   test('has as many as there may be', async () => {
-    const answers = [fill(MOST_CHOICES, { message: {} }), [calling(MOST_CALLS - 1), calling(1)]]
+    const answers = [fill(MAX_CHOICES, { message: {} }), [calling(MAX_TOOL_CALLS - 1), calling(1)]]
     await using gateway = await startGateway({ answer: (_, n) => whole(answers[n]!) })
     const many = JSON.parse((await asked(gateway)).text)
-    assert.equal(many.choices.length, MOST_CHOICES)
+    assert.equal(many.choices.length, MAX_CHOICES)
     const { choices } = JSON.parse((await asked(gateway)).text)
     const ids = choices.flatMap(({ message }: (typeof choices)[0]) =>
       message.tool_calls.map(({ id }: { id: string }) => id),
     )
-    assert.equal(new Set(ids).size, MOST_CALLS)
+    assert.equal(new Set(ids).size, MAX_TOOL_CALLS)
   })
 })
 
@@ -55,10 +55,10 @@ describe('a streamed answer', { timeout: 60_000 }, () => {
   for (const [what, events] of [
     ['calls in one event', [delta(calls)]],
     ['pieces of calls in one event', [delta(fill(GAP, {}))]],
-    ['calls in many events', calls.slice(0, MOST_CALLS + 1).map((call) => delta([call]))],
-    ['calls of several choices', calls.slice(0, MOST_CALLS + 1).map((call, at) => delta([call], at % 2))],
+    ['calls in many events', calls.slice(0, MAX_TOOL_CALLS + 1).map((call) => delta([call]))],
+    ['calls of several choices', calls.slice(0, MAX_TOOL_CALLS + 1).map((call, at) => delta([call], at % 2))],
     ['choices in one event', [chunk(...fill(GAP, { delta: {} }))]],
-    ['choices in many events', Array.from({ length: MOST_CHOICES + 1 }, (_, at) => last(at))],
+    ['choices in many events', Array.from({ length: MAX_CHOICES + 1 }, (_, at) => last(at))],
   ] as const)
     test(`with too many ${what} ends with an error, behind all that came before`, async () => {
       await using gateway = await startGateway({ answer: () => ({ events: [first, ...events, last(), '[DONE]'] }) })
@@ -71,7 +71,7 @@ describe('a streamed answer', { timeout: 60_000 }, () => {
     })
 
   test('has as many as there may be, each with its number', async () => {
-    const given = calls.slice(0, MOST_CALLS)
+    const given = calls.slice(0, MAX_TOOL_CALLS)
     const events = [first, delta(given.slice(0, 600)), delta(given.slice(600)), last(), '[DONE]']
     await using gateway = await startGateway({ answer: () => ({ events }) })
     const told = chunksIn((await asked(gateway, { stream: true })).text)
@@ -83,7 +83,7 @@ describe('a streamed answer', { timeout: 60_000 }, () => {
   })
 
   test('numbers its calls as its server does, but for numbers that no list can have', async () => {
-    const numbers = [7, Number.MAX_SAFE_INTEGER, 3, MOST_CALLS, -1, 7]
+    const numbers = [7, Number.MAX_SAFE_INTEGER, 3, MAX_TOOL_CALLS, -1, 7]
     const events = [first, ...numbers.map((index, at) => delta([{ ...named(at), index }])), last(), '[DONE]']
     await using gateway = await startGateway({ answer: () => ({ events }) })
     const told = chunksIn((await asked(gateway, { stream: true })).text)

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { createListener } from '../../src/http/listener.ts'
+import { createListener } from '../../src/http/connection/listener.ts'
 import { createLog } from '../../src/log.ts'
-import { nextTurn, type Steps, TimeSlices } from '../../src/time-slices.ts'
+import { type Steps, TimeSliceScheduler, yieldToEventLoop } from '../../src/shared/time-slices.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 
 const CONNECTIONS = 200
@@ -26,7 +26,7 @@ async function stepsInTurns(): Promise<{ calm: number; crowded: number }> {
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   let [steps, turns, isOver] = [0, 0, false]
-  const work = new TimeSlices().run(
+  const work = new TimeSliceScheduler().run(
     'owner',
     working(() => {
       steps++
@@ -38,7 +38,7 @@ async function stepsInTurns(): Promise<{ calm: number; crowded: number }> {
     if (!isOver) setImmediate(count)
   }
   setImmediate(count)
-  while (turns < CALM_TURNS) await nextTurn()
+  while (turns < CALM_TURNS) await yieldToEventLoop()
   const calm = steps / turns
   let taken = 0
   const all = Promise.withResolvers<void>()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobEvent } from '../../generated/types.ts'
-import { eventArray, eventStream } from '../../src/http/events-stream.ts'
+import { streamJobEventArray, streamJobEvents } from '../../src/http/handlers/job-event-stream.ts'
 import { memoryLog } from '../db/kit.ts'
 import { graph, sink, source } from '../engine/kit.ts'
 import { call, refused } from '../helpers/http.ts'
@@ -210,7 +210,7 @@ describe('a stream of events', () => {
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
     })()
     const parts: string[] = []
-    for await (const part of eventStream(jobRow(1), silent, 0, { keep_alive_ms: 2 })) {
+    for await (const part of streamJobEvents(jobRow(1), silent, 0, { keep_alive_ms: 2 })) {
       parts.push(part)
       if (parts.length === 4) stop.abort()
     }
@@ -224,7 +224,7 @@ describe('a stream of events', () => {
     const items = (async function* () {
       yield* [item(3), item(4), item(9)]
     })()
-    const parts = await collect(eventStream(jobRow(1), items, 2))
+    const parts = await collect(streamJobEvents(jobRow(1), items, 2))
     assert.deepEqual(parts.join('').match(/^id: \d+$/gm), ['id: 3', 'id: 4'])
   })
 
@@ -235,8 +235,8 @@ describe('a stream of events', () => {
     const items = async function* () {
       yield item
     }
-    const streamed = await collect(eventStream(jobRow(1), items(), 0))
-    const listed = await collect(eventArray(jobRow(1), items(), { after: 0, last: 1 }))
+    const streamed = await collect(streamJobEvents(jobRow(1), items(), 0))
+    const listed = await collect(streamJobEventArray(jobRow(1), items(), { after: 0, last: 1 }))
     for (const parts of [streamed, listed]) {
       assert.ok(parts.length > 6)
       for (const part of parts) {
@@ -255,7 +255,7 @@ describe('a stream of events', () => {
       yield { sequence: null, event: null, frame: null, timestamp: '' }
       throw new Error('the disk is gone')
     })()
-    await assert.rejects(collect(eventStream(jobRow(1), items, 0)), /the disk is gone/)
+    await assert.rejects(collect(streamJobEvents(jobRow(1), items, 0)), /the disk is gone/)
   })
 })
 

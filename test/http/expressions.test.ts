@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredWorkflow } from '../../generated/types.ts'
-import { workflowTools } from '../../src/chat/tool-box.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { finish } from '../../src/time-slices.ts'
+import { createWorkflowTools } from '../../src/chat/tools/server-tools.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { control, graph, node } from '../engine/kit.ts'
 import { call, refused } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -36,8 +36,8 @@ const GRAPHS: Readonly<Record<string, (url: string) => Graph>> = {
 }
 
 function calledByModel({ context }: TestServer, id: string): Promise<unknown> {
-  const { toolSteps } = workflowTools(context)
-  return finish(toolSteps(OWNER, `workflow/${id}`, '/tools/0')).call({}, new AbortController().signal)
+  const { toolSteps } = createWorkflowTools(context)
+  return runToCompletion(toolSteps(OWNER, `workflow/${id}`, '/tools/0')).call({}, new AbortController().signal)
 }
 
 async function refusedByAll(server: TestServer, id: string, graph: Graph, place: string): Promise<void> {

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { AssetPage } from '../../generated/types.ts'
-import { contentKey, storageKey } from '../../src/assets/keys.ts'
-import { insertAsset, type NewAsset } from '../../src/db/assets.ts'
-import { checkDatabase } from '../../src/db/check.ts'
-import type { Scope } from '../../src/db/scope.ts'
+import { assetStorageKey, contentKey } from '../../src/assets/storage-keys.ts'
+import { insertAsset, type NewAsset } from '../../src/db/assets/rows.ts'
+import { checkDatabase } from '../../src/db/integrity/database-check.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import { Store, type Tx } from '../../src/db/store.ts'
-import { sha256 } from '../../src/hashes.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 import { clock, HOUR } from '../assets/kit.ts'
 import { call, refused } from '../helpers/http.ts'
 import { emptyLog, leavesLoopFree } from '../helpers/loop.ts'
@@ -22,13 +22,13 @@ import { scaled } from '../helpers/scale.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { storedFiles } from './assets-kit.ts'
 
-const OWNER: Scope = { user_id: '1', workspace_id: null }
+const OWNER: OwnerScope = { user_id: '1', workspace_id: null }
 const AT = '2026-01-01T00:00:00.000Z'
 const FOLDER = { content_type: 'folder', size: 0, sha256: null, storage_key: null, content_key: null }
 
 function row(id: string, parent_id: string | null, more: Partial<NewAsset> = {}): NewAsset {
   const digest = sha256(id)
-  const content = { sha256: digest, storage_key: storageKey('1', id, ''), content_key: contentKey('1', digest) }
+  const content = { sha256: digest, storage_key: assetStorageKey('1', id, ''), content_key: contentKey('1', digest) }
   const about = { content_type: 'text/plain', size: 1, thumb_key: null, metadata: '{}', previewed: 1, node_id: null }
   const made = { workflow_id: null, job_id: null, created_at: AT, updated_at: AT }
   return { id, ...OWNER, parent_id, name: `photo ${id}`, ...content, ...about, ...made, ...more }

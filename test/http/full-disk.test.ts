@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Health, RunResult } from '../../generated/types.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { cannotMount, damagePage, fill, memoryLog, rootPage, smallDisk, watchConnections } from '../db/kit.ts'
 import { call, type ErrorBody } from '../helpers/http.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
@@ -47,7 +47,7 @@ describe('a server without room', () => {
     await until('health', async () => (await healthOf(server))[0] === 200)
     const { status, body } = await runOnce(server, id)
     assert.deepEqual([status, body.status], [200, 'completed'])
-    assert.deepEqual(finish(server.context.jobs.listActive({ user_id: '1', workspace_id: null })), [])
+    assert.deepEqual(runToCompletion(server.context.jobs.listActive({ user_id: '1', workspace_id: null })), [])
   })
 })
 

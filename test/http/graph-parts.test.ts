@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Workflow, WorkflowVersion } from '../../generated/types.ts'
 import { statement } from '../../src/db/statement.ts'
-import type { Unit } from '../../src/db/store.ts'
-import type { Statements } from '../../src/db/tx.ts'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { UnitOfWork } from '../../src/db/store.ts'
+import type { TransactionStatements } from '../../src/db/transaction.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { ended, OWNER, outputs, submission } from '../jobs/kit.ts'
@@ -28,9 +28,9 @@ function mostWritten({ context }: TestServer): () => number {
   const { store } = context
   let most = 0
   const write = store.write.bind(store)
-  store.write = <T>(unit: Unit<T>) =>
+  store.write = <T>(unit: UnitOfWork<T>) =>
     write((tx) => {
-      const counted = tx as Statements
+      const counted = tx as TransactionStatements
       const before = counted.bytes
       const value = unit(tx)
       most = Math.max(most, counted.bytes - before)

@@ -1,5 +1,5 @@
 // What the tests of jobs over HTTP share: rows of jobs and events that are simply there.
-import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
+import { insertJobEvent, listJobEventsAfter } from '../../src/db/jobs/events.ts'
 import type { JobEventTable, JobTable } from '../../src/db/schema.ts'
 import type { Tx } from '../../src/db/store.ts'
 import type { TestServer } from '../helpers/server.ts'
@@ -12,7 +12,7 @@ export async function put({ context }: TestServer, ...rows: JobTable[]): Promise
 
 /** The first event that is stored of a job, or null. */
 export function eventRow(tx: Tx, job_key: number): JobEventTable | null {
-  return jobEventsAfter(tx, job_key, 0, 1)[0] ?? null
+  return listJobEventsAfter(tx, job_key, 0, 1)[0] ?? null
 }
 
 const AT = '2026-01-01T00:00:00.000Z'

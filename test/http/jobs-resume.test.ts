@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobSnapshot } from '../../generated/types.ts'
-import { NodeError } from '../../src/engine/node-type.ts'
-import { ANY } from '../../src/engine/types.ts'
+import { NodeError } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { graph, node, sink, source, testType } from '../engine/kit.ts'
 import { call, refused } from '../helpers/http.ts'
 import { type TestServer, until } from '../helpers/server.ts'
@@ -93,8 +93,8 @@ describe('resumeJob', () => {
 function fragile() {
   const state = { mended: false, began: 0 }
   const type = testType('test.Fragile', {
-    properties: [{ name: 'value', type: ANY, required: true }],
-    outputs: [{ name: 'output', type: ANY }],
+    properties: [{ name: 'value', type: ANY_TYPE, required: true }],
+    outputs: [{ name: 'output', type: ANY_TYPE }],
     run({ value }) {
       state.began++
       if (!state.mended) throw new NodeError('It is broken.', 'broken')

@@ -1,8 +1,8 @@
 // Graphs and shorthands that the HTTP tests share.
 import type { CreateWorkflowRequest, GraphEdge, GraphNode, StoredWorkflow, Workflow } from '../../generated/types.ts'
-import type { NodeRegistry } from '../../src/engine/node-type.ts'
-import { option, output } from '../../src/nodes/define.ts'
-import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
+import type { NodeRegistry } from '../../src/engine/node-api/node-type.ts'
+import { builtinRegistry, createRegistry } from '../../src/nodes/registry.ts'
+import { optionalProperty, valueOutput } from '../../src/nodes/shared/node-type-builders.ts'
 import { call } from '../helpers/http.ts'
 
 export function node(id: string, type: string, data: Record<string, unknown> = {}, more: object = {}): GraphNode {
@@ -53,14 +53,14 @@ export function gate(): { registry: NodeRegistry; open(): void } {
     node_type: 'test.Gate',
     title: 'Gate',
     description: 'Waits until it is opened.',
-    properties: [option('value', 'any', 'What passes.')],
-    outputs: [output('output', 'any')],
+    properties: [optionalProperty('value', 'any', 'What passes.')],
+    outputs: [valueOutput('output', 'any')],
     run: async ({ value }: Record<string, unknown>) => {
       await opened.promise
       return { output: value }
     },
   }
-  return { registry: registryOf([...builtinNodes.all(), type]), open: () => opened.resolve() }
+  return { registry: createRegistry([...builtinRegistry.all(), type]), open: () => opened.resolve() }
 }
 
 /** Publishes `done` when the gate is open. */

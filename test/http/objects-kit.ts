@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { StoredObject } from '../../generated/types.ts'
-import type { Scope } from '../../src/db/scope.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import { filesOf } from '../assets/kit.ts'
 import { type Answer, call, type ErrorBody } from '../helpers/http.ts'
 import { type IdentityProvider, startIdentityProvider } from '../helpers/identity-provider.ts'
@@ -56,7 +56,7 @@ export function objectRows({ context }: TestServer): { storage_key: string; work
 export interface Shared extends AsyncDisposable {
   readonly server: TestServer
   /** The headers of a caller. */
-  as(scope: Scope): Promise<Headers>
+  as(scope: OwnerScope): Promise<Headers>
 }
 
 /** A server that many users share. */

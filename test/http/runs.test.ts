@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { request as send } from 'node:http'
 import { describe, test } from 'node:test'
 import type { RunResult, Workflow } from '../../generated/types.ts'
-import type { NodeType } from '../../src/engine/node-type.ts'
-import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
-import { finish } from '../../src/time-slices.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
+import { builtinRegistry, createRegistry } from '../../src/nodes/registry.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { type Answer, call, type ErrorBody, refused } from '../helpers/http.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { created, edge, GATED, gate, greeting, node, slow } from './kit.ts'
@@ -73,7 +73,7 @@ describe('runWorkflow', () => {
         throw new TypeError('SELECT secret FROM /var/lib/private.db')
       },
     }
-    await using server = await startServer({ registry: registryOf([...builtinNodes.all(), bomb]) })
+    await using server = await startServer({ registry: createRegistry([...builtinRegistry.all(), bomb]) })
     const { id } = await created(server, { name: 'Bomb', graph: { nodes: [node('bomb', 'test.Bomb')], edges: [] } })
     const { status, body, text } = await run(server, id)
     assert.equal(status, 200)
@@ -238,7 +238,7 @@ describe('runWorkflow', () => {
         return {}
       },
     }
-    await using server = await startServer({ registry: registryOf([...builtinNodes.all(), witness]) })
+    await using server = await startServer({ registry: createRegistry([...builtinRegistry.all(), witness]) })
     const graph = {
       nodes: [
         node('w', 'test.Witness'),
@@ -256,7 +256,7 @@ describe('runWorkflow', () => {
     const codes = new Set(body.error.problems!.map(({ code }) => code))
     for (const code of ['unknown_node', 'duplicate_id', 'dangling_edge']) assert.ok(codes.has(code), [...codes].join())
     assert.equal(fired, 0)
-    assert.deepEqual(finish(server.context.jobs.listActive(ME)), [])
+    assert.deepEqual(runToCompletion(server.context.jobs.listActive(ME)), [])
   })
 
   test('WORKFLOW_NOT_FOUND: an unknown workflow', async () => {
@@ -320,7 +320,7 @@ describe('runWorkflow', () => {
     await using server = await startServer()
     const { id } = await created(server, slow(20))
     const answer = run(server, id)
-    const job = await until('the job to run', () => finish(server.context.jobs.listActive(ME))[0])
+    const job = await until('the job to run', () => runToCompletion(server.context.jobs.listActive(ME))[0])
     await server.context.jobs.cancel(ME, job.id)
     const { status, body } = await answer
     assert.deepEqual([status, body.status, body.outputs, body.error], [200, 'cancelled', {}, null])
@@ -335,7 +335,7 @@ describe('runWorkflow', () => {
     const outgoing = send({ hostname, port, method: 'POST', path: `/api/workflows/${id}/run`, headers, agent: false })
     outgoing.on('error', () => {})
     outgoing.end('{}')
-    const job = await until('the job to run', () => finish(server.context.jobs.listActive(ME))[0])
+    const job = await until('the job to run', () => runToCompletion(server.context.jobs.listActive(ME))[0])
     outgoing.destroy()
     // The server has seen the connection go when it answers a later request.
     await call(server, 'GET', '/ready')
@@ -350,7 +350,8 @@ describe('runWorkflow', () => {
     const answers = Array.from({ length: 5 }, () => run(server, id))
     await until(
       'all to run',
-      () => finish(server.context.jobs.listActive(ME)).filter(({ status }) => status === 'running').length === 5,
+      () =>
+        runToCompletion(server.context.jobs.listActive(ME)).filter(({ status }) => status === 'running').length === 5,
     )
     open()
     for (const { body } of await Promise.all(answers)) assert.deepEqual(body.outputs, { result: 'done' })
@@ -419,7 +420,7 @@ describe('runWorkflow', () => {
     await using server = await startServer({ registry })
     const { id } = await created(server, GATED)
     const answer = run(server, id)
-    await until('the job to run', () => finish(server.context.jobs.listActive(ME))[0])
+    await until('the job to run', () => runToCompletion(server.context.jobs.listActive(ME))[0])
     await call(server, 'PUT', `/api/workflows/${id}`, { body: greeting() })
     open()
     assert.deepEqual((await answer).body.outputs, { result: 'done' })

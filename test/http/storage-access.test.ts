@@ -16,7 +16,7 @@ function withoutIds({ status, headers, text }: Answer): object {
 }
 
 function signed({ context }: TestServer, key: string, seconds = 60): string {
-  return context.assets.signatures.url(key, Math.floor(context.platform.now() / 1_000) + seconds)
+  return context.assets.signatures.signUrl(key, Math.floor(context.platform.now() / 1_000) + seconds)
 }
 
 describe('a key of somebody else', () => {

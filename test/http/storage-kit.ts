@@ -1,15 +1,15 @@
 // Assets on a test server, and requests for their bytes as they are.
 import { createHash } from 'node:crypto'
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
-import type { StoredAsset } from '../../src/assets/assets.ts'
-import type { Scope } from '../../src/db/scope.ts'
+import type { StoredAsset } from '../../src/assets/asset-store.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { TestServer } from '../helpers/server.ts'
 
 /** The one user of a test server. */
-export const ME: Scope = { user_id: '1', workspace_id: null }
+export const ME: OwnerScope = { user_id: '1', workspace_id: null }
 
 export interface Given {
-  scope?: Scope
+  scope?: OwnerScope
   content_type?: string | null
   name?: string | null
 }

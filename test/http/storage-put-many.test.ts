@@ -7,9 +7,9 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { StoredObject } from '../../generated/types.ts'
-import type { Scope } from '../../src/db/scope.ts'
-import { RawBody } from '../../src/http/raw-body.ts'
-import { UploadPace } from '../../src/net/upload-pace.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
+import { RawBody } from '../../src/http/body/raw-body.ts'
+import { UploadStallDetector } from '../../src/net/upload-stall-detector.ts'
 import { clock, HOUR } from '../assets/kit.ts'
 import { scaled } from '../helpers/scale.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
@@ -131,7 +131,7 @@ async function sendPattern(server: TestServer, key: string, size: number): Promi
 test('a body is taken no faster than it is read, and nothing of it waits but a little', async () => {
   const opened = Promise.withResolvers<RawBody>()
   const server = createServer((incoming) =>
-    opened.resolve(new RawBody(incoming, { largest: 1_000 * MIB, pace: new UploadPace(), md5: null })),
+    opened.resolve(new RawBody(incoming, { largest: 1_000 * MIB, pace: new UploadStallDetector(), md5: null })),
   )
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -165,7 +165,7 @@ test('a body is taken no faster than it is read, and nothing of it waits but a l
   }
 })
 
-const OWNERS: readonly Scope[] = [
+const OWNERS: readonly OwnerScope[] = [
   { user_id: 'ada', workspace_id: null },
   { user_id: 'ada', workspace_id: 'w' },
   { user_id: 'bob', workspace_id: null },

@@ -4,9 +4,9 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { StoredObject } from '../../generated/types.ts'
-import { Contents } from '../../src/assets/contents.ts'
-import { LocalStore } from '../../src/assets/local-store.ts'
-import { putObject } from '../../src/db/objects.ts'
+import { BlobStore } from '../../src/assets/stores/blob-store.ts'
+import { LocalObjectStore } from '../../src/assets/stores/local-object-store.ts'
+import { putObject } from '../../src/db/assets/objects.ts'
 import { clock, HOUR } from '../assets/kit.ts'
 import { memoryLog } from '../db/kit.ts'
 import { call, refused } from '../helpers/http.ts'
@@ -127,8 +127,8 @@ describe('an object', () => {
     renameSync(`${incoming}.away`, incoming)
     assert.equal((await get(server, '1/a')).status, 404)
     assert.equal(storeFiles(server).kept.length, 2)
-    const objects = new LocalStore(join(server.data_dir, 'storage'), platform.now)
-    const swept = await new Contents(server.context.store, objects, platform.now).sweepUnreferenced(100)
+    const objects = new LocalObjectStore(join(server.data_dir, 'storage'), platform.now)
+    const swept = await new BlobStore(server.context.store, objects, platform.now).sweepUnreferenced(100)
     assert.deepEqual(swept, { examined: 2, removed: 1, ended: true })
     assert.equal((await get(server, '1/b')).text, '1/b')
   })
@@ -463,7 +463,7 @@ describe('somebody else', () => {
     await using server = await startServer()
     await put(server, '1/a', 'mine')
     const { platform, assets } = server.context
-    const path = assets.signatures.url('1/a', Math.floor(platform.now() / 1_000) + 60)
+    const path = assets.signatures.signUrl('1/a', Math.floor(platform.now() / 1_000) + 60)
     await refused(server, 'GET', path, { headers: { Origin: 'http://evil.example' } }, [404, 'not_found'])
     await refused(server, 'PUT', path, { raw: 'x' }, [400, 'invalid_request'])
   })

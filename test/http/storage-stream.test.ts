@@ -11,12 +11,12 @@ import { pipeline } from 'node:stream'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { FilePieces, SparePieces } from '../../src/assets/file-pieces.ts'
-import { LocalStore } from '../../src/assets/local-store.ts'
-import type { ByteRange } from '../../src/assets/object-store.ts'
-import { insertAsset } from '../../src/db/assets.ts'
-import { objectReply } from '../../src/http/object-reply.ts'
-import { Sending } from '../../src/http/sending.ts'
+import { BufferPool, FileReadStream } from '../../src/assets/stores/file-read-stream.ts'
+import { LocalObjectStore } from '../../src/assets/stores/local-object-store.ts'
+import type { ByteRange } from '../../src/assets/stores/object-store.ts'
+import { insertAsset } from '../../src/db/assets/rows.ts'
+import { createFileReply } from '../../src/http/body/file-reply.ts'
+import { FileResponseSink } from '../../src/http/body/file-response-sink.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { peer } from './peer.ts'
@@ -29,7 +29,7 @@ const LARGE = 100 * MIB
 async function large(server: TestServer, size: number): Promise<{ path: string; sha256: string; file: string }> {
   const row = await stored(server, 'a place for it')
   const content_key = 'large'
-  const written = await new LocalStore(join(server.data_dir, 'storage'), Date.now).put(content_key, pattern(size))
+  const written = await new LocalObjectStore(join(server.data_dir, 'storage'), Date.now).put(content_key, pattern(size))
   const id = 'asset_large'
   const storage_key = '1/asset_large.bin'
   const content_type = 'application/octet-stream'
@@ -111,8 +111,8 @@ test('a reader that takes nothing for too long is cut off, and the file closed',
   const listener = createServer(async (_, response) => {
     const file = await open(path)
     files.push(file)
-    const source = new FilePieces(file, { start: 0, length: 40 * MIB }, new SparePieces(2))
-    pipeline(source, new Sending(response, source, 100), () => {})
+    const source = new FileReadStream(file, { start: 0, length: 40 * MIB }, new BufferPool(2))
+    pipeline(source, new FileResponseSink(response, source, 100), () => {})
   })
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
@@ -171,12 +171,12 @@ test('a file that cannot be read is told of in an answer, for later where that m
   const folder = temporaryFolder()
   // What is open for writing alone gives nothing.
   const read = async (range: ByteRange) =>
-    new FilePieces(await open(join(folder, 'file'), 'w'), range, new SparePieces(1))
+    new FileReadStream(await open(join(folder, 'file'), 'w'), range, new BufferPool(1))
   const facts = { name: 'file', content_type: 'text/plain', size: 5, sha256: '0'.repeat(64), created_at: null }
-  await assert.rejects(objectReply({}, { ...facts, read }), { code: 'EBADF' })
+  await assert.rejects(createFileReply({}, { ...facts, read }), { code: 'EBADF' })
   const failed = (code: string) => () => Promise.reject(Object.assign(new Error('of the file system'), { code }))
   for (const code of ['EMFILE', 'EIO'])
-    await assert.rejects(objectReply({}, { ...facts, read: failed(code) }), { code: 'SERVICE_UNAVAILABLE' })
+    await assert.rejects(createFileReply({}, { ...facts, read: failed(code) }), { code: 'SERVICE_UNAVAILABLE' })
   rmSync(folder, { recursive: true })
 })
 

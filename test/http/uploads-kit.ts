@@ -1,7 +1,7 @@
 // Files in multipart/form-data, well made and otherwise, and what the temporary store of a test server holds.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { GivenFile } from '../../src/assets/temporary.ts'
+import type { TemporaryFileUpload } from '../../src/assets/temporary/store.ts'
 import { filesOf } from '../assets/kit.ts'
 
 export const UPLOADS = '/api/sdk/v1/assets/temporary'
@@ -37,7 +37,7 @@ export function fieldsForm(
 }
 
 /** A file for the store itself. */
-export function given(content: string | Uint8Array, more: Partial<GivenFile> = {}): GivenFile {
+export function given(content: string | Uint8Array, more: Partial<TemporaryFileUpload> = {}): TemporaryFileUpload {
   return { name: null, content_type: null, bytes: pieces(Buffer.from(content)), ...more }
 }
 

@@ -7,8 +7,8 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { TemporaryAssetUpload } from '../../generated/types.ts'
-import { openUpload, type Upload } from '../../src/http/multipart.ts'
-import { UploadPace } from '../../src/net/upload-pace.ts'
+import { type FileUpload, openFileUpload } from '../../src/http/body/multipart/uploads.ts'
+import { UploadStallDetector } from '../../src/net/upload-stall-detector.ts'
 import { scaled } from '../helpers/scale.ts'
 import { startServer, until } from '../helpers/server.ts'
 import { pattern } from './storage-kit.ts'
@@ -53,11 +53,14 @@ test('a large upload needs little memory', async () => {
 })
 
 test('what is not written yet is not read either', async () => {
-  const opened = Promise.withResolvers<Upload>()
+  const opened = Promise.withResolvers<FileUpload>()
   const sockets: { bytesRead: number }[] = []
   const server = createServer((request) => {
     sockets.push(request.socket)
-    openUpload(request, { largest: 1_000 * MIB, pace: new UploadPace() }).then(opened.resolve, opened.reject)
+    openFileUpload(request, { largest: 1_000 * MIB, pace: new UploadStallDetector() }).then(
+      opened.resolve,
+      opened.reject,
+    )
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

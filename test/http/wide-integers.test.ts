@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
-import { parseJsonText } from '../../src/cli/json-text.ts'
+import { parseJsonInput } from '../../src/cli/shared/json-input.ts'
 import { call, refused } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { connect, type Frame } from '../helpers/socket.ts'
@@ -87,8 +87,8 @@ describe('an integer beyond 2^53', () => {
   })
 
   test('is refused in the terminal', () => {
-    assert.throws(() => parseJsonText(`{"n": ${WIDE}}`), /^JsonTextError: \/n must not lie beyond 2\^53: 1234/)
-    assert.deepEqual(parseJsonText(`{"n": "${WIDE}"}`), { n: WIDE })
+    assert.throws(() => parseJsonInput(`{"n": ${WIDE}}`), /^JsonTextError: \/n must not lie beyond 2\^53: 1234/)
+    assert.deepEqual(parseJsonInput(`{"n": "${WIDE}"}`), { n: WIDE })
   })
 
   test('is handed on to a model server as it came', async () => {

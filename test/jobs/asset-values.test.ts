@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { ResultManifest } from '../../generated/types.ts'
-import type { Scope } from '../../src/db/scope.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import type { NodeType } from '../../src/engine/node-type.ts'
-import { t } from '../../src/engine/types.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
+import { parseType } from '../../src/engine/node-api/values/type-metadata.ts'
 import { graph, mapType, node, output, sink, source, testType, value } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -22,7 +22,12 @@ interface Reference {
   sha256: string
 }
 
-async function manifestOf(server: TestServer, of: Graph, params = {}, scope: Scope = OWNER): Promise<ResultManifest> {
+async function manifestOf(
+  server: TestServer,
+  of: Graph,
+  params = {},
+  scope: OwnerScope = OWNER,
+): Promise<ResultManifest> {
   const job = submit(server, { graph: of, params }, scope)
   await job.settled()
   const { row } = await server.context.jobs.get(scope, job.row.id)
@@ -60,12 +65,12 @@ describe('a reference to an asset', () => {
     const of = (type: string): NodeType[] => [
       testType(`test.Give_${type}`, {
         properties: [value],
-        outputs: [{ ...output, type: t(type) }],
+        outputs: [{ ...output, type: parseType(type) }],
         run: ({ value: given }) => ({ output: { ...(given as object), type } }),
       }),
       testType(`test.Take_${type}`, {
-        properties: [{ ...value, type: t(type) }],
-        outputs: [{ ...output, type: t(type) }],
+        properties: [{ ...value, type: parseType(type) }],
+        outputs: [{ ...output, type: parseType(type) }],
         run: ({ value: given }) => ({ output: given }),
       }),
     ]

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Feed } from '../../src/events/feed.ts'
+import { JobFeed } from '../../src/events/job-feed.ts'
 import type { EventBody, JobFrame } from '../../src/events/types.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { startServer, until } from '../helpers/server.ts'
@@ -56,7 +56,7 @@ test('a run waits as well where few events have much text', async () => {
 })
 
 test('what is staged is counted until it is committed or cut off', () => {
-  const feed = new Feed(1, 0, true)
+  const feed = new JobFeed(1, 0, true)
   const append = (value: string) => feed.append({ type: 'output_update', value } as EventBody, null, '')
   append('a'.repeat(1_000))
   const first = feed.staged_length
@@ -65,12 +65,12 @@ test('what is staged is counted until it is committed or cut off', () => {
   const { mark } = feed
   append('b')
   assert.ok(feed.staged_length > first)
-  feed.cut(mark)
+  feed.truncate(mark)
   assert.equal(feed.staged_length, first)
   append('c'.repeat(2_000))
   feed.commit(mark.end)
   assert.ok(feed.staged_length > 2_000 && feed.staged_length < 2_000 + first - 900)
-  feed.cut()
+  feed.truncate()
   assert.equal(feed.staged_length, 0)
 })
 

@@ -1,7 +1,7 @@
 // Secrets in what several firings of one node say at once, in the results of nodes, and in what a cut leaves: nobody is told one.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { NodeContext, NodeType } from '../../src/engine/node-type.ts'
+import type { NodeContext, NodeType } from '../../src/engine/node-api/node-type.ts'
 import type { JobFrame } from '../../src/events/types.ts'
 import { graph, node, output, sink, source, testType, value } from '../engine/kit.ts'
 import { type TestServer, until } from '../helpers/server.ts'
@@ -51,7 +51,7 @@ const speaking = graph(
 
 async function chunksOf(of: typeof speaking, speakers: Speakers, say: () => void): Promise<string> {
   await using server = await startGated({ environment, types: [speakers.type] })
-  const job = submit(server, { graph: of, watched: true })
+  const job = submit(server, { graph: of, hasFollower: true })
   let joined = ''
   const following = (async () => {
     for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed))
@@ -108,7 +108,7 @@ test('the result of a node has no text that is an item of a stream, and has what
     ],
     ['n.text->by.piece', 'n.whole->about.whole', 'by.output->out-by.value', 'about.output->out-about.value'],
   )
-  const job = submit(server, { graph: of, watched: true })
+  const job = submit(server, { graph: of, hasFollower: true })
   const results = new Map<string, unknown>()
   for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) {
     const update = frame as JobFrame | null
@@ -137,8 +137,8 @@ describe('a job that is cancelled in the middle of a secret', () => {
   /** The values that are told of a job which is cancelled right behind the first half of a secret. */
   async function toldOfCancelled(server: TestServer): Promise<unknown[]> {
     const { jobs, events } = server.context
-    const job = submit(server, { graph: streamed, fed: true, watched: true })
-    for (const piece of ['It is ', KEY.slice(0, 20)]) job.inlet!.pushInput('in', piece)
+    const job = submit(server, { graph: streamed, acceptsStreamInput: true, hasFollower: true })
+    for (const piece of ['It is ', KEY.slice(0, 20)]) job.inputs!.pushInput('in', piece)
     const live = events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)
     for await (const one of live) if (JSON.stringify(one).includes('It is ')) break
     job.cancel()
@@ -154,7 +154,7 @@ describe('a job that is cancelled in the middle of a secret', () => {
   test('tells no part of it in chunks', async () => {
     const speakers = new Speakers()
     await using server = await startGated({ environment, types: [speakers.type] })
-    const job = submit(server, { graph: speaking, watched: true })
+    const job = submit(server, { graph: speaking, hasFollower: true })
     let joined = ''
     const following = (async () => {
       for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed))

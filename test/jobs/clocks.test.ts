@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { jobEventsAfter } from '../../src/db/job-events.ts'
-import { metaValue } from '../../src/db/meta.ts'
-import { SteadyClock } from '../../src/jobs/steady-clock.ts'
-import { DEFAULTS, optionsOf, steadyDeadline } from '../../src/jobs/stored-options.ts'
+import { readMetaValue } from '../../src/db/database-metadata.ts'
+import { listJobEventsAfter } from '../../src/db/jobs/events.ts'
+import { DEFAULT_JOB_OPTIONS, parseStoredOptions, resolveDeadline } from '../../src/jobs/submission/stored-options.ts'
+import { SteadyClock } from '../../src/jobs/waits/steady-clock.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
@@ -55,7 +55,7 @@ async function look(server: GatedServer): Promise<void> {
 
 async function timesOf(server: GatedServer, id: string): Promise<string[]> {
   const row = await rowOf(server, id)
-  const events = server.context.store.read((tx) => jobEventsAfter(tx, row.key, 0, 1_000))
+  const events = server.context.store.read((tx) => listJobEventsAfter(tx, row.key, 0, 1_000))
   const { created_at, started_at, finished_at } = row
   assert.ok(created_at <= started_at! && started_at! <= finished_at!, `${created_at} ${started_at} ${finished_at}`)
   return [created_at, ...events.map((event) => event.created_at), finished_at!]
@@ -150,7 +150,10 @@ describe('a clock that is set', () => {
     turned.wall += HOUR
     turned.passed += 11_000
     assert.equal(clock.now(), START + 11_000)
-    await until('it to be kept', () => store.read((tx) => metaValue(tx, 'clock_offset_ms')) === String(HOUR - 11_000))
+    await until(
+      'it to be kept',
+      () => store.read((tx) => readMetaValue(tx, 'clock_offset_ms')) === String(HOUR - 11_000),
+    )
     assert.equal(new SteadyClock(store, platform).now(), START + 11_000)
   })
 
@@ -164,8 +167,8 @@ describe('a clock that is set', () => {
       const { store } = opened
       const started = { ...platform, boot: 'a start of the machine' }
       const clock = new SteadyClock(store, started)
-      clock.keep()
-      await until('it to be kept', () => store.read((tx) => metaValue(tx, 'clock_boot')) !== null)
+      clock.storeOffset()
+      await until('it to be kept', () => store.read((tx) => readMetaValue(tx, 'clock_boot')) !== null)
       turned.wall += change
       turned.passed += 2_000
       assert.equal(new SteadyClock(store, started).now(), START + 2_000)
@@ -209,14 +212,14 @@ describe('a clock that is set', () => {
     const steady = { now: () => START + turned.passed }
     const times = { platform, steady, deadlines: new Map<number, number>() }
     turned.wall -= 3 * HOUR
-    assert.equal(steadyDeadline(row(), times), START + HOUR)
+    assert.equal(resolveDeadline(row(), times), START + HOUR)
     turned.passed += HOUR / 2
-    assert.equal(steadyDeadline(row(), times), START + HOUR)
+    assert.equal(resolveDeadline(row(), times), START + HOUR)
   })
 
   test('leaves the deadline of a job out of the options that a retry takes over', () => {
     const row = jobRow(1, { options: JSON.stringify({ timeout_seconds: 60, deadline: START }) })
-    assert.deepEqual(optionsOf(row), { ...DEFAULTS, timeout_seconds: 60 })
+    assert.deepEqual(parseStoredOptions(row), { ...DEFAULT_JOB_OPTIONS, timeout_seconds: 60 })
   })
 
   test('makes the limit of a suspended job no longer', async () => {

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { ResultManifest } from '../../generated/types.ts'
-import type { Assets } from '../../src/assets/assets.ts'
-import type { TemporaryStore } from '../../src/assets/temporary.ts'
+import type { AssetStore } from '../../src/assets/asset-store.ts'
+import type { TemporaryStore } from '../../src/assets/temporary/store.ts'
 import type { JobTable } from '../../src/db/schema.ts'
-import type { NodeType } from '../../src/engine/node-type.ts'
-import { publisherWith } from '../../src/jobs/publisher.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
+import { createOutputPublisher } from '../../src/jobs/outputs/publisher.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
@@ -57,8 +57,8 @@ async function assetsOf(server: TestServer, job_id: string): Promise<number> {
 test('a value with too many files, or with too many assets, is refused', () => {
   const prepare = () => ({ reference: { content_type: 'text/plain' } })
   const findById = () => ({ storage_key: 'k' })
-  const { store } = publisherWith(new Redactor([]), {
-    assets: { prepare, findById } as unknown as Assets,
+  const { store } = createOutputPublisher(new Redactor([]), {
+    assets: { prepare, findById } as unknown as AssetStore,
     temporary: {} as TemporaryStore,
   })
   const place = { row: { options: '{}' } as JobTable, node_id: 'n', output_name: 'out', ordinal: 0 }

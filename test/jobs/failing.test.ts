@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { test } from 'node:test'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
 import { graph, node, output, sink, source, testType, value } from '../engine/kit.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { ended, history, OWNER, startGated, submit, words } from './kit.ts'

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { putMeta } from '../../src/db/meta.ts'
+import { writeMetaValue } from '../../src/db/database-metadata.ts'
 import type { Store } from '../../src/db/store.ts'
 import { type Platform, systemPlatform } from '../../src/platform.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { cannotMount, fill, smallDisk } from '../db/kit.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { keptLog } from '../helpers/kept-log.ts'
@@ -44,7 +44,7 @@ async function fullDisk(server: GatedServer): Promise<Disposable> {
 }
 
 function writes(store: Store, bytes: number): Promise<boolean> {
-  const written = store.write((tx) => putMeta(tx, 'filler', 'x'.repeat(bytes)))
+  const written = store.write((tx) => writeMetaValue(tx, 'filler', 'x'.repeat(bytes)))
   return written.then(
     () => true,
     () => false,
@@ -67,7 +67,7 @@ function told(lines: readonly string[]): number {
 }
 
 function active(server: GatedServer): number {
-  return finish(server.context.jobs.listActive(OWNER)).length
+  return runToCompletion(server.context.jobs.listActive(OWNER)).length
 }
 
 describe('jobs on a full disk', { skip: cannotMount }, () => {

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { JobError } from '../../generated/types.ts'
-import { jobByKey } from '../../src/db/jobs.ts'
+import { findJobByKey } from '../../src/db/jobs/rows.ts'
 import type { ActiveJob } from '../../src/jobs/active-job.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { type GatedServer, gated, OWNER, startGated, submit } from './kit.ts'
 
@@ -38,7 +38,7 @@ async function interruptedOften(inLife: (life: number, job: ActiveJob) => void):
     }
     makeItACrash(data_dir)
     await using server = await startGated({ data_dir })
-    const row = server.context.store.read((tx) => jobByKey(tx, 1))
+    const row = server.context.store.read((tx) => findJobByKey(tx, 1))
     return [row?.status, (JSON.parse(row?.error ?? 'null') as JobError | null)?.type]
   } finally {
     rmSync(data_dir, { recursive: true, force: true })
@@ -47,7 +47,7 @@ async function interruptedOften(inLife: (life: number, job: ActiveJob) => void):
 
 async function running({ gate, context }: GatedServer): Promise<ActiveJob> {
   await until('the firing, once more', () => gate.waiting[0])
-  const [row] = finish(context.jobs.listActive(OWNER))
+  const [row] = runToCompletion(context.jobs.listActive(OWNER))
   return (await context.jobs.get(OWNER, row!.id)).active!
 }
 

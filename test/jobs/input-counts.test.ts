@@ -1,11 +1,11 @@
 // What the changes of properties of one job count together.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { InputCounts, weightOf } from '../../src/jobs/inlet.ts'
+import { estimateUpdateWeight, InputCounts } from '../../src/jobs/run/job-inputs.ts'
 
 test('so many small changes are not kept that they would take much memory', () => {
   const counts = new InputCounts()
   let kept = 0
-  while (counts.change(weightOf({ a: 1 }))) kept++
+  while (counts.addChange(estimateUpdateWeight({ a: 1 }))) kept++
   assert.ok(kept > 100_000 && kept < 350_000, `${kept} changes are kept`)
 })

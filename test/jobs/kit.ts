@@ -3,18 +3,18 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { schemaValidators } from '../../generated/validators-out.js'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { JobTable } from '../../src/db/schema.ts'
-import type { Scope } from '../../src/db/scope.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import type { NodeType } from '../../src/engine/node-type.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import { ServiceError } from '../../src/errors.ts'
 import type { EventBody } from '../../src/events/types.ts'
 import type { ActiveJob } from '../../src/jobs/active-job.ts'
-import type { Submission } from '../../src/jobs/service.ts'
+import type { JobSubmission } from '../../src/jobs/service.ts'
 import { Gate, graph, node, sink, source, withTypes } from '../engine/kit.ts'
 import { startServer, type TestServer, type TestSettings, until } from '../helpers/server.ts'
 
-export const OWNER: Scope = { user_id: '1', workspace_id: null }
+export const OWNER: OwnerScope = { user_id: '1', workspace_id: null }
 
 const waiting = (type: string): Graph =>
   graph([source('in', 'x'), node('gate', type), sink('out')], ['in.output->gate.value', 'gate.output->out.value'])
@@ -56,7 +56,7 @@ function hearing(gate: Gate): NodeType {
   }
 }
 
-export function submission(more: Partial<Submission> = {}): Submission {
+export function submission(more: Partial<JobSubmission> = {}): JobSubmission {
   return {
     workflow_id: null,
     graph: null,
@@ -67,14 +67,14 @@ export function submission(more: Partial<Submission> = {}): Submission {
     concurrent: true,
     timeout_seconds: null,
     options: { persistence: 'job', event_detail: 'full', asset_persistence: 'auto' },
-    watched: false,
-    fed: false,
+    hasFollower: false,
+    acceptsStreamInput: false,
     ...more,
   }
 }
 
 /** Submits a job that must be new. */
-export function submit({ context }: TestServer, more: Partial<Submission>, scope = OWNER): ActiveJob {
+export function submit({ context }: TestServer, more: Partial<JobSubmission>, scope = OWNER): ActiveJob {
   const { active, duplicate } = context.jobs.submit(scope, submission(more))
   assert.equal(duplicate, false)
   assert.ok(active)

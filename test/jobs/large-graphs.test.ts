@@ -4,15 +4,15 @@ import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { journalFolder } from '../../src/db/data-folder.ts'
-import type { Scope } from '../../src/db/scope.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import type { NodeRegistry } from '../../src/engine/node-type.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
-import { MemoryAccount, NoRoom } from '../../src/payloads/memory-account.ts'
+import { journalFolderPath } from '../../src/db/files/data-folder.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import type { NodeRegistry } from '../../src/engine/node-api/node-type.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
+import { FairMemoryAccount, MemoryUnavailableError } from '../../src/payloads/fair-memory-account.ts'
 import { systemPlatform } from '../../src/platform.ts'
-import { Followers } from '../../src/sockets/followers.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
+import { JobFollowers } from '../../src/sockets/jobs/followers.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { keptLog } from '../helpers/kept-log.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
@@ -33,9 +33,9 @@ function countingTypes(): NodeRegistry & { most: number } {
       this.most = Math.max(this.most, ++turn)
       const until = performance.now() + 0.02
       while (performance.now() < until);
-      return builtinNodes.get(name)
+      return builtinRegistry.get(name)
     },
-    all: () => builtinNodes.all(),
+    all: () => builtinRegistry.all(),
   }
 }
 
@@ -140,7 +140,7 @@ test('a large graph is compiled in slices where what a follower has missed of it
     const registry = countingTypes()
     await using server = await startServer({ data_dir, registry })
     const frames: object[] = []
-    const followers = new Followers({
+    const followers = new JobFollowers({
       app: server.context,
       closed: new AbortController().signal,
       congested: false,
@@ -149,10 +149,10 @@ test('a large graph is compiled in slices where what a follower has missed of it
       isLarge: () => false,
       encodeLarge: async () => assert.fail('no frame is large'),
       holdLarge: async () => assert.fail('no frame is large'),
-      reader: server.context.held.reader('owner', () => {}),
+      reader: server.context.held.createReader('owner', () => {}),
     })
     followers.follow((await server.context.jobs.get(OWNER, job_id)).row, 0, { detail: 'full' })
-    await followers.finished()
+    await followers.whenFinished()
     assert.equal((frames.at(-1) as { status?: string }).status, 'completed')
     assert.ok(registry.most > 0 && registry.most < MOST_AT_ONCE, `${registry.most} nodes at once`)
   } finally {
@@ -171,7 +171,7 @@ test('a job ends where the file of the large graph that it called is gone, and c
       id = submit(server, { graph: await calling(server, large(3_600)) }).row.id
       await until('it to wait', async () => (await server.context.jobs.get(OWNER, id)).row.status === 'paused')
     }
-    const journal = journalFolder(data_dir)
+    const journal = journalFolderPath(data_dir)
     const files = readdirSync(journal, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
     assert.equal(files.length, 1)
     rmSync(join(files[0]!.parentPath, files[0]!.name))
@@ -189,7 +189,7 @@ test('a job goes on later where there is no room for the large graph that it cal
   const data_dir = temporaryFolder()
   let now = Date.now()
   const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
-  const { take } = MemoryAccount.prototype
+  const { take } = FairMemoryAccount.prototype
   let refused = 0
   const { log, lines } = keptLog()
   try {
@@ -199,8 +199,8 @@ test('a job goes on later where there is no room for the large graph that it cal
       id = submit(server, { graph: await calling(server, large(3_600)) }).row.id
       await until('it to wait', async () => (await server.context.jobs.get(OWNER, id)).row.status === 'paused')
     }
-    MemoryAccount.prototype.take = async function (this: MemoryAccount, ...of) {
-      if (++refused <= 2) throw new NoRoom()
+    FairMemoryAccount.prototype.take = async function (this: FairMemoryAccount, ...of) {
+      if (++refused <= 2) throw new MemoryUnavailableError()
       return take.apply(this, of)
     }
     now += 3_700_000
@@ -211,7 +211,7 @@ test('a job goes on later where there is no room for the large graph that it cal
     assert.ok(told.every(({ msg }) => msg === 'a job waits for memory'))
     assert.ok(told.length > 0)
   } finally {
-    MemoryAccount.prototype.take = take
+    FairMemoryAccount.prototype.take = take
     rmSync(data_dir, { recursive: true, force: true })
   }
 })
@@ -220,7 +220,7 @@ test('a job goes on later where there is no room for the large graph that it cal
 const COUNT = 150
 /** As many of them may go on before a job of another user does. */
 const MOST_BEFORE = 20
-const OTHER: Scope = { user_id: '2', workspace_id: null }
+const OTHER: OwnerScope = { user_id: '2', workspace_id: null }
 
 function waitingWith(text: string): Graph {
   const nodes = [source('in', 'x'), node('wait', 'control.Delay', { seconds: 3_600 }), sink('out')]
@@ -238,8 +238,8 @@ test('jobs of a user with many large graphs keep back no job of another user tha
     let other: string
     {
       await using server = await startServer({ data_dir, platform })
-      const paused = (owner: Scope) =>
-        finish(server.context.jobs.listActive(owner)).filter(({ status }) => status === 'paused').length
+      const paused = (owner: OwnerScope) =>
+        runToCompletion(server.context.jobs.listActive(owner)).filter(({ status }) => status === 'paused').length
       for (let at = 0; at < COUNT; at++) submit(server, { graph: waitingWith(`${at} ${'x'.repeat(300_000)}`) })
       await until('all to wait', () => paused(OWNER) === COUNT)
       other = submit(server, { graph: waitingWith('') }, OTHER).row.id
@@ -249,7 +249,7 @@ test('jobs of a user with many large graphs keep back no job of another user tha
     now += 3_700_000
     await using server = await startServer({ data_dir, platform })
     await until('the other one to end', async () => (await server.context.jobs.get(OTHER, other)).row.finished_at)
-    const before = COUNT - finish(server.context.jobs.listActive(OWNER)).length
+    const before = COUNT - runToCompletion(server.context.jobs.listActive(OWNER)).length
     assert.ok(before < MOST_BEFORE, `${before} jobs went on before it`)
   } finally {
     rmSync(data_dir, { recursive: true, force: true })

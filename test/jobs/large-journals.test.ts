@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { checkDatabase } from '../../src/db/check.ts'
-import { insertJobEvent } from '../../src/db/job-events.ts'
-import { insertJournalPage } from '../../src/db/job-journal.ts'
-import { dropDoomed, removeJob, removeJournal } from '../../src/db/job-removal.ts'
-import { insertSpilledValue } from '../../src/db/spilled-values.ts'
+import { checkDatabase } from '../../src/db/integrity/database-check.ts'
+import { insertJobEvent } from '../../src/db/jobs/events.ts'
+import { insertJournalPage } from '../../src/db/jobs/journal.ts'
+import { deleteCompletedJournal, purgeJob, purgeRemovedJobs } from '../../src/db/jobs/removal.ts'
+import { insertSpilledValue } from '../../src/db/jobs/spilled-values.ts'
 import type { Tx } from '../../src/db/store.ts'
-import { sha256 } from '../../src/hashes.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 import { graph, item, node, output, sink, testType, value } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { emptyLog, leavesLoopFree } from '../helpers/loop.ts'
@@ -59,7 +59,7 @@ describe('the journal of a job that completes', () => {
     const { store, path } = opened
     const released = await store.write((tx) => {
       withJournal(tx, 7, 3, { values: 2, size: 1_000 })
-      return removeJournal(tx, 7, 3_000)
+      return deleteCompletedJournal(tx, 7, 3_000)
     })
     assert.equal(released, 2)
     assert.deepEqual(rowsOf(path, 7), { job_event: 1, job_journal: 0, spilled_value: 0, job_doomed: 0 })
@@ -71,13 +71,13 @@ describe('the journal of a job that completes', () => {
     await store.write((tx) => {
       withJournal(tx, 6, 1)
       withJournal(tx, 7, 12, { values: 200 })
-      removeJournal(tx, 7, 12 * PAGE)
+      deleteCompletedJournal(tx, 7, 12 * PAGE)
     })
     const left = [rowsOf(path, 7)]
     assert.deepEqual(left[0], { job_event: 1, job_journal: 12, spilled_value: 136, job_doomed: 1 })
     for (let done = false; !done; ) {
       assert.deepEqual(await checkDatabase(path), [])
-      done = await store.write((tx) => dropDoomed(tx, never))
+      done = await store.write((tx) => purgeRemovedJobs(tx, never))
       left.push(rowsOf(path, 7))
     }
     assert.deepEqual(left.at(-1), { job_event: 1, job_journal: 0, spilled_value: 0, job_doomed: 0 })
@@ -95,11 +95,11 @@ describe('the journal of a job that completes', () => {
     const { store, path } = opened
     await store.write((tx) => {
       withJournal(tx, 7, 12)
-      removeJournal(tx, 7, 12 * PAGE)
+      deleteCompletedJournal(tx, 7, 12 * PAGE)
     })
-    await store.write((tx) => removeJob(tx, completed(7), never))
+    await store.write((tx) => purgeJob(tx, completed(7), never))
     assert.deepEqual(await checkDatabase(path), [])
-    while (!(await store.write((tx) => dropDoomed(tx, never))));
+    while (!(await store.write((tx) => purgeRemovedJobs(tx, never))));
     assert.deepEqual(rowsOf(path, 7), { job_event: 0, job_journal: 0, spilled_value: 0, job_doomed: 0 })
   })
 
@@ -116,7 +116,7 @@ describe('the journal of a job that completes', () => {
         await store.write((tx) => insertJournalPage(tx, { job_key: key, page, attempt: 1, body: LARGEST }))
       emptyLog(server)
       return async () => {
-        await store.write((tx) => removeJournal(tx, key, 32_600_000))
+        await store.write((tx) => deleteCompletedJournal(tx, key, 32_600_000))
         await retention.sweep()
         assert.deepEqual(rowsOf(path, key), { job_event: 1, job_journal: 0, spilled_value: 0, job_doomed: 0 })
       }
@@ -147,7 +147,7 @@ describe('the journal of a job that completes', () => {
         const before = rowsOf(path, job.key)
         assert.equal(before.job_doomed, 1)
         assert.deepEqual(await checkDatabase(path), [])
-        assert.equal(await server.context.store.write((tx) => dropDoomed(tx, never)), false)
+        assert.equal(await server.context.store.write((tx) => purgeRemovedJobs(tx, never)), false)
         const after = rowsOf(path, job.key)
         assert.ok(after.job_journal! > 0 && after.job_journal! < before.job_journal!)
       }

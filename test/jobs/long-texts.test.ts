@@ -1,7 +1,7 @@
 // The JSON text of a long text that an output gives is made in pieces, whether it is a value or an item of a stream.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LONG_TEXT } from '../../src/json-steps.ts'
+import { LONG_TEXT_LENGTH } from '../../src/shared/incremental-json.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { history, outputs, startGated, submit } from './kit.ts'
 
@@ -31,7 +31,7 @@ for (const stream of [false, true])
     const of = graph([node('in', 'input.Any', { name: 'in', stream }), sink('out')], ['in.output->out.value'])
     const job = submit(server, { graph: of, params: { in: stream ? [text] : text } })
     const longest = await longestWritten(async () => job.settled())
-    assert.ok(longest < LONG_TEXT + 1_000, `${longest} characters at once`)
+    assert.ok(longest < LONG_TEXT_LENGTH + 1_000, `${longest} characters at once`)
     const { out } = outputs(job.row) as { out: unknown }
     assert.ok(stream ? Array.isArray(out) && out[0] === text : out === text)
     const told = (await history(server, job.row)).find(({ type }) => type === 'output_update')

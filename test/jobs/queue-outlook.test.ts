@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type Contender, type Outlook, Queue } from '../../src/jobs/queue.ts'
+import { type AdmissionForecast, JobQueue, type QueueableJob } from '../../src/jobs/queue.ts'
 
 const limits = { running: 4, running_per_user: 3, running_per_workflow: 2 }
 
@@ -25,16 +25,16 @@ for (const waiting of [3, 8])
   test(`with ${waiting} places an outlook comes true, and changes nothing`, () => comesTrue(waiting))
 
 function comesTrue(waiting: number): void {
-  const seen = new Set<Outlook>()
+  const seen = new Set<AdmissionForecast>()
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 40 }), (steps) => {
-      const queue = new Queue({ ...limits, waiting })
-      const running: Contender[] = []
+      const queue = new JobQueue({ ...limits, waiting })
+      const running: QueueableJob[] = []
       for (const { ends, ...claim } of steps) {
         for (const at of ends) if (running.length > 0) queue.release(running.splice(at % running.length, 1)[0]!)
-        const job: Contender = { ...claim, admit: () => void running.push(job), moved() {} }
+        const job: QueueableJob = { ...claim, admit: () => void running.push(job), onPositionChanged() {} }
         const before = [queue.running, queue.waiting]
-        const outlook = queue.outlook(claim)
+        const outlook = queue.forecastAdmission(claim)
         assert.deepEqual([queue.running, queue.waiting], before)
         assert.equal(outlook, met(queue, job, running))
         seen.add(outlook)
@@ -45,13 +45,13 @@ function comesTrue(waiting: number): void {
   assert.deepEqual([...seen].sort(), ['full', 'start', 'wait'])
 }
 
-function met(queue: Queue, job: Contender, running: Contender[]): Outlook {
-  if (queue.take(job)) {
+function met(queue: JobQueue, job: QueueableJob, running: QueueableJob[]): AdmissionForecast {
+  if (queue.tryTakeSlot(job)) {
     running.push(job)
     return 'start'
   }
   try {
-    queue.wait(job)
+    queue.enqueue(job)
     return 'wait'
   } catch (error) {
     assert.equal((error as { code?: string }).code, 'QUEUE_FULL')

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { ServiceError } from '../../src/errors.ts'
-import { type Contender, Queue, type QueueLimits } from '../../src/jobs/queue.ts'
+import { JobQueue, type QueueableJob, type QueueLimits } from '../../src/jobs/queue.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const WIDE: QueueLimits = { running: 100, running_per_user: 100, running_per_workflow: 100, waiting: 100 }
 
-class Job implements Contender {
+class Job implements QueueableJob {
   readonly name: string
   readonly user: string
   readonly workflow: string
@@ -29,15 +29,15 @@ class Job implements Contender {
     this.onAdmit()
   }
 
-  moved(position: number): void {
+  onPositionChanged(position: number): void {
     this.positions.push(position)
   }
 }
 
 /** What the service does with a new job: run it or let it wait. */
-function submit(queue: Queue, job: Job): 'runs' | 'waits' {
-  if (queue.take(job)) return 'runs'
-  queue.wait(job)
+function submit(queue: JobQueue, job: Job): 'runs' | 'waits' {
+  if (queue.tryTakeSlot(job)) return 'runs'
+  queue.enqueue(job)
   return 'waits'
 }
 
@@ -46,14 +46,14 @@ const isFull = (error: unknown) => error instanceof ServiceError && error.code =
 describe('queue', () => {
   test('of very many who wait a few are told their places at once, and all of them one after the other', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
-    const queue = new Queue({ ...WIDE, running: 1, waiting: 4_000 })
+    const queue = new JobQueue({ ...WIDE, running: 1, waiting: 4_000 })
     const jobs = Array.from({ length: 1_000 }, (_, at) => new Job(String(at), at % 2 ? 'x' : 'y', String(at)))
     for (const job of jobs) submit(queue, job)
     const told = () => jobs.reduce((sum, { positions }) => sum + positions.length, 0)
-    queue.leave(jobs[1]!)
+    queue.remove(jobs[1]!)
     assert.ok(told() < 50, String(told()))
     // More leave before all have been told, and those at the end are told nevertheless.
-    queue.leave(jobs[2]!)
+    queue.remove(jobs[2]!)
     t.mock.timers.tick(20)
     assert.ok(told() < 100, String(told()))
     for (let at = 0; at < 100; at++) t.mock.timers.tick(20)
@@ -64,7 +64,7 @@ describe('queue', () => {
   })
 
   test('the limit over all jobs', () => {
-    const queue = new Queue({ ...WIDE, running: 2 })
+    const queue = new JobQueue({ ...WIDE, running: 2 })
     const [a, b, c] = [new Job('a', 'x'), new Job('b', 'y'), new Job('c', 'z')] as const
     assert.deepEqual([submit(queue, a), submit(queue, b), submit(queue, c)], ['runs', 'runs', 'waits'])
     assert.deepEqual([queue.running, queue.waiting, queue.position(c)], [2, 1, 1])
@@ -73,7 +73,7 @@ describe('queue', () => {
   })
 
   test('a user at its limit lets others pass', () => {
-    const queue = new Queue({ ...WIDE, running_per_user: 1 })
+    const queue = new JobQueue({ ...WIDE, running_per_user: 1 })
     const [a, b, c] = [new Job('a', 'x'), new Job('b', 'x', 'other'), new Job('c', 'y')] as const
     assert.deepEqual([submit(queue, a), submit(queue, b), submit(queue, c)], ['runs', 'waits', 'runs'])
     queue.release(c)
@@ -83,7 +83,7 @@ describe('queue', () => {
   })
 
   test('a workflow at its limit lets other workflows of its user pass', () => {
-    const queue = new Queue({ ...WIDE, running_per_workflow: 1 })
+    const queue = new JobQueue({ ...WIDE, running_per_workflow: 1 })
     const [a, b, c] = [new Job('a'), new Job('b'), new Job('c', 'u', 'other')] as const
     assert.deepEqual([submit(queue, a), submit(queue, b), submit(queue, c)], ['runs', 'waits', 'runs'])
     queue.release(a)
@@ -91,7 +91,7 @@ describe('queue', () => {
   })
 
   test('an exclusive job waits behind running ones of its workflow, and is not overtaken by later ones', () => {
-    const queue = new Queue(WIDE)
+    const queue = new JobQueue(WIDE)
     const first = new Job('first')
     const exclusive = new Job('exclusive', 'u', 'w', true)
     const later = new Job('later')
@@ -105,7 +105,7 @@ describe('queue', () => {
   })
 
   test('exclusive jobs of one workflow run one after the other', () => {
-    const queue = new Queue(WIDE)
+    const queue = new JobQueue(WIDE)
     const jobs = ['a', 'b', 'c'].map((name) => new Job(name, 'u', 'w', true))
     assert.deepEqual(
       jobs.map((job) => submit(queue, job)),
@@ -121,7 +121,7 @@ describe('queue', () => {
   })
 
   test('the first of a user comes first, whatever the workflow', () => {
-    const queue = new Queue({ ...WIDE, running: 1 })
+    const queue = new JobQueue({ ...WIDE, running: 1 })
     const jobs = ['a', 'b', 'c', 'd'].map((name, at) => new Job(name, 'u', `w${at}`))
     for (const job of jobs) submit(queue, job)
     const order: string[] = []
@@ -131,7 +131,7 @@ describe('queue', () => {
   })
 
   test('a full queue refuses with QUEUE_FULL and says when to come back', () => {
-    const queue = new Queue({ ...WIDE, running: 1, waiting: 1 })
+    const queue = new JobQueue({ ...WIDE, running: 1, waiting: 1 })
     submit(queue, new Job('a'))
     submit(queue, new Job('b'))
     assert.throws(() => submit(queue, new Job('c')), isFull)
@@ -143,26 +143,26 @@ describe('queue', () => {
   })
 
   test('one user fills three quarters of the places, and the others still get theirs', () => {
-    const queue = new Queue({ ...WIDE, running: 1, waiting: 16 })
+    const queue = new JobQueue({ ...WIDE, running: 1, waiting: 16 })
     submit(queue, new Job('running', 'a'))
     const ofA = Array.from({ length: 12 }, (_, at) => new Job(`a${at}`, 'a'))
     for (const job of ofA) assert.equal(submit(queue, job), 'waits')
     assert.throws(() => submit(queue, new Job('a12', 'a')), isFull)
-    assert.equal(queue.outlook(new Job('a12', 'a')), 'full')
+    assert.equal(queue.forecastAdmission(new Job('a12', 'a')), 'full')
     for (const user of ['b', 'c'])
       for (const name of ['1', '2']) {
-        assert.equal(queue.outlook(new Job(name, user)), 'wait')
+        assert.equal(queue.forecastAdmission(new Job(name, user)), 'wait')
         assert.equal(submit(queue, new Job(name, user)), 'waits')
       }
     assert.throws(() => submit(queue, new Job('3', 'd')), isFull, 'all places are taken')
-    for (const job of ofA.slice(0, 5)) queue.leave(job)
+    for (const job of ofA.slice(0, 5)) queue.remove(job)
     assert.equal(submit(queue, new Job('a12', 'a')), 'waits', 'places that are left can be taken again')
     assert.throws(() => submit(queue, new Job('a13', 'a')), isFull)
   })
 
   test('with few places there are no shares', () => {
     for (const waiting of [0, 1, 2, 7]) {
-      const queue = new Queue({ ...WIDE, running: 1, waiting })
+      const queue = new JobQueue({ ...WIDE, running: 1, waiting })
       submit(queue, new Job('running', 'a'))
       for (let at = 0; at < waiting; at++) assert.equal(submit(queue, new Job(`${at}`, 'a')), 'waits')
       assert.throws(() => submit(queue, new Job('more', 'a')), isFull)
@@ -170,7 +170,7 @@ describe('queue', () => {
   })
 
   test('restored jobs count, and are taken in beyond the share', () => {
-    const queue = new Queue({ ...WIDE, running: 1, waiting: 8 })
+    const queue = new JobQueue({ ...WIDE, running: 1, waiting: 8 })
     queue.restore(Array.from({ length: 7 }, (_, at) => new Job(`${at}`, 'a')))
     assert.equal(queue.waiting, 7)
     submit(queue, new Job('running', 'z', 'other'))
@@ -180,7 +180,7 @@ describe('queue', () => {
   })
 
   test('those behind one that leaves or is admitted are told their new place', () => {
-    const queue = new Queue({ ...WIDE, running: 1 })
+    const queue = new JobQueue({ ...WIDE, running: 1 })
     const jobs = ['a', 'b', 'c', 'd', 'e'].map((name) => new Job(name))
     for (const job of jobs) submit(queue, job)
     const [a, b, c, d, e] = jobs as [Job, Job, Job, Job, Job]
@@ -188,39 +188,39 @@ describe('queue', () => {
       [b, c, d, e].map((job) => queue.position(job)),
       [1, 2, 3, 4],
     )
-    assert.equal(queue.leave(c), true)
-    assert.equal(queue.leave(c), false)
+    assert.equal(queue.remove(c), true)
+    assert.equal(queue.remove(c), false)
     assert.deepEqual([b.positions, d.positions, e.positions], [[], [2], [3]])
     queue.release(a)
     assert.deepEqual([b.admitted, d.positions, e.positions], [1, [2, 1], [3, 2]])
   })
 
   test('whoever only waited behind one that leaves is admitted', () => {
-    const queue = new Queue(WIDE)
+    const queue = new JobQueue(WIDE)
     const exclusive = new Job('exclusive', 'u', 'w', true)
     const later = new Job('later')
     for (const job of [new Job('first'), exclusive, later]) submit(queue, job)
-    queue.leave(exclusive)
+    queue.remove(exclusive)
     assert.equal(later.admitted, 1)
   })
 
   test('restored jobs are not admitted before they are let in, whoever leaves or ends', () => {
-    const queue = new Queue({ ...WIDE, running: 2 })
+    const queue = new JobQueue({ ...WIDE, running: 2 })
     const first = new Job('first', 'a', 'x')
     assert.equal(submit(queue, first), 'runs')
     const [lost, b, c] = [new Job('lost', 'b', 'y'), new Job('b', 'c', 'z'), new Job('c', 'd', 'v')] as const
     queue.restore([lost, b, c])
-    queue.leave(lost)
+    queue.remove(lost)
     queue.release(first)
     assert.deepEqual([b.admitted, c.admitted, queue.waiting], [0, 0, 2])
-    queue.open([c])
+    queue.admitRestored([c])
     assert.deepEqual([b.admitted, c.admitted], [0, 1])
-    queue.open()
+    queue.admitRestored()
     assert.deepEqual([b.admitted, c.admitted, queue.waiting], [1, 1, 0])
   })
 
   test('closed, it admits nobody any more', () => {
-    const queue = new Queue({ ...WIDE, running: 1 })
+    const queue = new JobQueue({ ...WIDE, running: 1 })
     const [a, b] = [new Job('a'), new Job('b')] as const
     submit(queue, a)
     submit(queue, b)
@@ -230,7 +230,7 @@ describe('queue', () => {
   })
 
   test('ten thousand jobs that end in the moment they are admitted do not nest', () => {
-    const queue = new Queue({ ...WIDE, running: 1, waiting: 20_000 })
+    const queue = new JobQueue({ ...WIDE, running: 1, waiting: 20_000 })
     const first = new Job('first')
     submit(queue, first)
     const jobs = Array.from({ length: 10_000 }, (_, at) => new Job(`${at}`))
@@ -331,7 +331,7 @@ describe('queue against a model', () => {
 
   test('the same jobs run, the same wait, in the same places', () => {
     const property = fc.property(limits, fc.array(step, { minLength: 10, maxLength: 80 }), (given, steps) => {
-      const queue = new Queue(given)
+      const queue = new JobQueue(given)
       const model = new Model(given)
       const all: Job[] = []
       for (const one of steps) {
@@ -353,7 +353,7 @@ describe('queue against a model', () => {
         } else if (one.do === 'leave' && model.waiting.length > 0) {
           const job = model.waiting[one.at % model.waiting.length]!
           model.leave(job)
-          queue.leave(job)
+          queue.remove(job)
         }
         assert.equal(queue.running, model.running.length)
         assert.deepEqual(
@@ -390,7 +390,7 @@ describe('queue against a model', () => {
       ),
       fc.nat(),
       (limits, before, ends) => {
-        const queue = new Queue({ ...limits, waiting: 100_000 })
+        const queue = new JobQueue({ ...limits, waiting: 100_000 })
         const alive: Job[] = []
         const come = (job: Job) => {
           job.onAdmit = () => alive.push(job)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { jobByKey } from '../../src/db/jobs.ts'
+import { findJobByKey } from '../../src/db/jobs/rows.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { graph, mapType, node, sink, source, until as turnsUntil } from '../engine/kit.ts'
 import { withMoreTime } from '../helpers/patience.ts'
@@ -29,7 +29,7 @@ describe('at the same time', () => {
     for (const late of [false, true]) {
       const job = submit(server, { graph: approval })
       if (late) await resting(server, job.row.id)
-      else await turnsUntil(() => job.resting || job.row.finished_at !== null, 'the suspension')
+      else await turnsUntil(() => job.isDetached || job.row.finished_at !== null, 'the suspension')
       const all = await Promise.allSettled(Array.from({ length: 8 }, () => jobs.resume(OWNER, job.row.id, yes)))
       assert.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
       for (const one of all) if (one.status === 'rejected') coded('JOB_NOT_SUSPENDED')(one.reason)
@@ -103,7 +103,7 @@ describe('while the server stops', () => {
       let id = ''
       for (let start = 0; start < 23; start++) {
         await using server = await startGated({ data_dir })
-        if (start === 0) id = submit(server, { graph: fed, fed: true }).row.id
+        if (start === 0) id = submit(server, { graph: fed, acceptsStreamInput: true }).row.id
         const { row } = await until('the job to run', async () => {
           const found = await server.context.jobs.get(OWNER, id)
           return found.row.status === 'running' && found
@@ -136,7 +136,7 @@ describe('a job that goes on', () => {
     await jobs.resume(OWNER, job.row.id, yes)
     const living = jobs.living(OWNER, job.row.id)
     assert.equal(living?.row.status, 'queued')
-    assert.deepEqual(living.inlet?.updateProperties('say', { a: 'B ' }), [])
+    assert.deepEqual(living.inputs?.updateProperties('say', { a: 'B ' }), [])
     const entry = await until('the firing', () => server.gate.waiting[0])
     entry.open()
     const row = await ended(server, job.row.id)
@@ -185,7 +185,7 @@ describe('a job that goes on', () => {
         const { jobs, store } = server.context
         await assert.rejects(jobs.resume(OWNER, ids[0]!, yes), coded('INVALID_WORKFLOW_GRAPH'))
         const { row } = await jobs.get(OWNER, ids[1]!)
-        await until('the delay to be put off', () => store.read((tx) => jobByKey(tx, row.key))!.wake_at! > now)
+        await until('the delay to be put off', () => store.read((tx) => findJobByKey(tx, row.key))!.wake_at! > now)
         for (const id of ids) assert.equal((await jobs.get(OWNER, id)).row.status, 'paused')
       }
       now += 1_200_000

@@ -4,12 +4,12 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
-import { journalFolder } from '../../src/db/data-folder.ts'
-import { lastJobKey } from '../../src/db/jobs.ts'
-import { NodeError } from '../../src/engine/node-error.ts'
+import { journalFolderPath } from '../../src/db/files/data-folder.ts'
+import { findLastJobKey } from '../../src/db/jobs/rows.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import type { ServiceError } from '../../src/errors.ts'
 import { submitJob } from '../../src/lifecycle/submissions.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { graph, mapType, node, output, sink, source, testType, value } from '../engine/kit.ts'
 import { type Answer, call, type ErrorBody } from '../helpers/http.ts'
 import { until } from '../helpers/server.ts'
@@ -33,7 +33,10 @@ describe('a run that is waited for, and is stored', () => {
     await using server = await startGated()
     const { id } = await workflow(server, gated)
     const answer = run(server, id)
-    const { id: job_id } = await until('its first commit', () => finish(server.context.jobs.listActive(OWNER))[0])
+    const { id: job_id } = await until(
+      'its first commit',
+      () => runToCompletion(server.context.jobs.listActive(OWNER))[0],
+    )
     const stopped = server.context.jobs.drain(0)
     assert.equal(await named(server, await answer), job_id)
     await stopped
@@ -47,7 +50,7 @@ describe('a run that is waited for, and is stored', () => {
     )
     const { id } = await workflow(server, delayed)
     const answer = run(server, id)
-    await until('the job to rest', () => finish(server.context.jobs.listActive(OWNER))[0]?.status === 'paused')
+    await until('the job to rest', () => runToCompletion(server.context.jobs.listActive(OWNER))[0]?.status === 'paused')
     const stopped = server.context.jobs.drain(0)
     await named(server, await answer)
     await stopped
@@ -59,7 +62,7 @@ describe('a run that is waited for, and is stored', () => {
     const { id } = await workflow(server, gated)
     const answer = run(server, id)
     const gate = await until('the firing', () => server.gate.waiting[0])
-    await until('its first commit', () => finish(server.context.jobs.listActive(OWNER))[0])
+    await until('its first commit', () => runToCompletion(server.context.jobs.listActive(OWNER))[0])
     saboteur.break()
     gate.open()
     const job_id = await named(server, await answer)
@@ -72,28 +75,28 @@ describe('a run that is waited for, and is stored', () => {
 describe('a submission that is refused', () => {
   test('is not stored where the server stops before its commit, though the commit was asked for', async () => {
     await using server = await startGated()
-    const last = server.context.store.read(lastJobKey)
+    const last = server.context.store.read(findLastJobKey)
     const job = submit(server, { graph: plain })
     job.detach()
     const refused = await job.accepted().catch((error: ServiceError) => error)
     assert.ok(coded('SERVICE_UNAVAILABLE')(refused))
     assert.deepEqual((refused as ServiceError).headers, {})
     await server.context.store.write(() => null)
-    assert.equal(server.context.store.read(lastJobKey), last)
+    assert.equal(server.context.store.read(findLastJobKey), last)
   })
 
   test('is not stored where its commit fails', async () => {
     await using server = await startGated()
     using saboteur = new Saboteur(server)
     const { id } = await workflow(server, plain)
-    const last = server.context.store.read(lastJobKey)
+    const last = server.context.store.read(findLastJobKey)
     saboteur.break()
     for (const background of [true, false]) {
       const { status, body, headers } = await run(server, id, { background })
       assert.deepEqual([status, body.error.type, headers.location], [503, 'service_unavailable', undefined])
     }
     saboteur.mend()
-    assert.equal(server.context.store.read(lastJobKey), last)
+    assert.equal(server.context.store.read(findLastJobKey), last)
   })
 
   test('names its job where the time for an answer is over while it is stored', async () => {
@@ -108,7 +111,7 @@ describe('a submission that is refused', () => {
     const answer = submitJob(server.context, LOCAL_PRINCIPAL, request, { at: '/body', signal: late.signal })
     const refused = answer.catch((error: ServiceError) => error)
     // Its large value goes to disk before its first commit.
-    await until('its files', () => readdirSync(journalFolder(server.data_dir)).length > 0)
+    await until('its files', () => readdirSync(journalFolderPath(server.data_dir)).length > 0)
     late.abort()
     const error = (await refused) as ServiceError
     assert.ok(coded('SERVICE_UNAVAILABLE')(error))
@@ -141,14 +144,14 @@ describe('a retry', () => {
     const job = submit(server, { graph: of })
     await job.settled()
     assert.equal(job.row.status, 'failed')
-    const folder = journalFolder(server.data_dir)
+    const folder = journalFolderPath(server.data_dir)
     for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true })
-    const last = server.context.store.read(lastJobKey)
+    const last = server.context.store.read(findLastJobKey)
     const { status, body } = await call<ErrorBody>(server, 'POST', `/api/jobs/${job.row.id}/retry`)
     assert.deepEqual([status, body.error.type], [409, 'conflict'])
     assert.match(body.error.message, /missing or cannot be read: run it anew/)
     assert.doesNotMatch(JSON.stringify(body), /ENOENT|journal/)
-    assert.equal(server.context.store.read(lastJobKey), last)
+    assert.equal(server.context.store.read(findLastJobKey), last)
   })
 
   test('whose parameters are missing is 409 as well', async () => {
@@ -159,7 +162,7 @@ describe('a retry', () => {
     )
     const job = submit(server, { graph: given, params: { in: 'x'.repeat(1 << 20) } })
     await job.settled()
-    const folder = journalFolder(server.data_dir)
+    const folder = journalFolderPath(server.data_dir)
     assert.ok(readdirSync(folder).length > 0)
     for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true })
     const { status, body } = await call<ErrorBody>(server, 'POST', `/api/jobs/${job.row.id}/retry`)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import type { NodeType } from '../../src/engine/node-type.ts'
-import { optionsOf } from '../../src/jobs/stored-options.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
+import { parseStoredOptions } from '../../src/jobs/submission/stored-options.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { coded, ended, gated, history, OWNER, outputs, plain, startGated, submission, submit, words } from './kit.ts'
@@ -123,7 +123,7 @@ describe('a retry', () => {
     const done = await ended(server, row.id)
     assert.equal(done.status, 'completed')
     assert.deepEqual(ran, { slow: 1, frail: 2 })
-    assert.deepEqual([done.name, optionsOf(done)], [job.row.name, optionsOf(job.row)])
+    assert.deepEqual([done.name, parseStoredOptions(done)], [job.row.name, parseStoredOptions(job.row)])
     assert.equal((await history(server, done)).map(words).at(-2), 'node out completed')
     assert.equal((await jobs.get(OWNER, job.row.id)).row.status, 'failed')
   })

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { JobSnapshot, ResultManifest } from '../../generated/types.ts'
-import { checkDatabase } from '../../src/db/check.ts'
-import { defineChecksums } from '../../src/db/checksum.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { jobText } from '../../src/jobs/reads.ts'
+import { checkDatabase } from '../../src/db/integrity/database-check.ts'
+import { registerChecksumFunctions } from '../../src/db/integrity/row-checksum.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { readJobText } from '../../src/jobs/queries.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { call } from '../helpers/http.ts'
@@ -71,7 +71,7 @@ describe('a result in parts', () => {
       held.open('x')
       await job.settled()
       const db = new Database(join(data_dir, 'svc.db'))
-      defineChecksums(db)
+      registerChecksumFunctions(db)
       db.exec('delete from result_part where at = 1')
       db.close()
       const path = `/api/jobs/${job.row.id}`
@@ -104,7 +104,7 @@ describe('a result in parts', () => {
         })
       const handle = await jobs.get(job.row, job.row.id)
       assert.equal(parts, 0)
-      const text = await jobText(jobs, handle)
+      const text = await readJobText(jobs, handle)
       assert.deepEqual([parts, text.includes('"result":{')], [job.row.result_parts, true])
       assert.equal(jobs.isStored(job.row, job.row.id), true)
       assert.equal(jobs.isStored(job.row, 'another'), false)

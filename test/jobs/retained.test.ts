@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { checkDatabase } from '../../src/db/check.ts'
-import { hasEventsBeyond, jobEventsAfter, toldOutputs } from '../../src/db/job-events.ts'
-import { firstEvent } from '../../src/db/job-removal.ts'
-import { trimEvents, trimmedNodes, trimmedOutputs } from '../../src/db/job-trimming.ts'
-import { jobByKey } from '../../src/db/jobs.ts'
+import { checkDatabase } from '../../src/db/integrity/database-check.ts'
+import { countOutputValues, hasMoreEventsThan, listJobEventsAfter } from '../../src/db/jobs/events.ts'
+import { countTrimmedOutputValues, listTrimmedNodeStatuses, trimJobEvents } from '../../src/db/jobs/history-trimming.ts'
+import { findFirstEventSequence } from '../../src/db/jobs/removal.ts'
+import { findJobByKey } from '../../src/db/jobs/rows.ts'
 import type { JobTable } from '../../src/db/schema.ts'
 import type { Tx } from '../../src/db/store.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
@@ -38,7 +38,7 @@ const many = graph(
 /** The job when all its items are in its history, and the gate holds it. */
 async function held(server: TestServer, key: number): Promise<JobTable> {
   return until('the items', () => {
-    const row = server.context.store.read((tx) => jobByKey(tx, key))
+    const row = server.context.store.read((tx) => findJobByKey(tx, key))
     return row && row.last_sequence > ITEMS.length && row
   })
 }
@@ -50,7 +50,7 @@ async function opened({ gate }: GatedServer): Promise<void> {
 
 /** How many values of the output are in the history, and were. */
 function counted({ context: { store } }: TestServer, key: number): number {
-  const all = store.read((tx) => [...toldOutputs(tx, key), ...trimmedOutputs(tx, key)])
+  const all = store.read((tx) => [...countOutputValues(tx, key), ...countTrimmedOutputValues(tx, key)])
   return all.filter(({ output_name }) => output_name === 'items').reduce((sum, { count }) => sum + count, 0)
 }
 
@@ -62,7 +62,7 @@ describe('a history that grows beyond its bound', () => {
     const { id, key, last_sequence, result } = await ended(server, job.row.id)
     const { store } = server.context
     assert.equal(
-      store.read((tx) => firstEvent(tx, key)),
+      store.read((tx) => findFirstEventSequence(tx, key)),
       last_sequence - KEPT + 1,
     )
     assert.equal(counted(server, key), ITEMS.length)
@@ -81,7 +81,7 @@ describe('a history that grows beyond its bound', () => {
     assert.deepEqual(await checkDatabase(join(server.data_dir, 'svc.db')), [])
     await call(server, 'DELETE', `/api/jobs/${id}`)
     assert.deepEqual(
-      store.read((tx) => [trimmedNodes(tx, key), trimmedOutputs(tx, key)]),
+      store.read((tx) => [listTrimmedNodeStatuses(tx, key), countTrimmedOutputValues(tx, key)]),
       [[], []],
     )
   })
@@ -100,7 +100,7 @@ describe('a history that grows beyond its bound', () => {
       // Recovering, queued or running again, the gate's and the last output's events, and the end.
       assert.ok(after.last_sequence - before.last_sequence < 12, `${before.last_sequence} … ${after.last_sequence}`)
       assert.deepEqual(outputs(after), { items: ITEMS, out: 1 })
-      const told = second.context.store.read((tx) => trimmedNodes(tx, row.key))
+      const told = second.context.store.read((tx) => listTrimmedNodeStatuses(tx, row.key))
       assert.ok(told.some(({ node_id, status }) => node_id === 'xs' && status === 'completed'))
       assert.deepEqual(await checkDatabase(join(data_dir, 'svc.db')), [])
     } finally {
@@ -131,14 +131,14 @@ describe('a history that grows beyond its bound', () => {
       putJob(tx, jobRow(1, { status: 'running', last_sequence: 3_000 }))
       putEvents(tx, 1, 3_000)
     })
-    const first = () => store.read((tx) => firstEvent(tx, 1))
-    await store.write((tx) => trimEvents(tx, 1, 2_991, { events: 5, bytes: 0 }, () => false))
+    const first = () => store.read((tx) => findFirstEventSequence(tx, 1))
+    await store.write((tx) => trimJobEvents(tx, 1, 2_991, { events: 5, bytes: 0 }, () => false))
     assert.equal(first(), 513)
-    await store.write((tx) => trimEvents(tx, 1, 2_991, { events: 5, bytes: 0 }, () => true))
+    await store.write((tx) => trimJobEvents(tx, 1, 2_991, { events: 5, bytes: 0 }, () => true))
     assert.equal(first(), 2_991)
-    assert.equal(store.read((tx) => jobEventsAfter(tx, 1, 0, 100)).length, 10)
+    assert.equal(store.read((tx) => listJobEventsAfter(tx, 1, 0, 100)).length, 10)
     assert.deepEqual(
-      store.read((tx) => trimmedOutputs(tx, 1)),
+      store.read((tx) => countTrimmedOutputValues(tx, 1)),
       [{ output_name: 'out', count: 2_989 }],
     )
   })
@@ -150,15 +150,15 @@ describe('a history that grows beyond its bound', () => {
       putJob(tx, jobRow(1, { status: 'running', last_sequence: 41 }))
       putEvents(tx, 1, 41, 0, 300_000)
     })
-    const first = () => store.read((tx) => firstEvent(tx, 1))
-    const trim = (bytes: number) => store.write((tx) => trimEvents(tx, 1, 42, { events: 40, bytes }, () => false))
+    const first = () => store.read((tx) => findFirstEventSequence(tx, 1))
+    const trim = (bytes: number) => store.write((tx) => trimJobEvents(tx, 1, 42, { events: 40, bytes }, () => false))
     await trim(2_000)
     assert.equal(first(), 6)
     await trim(3_000_000)
     assert.equal(first(), 16)
     while (first() !== null) await trim(0)
     assert.deepEqual(
-      store.read((tx) => trimmedOutputs(tx, 1)),
+      store.read((tx) => countTrimmedOutputValues(tx, 1)),
       [{ output_name: 'out', count: 40 }],
     )
   })
@@ -178,7 +178,7 @@ describe('a history that grows beyond its bound', () => {
             rows++
             return isEnough(row)
           })
-        return [hasEventsBeyond({ ...tx, upTo }, 1, most, most_bytes), rows]
+        return [hasMoreEventsThan({ ...tx, upTo }, 1, most, most_bytes), rows]
       })
     assert.deepEqual(looked(1_000, 1_000_000), [true, 5])
     assert.deepEqual(looked(10, 10_000_000), [true, 11])

@@ -5,19 +5,19 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Health } from '../../generated/types.ts'
-import { checkDatabase } from '../../src/db/check.ts'
-import { defineChecksums } from '../../src/db/checksum.ts'
-import { idempotentJob, keepIdempotencyKey } from '../../src/db/idempotency.ts'
-import { insertJobEvent, jobEventsAfter } from '../../src/db/job-events.ts'
-import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
-import { jobByKey } from '../../src/db/jobs.ts'
-import { expiredJobs } from '../../src/db/retention.ts'
+import { checkDatabase } from '../../src/db/integrity/database-check.ts'
+import { registerChecksumFunctions } from '../../src/db/integrity/row-checksum.ts'
+import { insertJobEvent, listJobEventsAfter } from '../../src/db/jobs/events.ts'
+import { findIdempotentJob, saveIdempotencyKey } from '../../src/db/jobs/idempotency-keys.ts'
+import { insertJournalPage, listJournalPages } from '../../src/db/jobs/journal.ts'
+import { listExpiredJobs } from '../../src/db/jobs/retention.ts'
+import { findJobByKey } from '../../src/db/jobs/rows.ts'
+import { hasTombstone } from '../../src/db/jobs/tombstones.ts'
+import { DELETED_ROWS_OWNER } from '../../src/db/owner-scope.ts'
 import type { JobTable } from '../../src/db/schema.ts'
-import { NOBODY } from '../../src/db/scope.ts'
 import type { Tx } from '../../src/db/store.ts'
-import { tombstone } from '../../src/db/tombstones.ts'
 import { insertWorkflow } from '../../src/db/workflows.ts'
-import { Retention } from '../../src/jobs/retention.ts'
+import { RetentionSweeper } from '../../src/jobs/retention.ts'
 import { createLog } from '../../src/log.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { call, refused } from '../helpers/http.ts'
@@ -62,10 +62,10 @@ function withTraces(tx: Tx, row: JobTable, events = 3): void {
 /** Of which jobs there is a row, an event, a page of the journal, a tombstone. */
 function kept({ context }: TestServer, keys: readonly number[]) {
   return context.store.read((tx) => ({
-    rows: keys.filter((key) => jobByKey(tx, key)),
-    events: keys.filter((key) => jobEventsAfter(tx, key, 0, 1).length > 0),
-    journal: keys.filter((key) => journalPages(tx, key).length > 0),
-    tombstones: keys.filter((key) => tombstone(tx, OWNER, `job_${key}`)),
+    rows: keys.filter((key) => findJobByKey(tx, key)),
+    events: keys.filter((key) => listJobEventsAfter(tx, key, 0, 1).length > 0),
+    journal: keys.filter((key) => listJournalPages(tx, key).length > 0),
+    tombstones: keys.filter((key) => hasTombstone(tx, OWNER, `job_${key}`)),
   }))
 }
 
@@ -101,7 +101,7 @@ describe('retention', () => {
     await store.write((tx) => {
       for (const key of keys) withTraces(tx, ended(key, 0, { status: 'completed', error: null, result }))
     })
-    const first = store.read((tx) => expiredJobs(tx, at(30), 200))
+    const first = store.read((tx) => listExpiredJobs(tx, at(30), 200))
     assert.equal(store.hasDamagedRows, false)
     assert.ok(first.length > 0 && first.length < keys.length, `${first.length} jobs`)
     await server.sweepAfter(8)
@@ -156,7 +156,7 @@ describe('retention', () => {
       putJob(tx, jobRow(1, { status: 'paused' }))
       for (let key = 0; key < 450; key++) {
         const created_at = at(key < 440 ? 0 : 0.5)
-        keepIdempotencyKey(tx, OWNER, { key: `k${key}`, request_sha256: 'r', job_key: 1, created_at })
+        saveIdempotencyKey(tx, OWNER, { key: `k${key}`, request_sha256: 'r', job_key: 1, created_at })
       }
     })
     await server.sweepAfter(1)
@@ -184,7 +184,7 @@ describe('retention', () => {
     const jobs = Array.from({ length: 5 }, (_, i) => submit(server, { graph: plain, params: { in: `x${i}` } }))
     for (const job of jobs) await job.settled()
     const record = { key: 'once', request_sha256: 'r', job_key: jobs[0]!.row.key, created_at: at(0) }
-    await server.context.store.write((tx) => keepIdempotencyKey(tx, OWNER, record))
+    await server.context.store.write((tx) => saveIdempotencyKey(tx, OWNER, record))
     const during = counts()
     for (const table of ['job', 'job_event', 'graph', 'idempotency_key'])
       assert.ok(during[table]! > before[table]!, table)
@@ -210,14 +210,14 @@ describe('retention', () => {
         early_keys: new Set<number>(),
         fileSweeps: [],
       }
-      await using retention = new Retention(parts)
+      await using retention = new RetentionSweeper(parts)
       const before = opened.store.statements
       await retention.sweep()
       return opened.store.statements - before
     }
     const first = await sweep()
     assert.deepEqual(
-      rows.filter(({ key }) => opened.store.read((tx) => jobEventsAfter(tx, key, 0, 1)).length > 0),
+      rows.filter(({ key }) => opened.store.read((tx) => listJobEventsAfter(tx, key, 0, 1)).length > 0),
       [],
     )
     await opened.reopen()
@@ -235,12 +235,12 @@ describe('retention', () => {
       await using server = await aging()
       await server.context.store.write((tx) => {
         withTraces(tx, ended(3, 0))
-        keepIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 3, created_at: at(0) })
+        saveIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 3, created_at: at(0) })
         for (const sequence of [1, 2])
           insertJobEvent(tx, { job_key: 2, sequence, type: 'x', payload: '{}', created_at: at(0) })
       })
       const saboteur = new Database(join(server.data_dir, 'svc.db'))
-      defineChecksums(saboteur)
+      registerChecksumFunctions(saboteur)
       saboteur.exec(damage)
       await server.sweepAfter(8)
       assert.deepEqual(kept(server, [3]), { rows: [3], events: [], journal: [3], tombstones: [] }, table)
@@ -249,7 +249,7 @@ describe('retention', () => {
       assert.deepEqual(kept(server, [2]).events, table === 'job_doomed' ? [] : [2])
       const since = '2000-01-01T00:00:00.000Z'
       assert.equal(
-        server.context.store.read((tx) => idempotentJob(tx, OWNER, 'k', since)),
+        server.context.store.read((tx) => findIdempotentJob(tx, OWNER, 'k', since)),
         undefined,
       )
       assert.equal((await call<Health>(server, 'GET', '/health')).body.services.database, 'damaged')
@@ -265,7 +265,7 @@ describe('retention', () => {
     await store.write((tx) => {
       for (let key = 1; key <= MANY; key++) putJob(tx, ended(key, 0))
       withTraces(tx, ended(MANY + 1, 1))
-      for (const id of ['damaged', 'sound']) insertWorkflow(tx, workflowRow(id, { user_id: NOBODY }))
+      for (const id of ['damaged', 'sound']) insertWorkflow(tx, workflowRow(id, { user_id: DELETED_ROWS_OWNER }))
     })
     const saboteur = new Database(join(server.data_dir, 'svc.db'))
     saboteur.exec(`drop trigger job_terminal_is_immutable; update job set name = 'changed' where key <= ${MANY}`)
@@ -283,7 +283,7 @@ describe('retention', () => {
     await using server = await aging()
     await server.context.store.write((tx) => {
       withTraces(tx, ended(1, 0))
-      keepIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 1, created_at: at(0) })
+      saveIdempotencyKey(tx, OWNER, { key: 'k', request_sha256: 'x', job_key: 1, created_at: at(0) })
     })
     const saboteur = new Database(join(server.data_dir, 'svc.db'))
     saboteur.exec("create trigger broken before delete on job_event begin select raise(abort, 'no'); end")
@@ -291,7 +291,7 @@ describe('retention', () => {
     assert.deepEqual(kept(server, [1]).events, [1])
     const since = '2000-01-01T00:00:00.000Z'
     assert.equal(
-      server.context.store.read((tx) => idempotentJob(tx, OWNER, 'k', since)),
+      server.context.store.read((tx) => findIdempotentJob(tx, OWNER, 'k', since)),
       undefined,
     )
     saboteur.close()
@@ -307,7 +307,7 @@ describe('retention', () => {
     }
     const log = createLog('error', undefined, { write: (line) => void said.push(line) })
     const fileSweeps = ['near', 'far', 'temporary'].map(sweep)
-    await using retention = new Retention({
+    await using retention = new RetentionSweeper({
       ...opened,
       platform: systemPlatform(),
       log,

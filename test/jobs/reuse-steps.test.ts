@@ -1,16 +1,16 @@
 // What a retry takes over of very many firings is found in short steps.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Plan } from '../../src/engine/plan.ts'
-import type { KnownFiring } from '../../src/jobs/memory.ts'
-import { reuseSteps } from '../../src/jobs/reuse.ts'
+import type { Plan } from '../../src/engine/compile/compiler.ts'
+import type { JournaledFiring } from '../../src/jobs/journal/job-journal.ts'
+import { decideReuseSteps } from '../../src/jobs/retry/firing-reuse.ts'
 import { graph, item, node, output, planOf, sink, source, testType, value, withTypes } from '../engine/kit.ts'
 
 const COUNT = 4_000
 /** Milliseconds of the processor, garbage included: looked through one by one they take five seconds. */
 const LONGEST_STEP = 300
 
-const known = (of: Partial<KnownFiring>): KnownFiring => ({
+const known = (of: Partial<JournaledFiring>): JournaledFiring => ({
   started: false,
   attempts: null,
   items: [{ item: 1 }],
@@ -65,7 +65,7 @@ test('however many firings meet what comes again, each step is short', () => {
   const firings = new Map([['"news"', known({})]])
   for (let at = 0; at < COUNT; at++)
     for (const id of ['a', 'b']) firings.set(`"${id}"${at}`, known({ end: { unwanted: true } }))
-  const steps = reuseSteps(firings, planned(), [])
+  const steps = decideReuseSteps(firings, planned(), [])
   let longest = 0
   for (;;) {
     const before = process.cpuUsage()

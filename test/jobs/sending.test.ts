@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { ResultManifest } from '../../generated/types.ts'
-import { jobEventsOfType } from '../../src/db/job-events.ts'
+import { listJobEventsOfType } from '../../src/db/jobs/events.ts'
 import type { ActiveJob } from '../../src/jobs/active-job.ts'
 import { value as given, graph, node, output, sink, testType } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
@@ -23,7 +23,7 @@ const streamed = graph(
 
 /** What is stored of the output that tells each item as it comes. */
 function told({ context: { store } }: TestServer, job_key: number): unknown[] {
-  const events = store.read((tx) => jobEventsOfType(tx, job_key, 'output_update', 0))
+  const events = store.read((tx) => listJobEventsOfType(tx, job_key, 'output_update', 0))
   return events
     .map(({ payload }) => JSON.parse(payload) as { output_name: string; value: unknown })
     .filter(({ output_name }) => output_name === 'told')
@@ -63,11 +63,11 @@ describe('values and changes that a job was sent', () => {
       let id: string
       {
         await using server = await startGated({ data_dir, types })
-        const job = submit(server, { graph: counted, fed: true })
+        const job = submit(server, { graph: counted, acceptsStreamInput: true })
         id = job.row.id
         await job.accepted()
         for (const text of values) {
-          await until('it to be taken', () => job.inlet?.pushInput('in', text) === 'ok')
+          await until('it to be taken', () => job.inputs?.pushInput('in', text) === 'ok')
           await job.flushed()
         }
       }
@@ -77,7 +77,7 @@ describe('values and changes that a job was sent', () => {
       await ended(server, id)
       const { row } = await server.context.jobs.retry(OWNER, id)
       const retried = await running(server, row.id)
-      assert.equal(retried.inlet?.endInput('in'), 'ok')
+      assert.equal(retried.inputs?.endInput('in'), 'ok')
       assert.deepEqual(outputs(await ended(server, row.id)), { out: values.map(ends) })
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
@@ -91,19 +91,19 @@ describe('values and changes that a job was sent', () => {
       let id: string
       {
         await using server = await startGated({ data_dir })
-        const job = submit(server, { graph: streamed, fed: true })
+        const job = submit(server, { graph: streamed, acceptsStreamInput: true })
         id = job.row.id
         await job.accepted()
-        assert.deepEqual(job.inlet?.updateProperties('t', { a: long }), ['a'])
+        assert.deepEqual(job.inputs?.updateProperties('t', { a: long }), ['a'])
         await job.flushed()
-        assert.equal(job.inlet?.pushInput('in', '1'), 'ok')
+        assert.equal(job.inputs?.pushInput('in', '1'), 'ok')
         await until('a firing', () => told(server, job.row.key).length === 1)
         assert.ok(journalBytes(data_dir) < long.length)
       }
       await using server = await startGated({ data_dir })
       const job = await running(server, id)
-      assert.equal(job.inlet?.pushInput('in', '2'), 'ok')
-      assert.equal(job.inlet?.endInput('in'), 'ok')
+      assert.equal(job.inputs?.pushInput('in', '2'), 'ok')
+      assert.equal(job.inputs?.endInput('in'), 'ok')
       assert.deepEqual(Object.entries(outputs(await ended(server, id))).at(-1), ['told', [`${long}1`, `${long}2`]])
     } finally {
       rmSync(data_dir, { recursive: true, force: true })
@@ -116,18 +116,18 @@ describe('values and changes that a job was sent', () => {
       let id: string
       {
         await using server = await startGated({ data_dir })
-        const job = submit(server, { graph: streamed, fed: true })
+        const job = submit(server, { graph: streamed, acceptsStreamInput: true })
         id = job.row.id
         await job.accepted()
-        assert.equal(job.inlet?.pushInput('in', '1'), 'ok')
+        assert.equal(job.inputs?.pushInput('in', '1'), 'ok')
         await until('a firing', () => told(server, job.row.key).length === 1)
         const update = { node_id: 't', from: 1, properties: { a: 'b' } }
-        await job.command({ entry: () => ['update', update], apply() {} })
+        await job.command({ journalEntry: () => ['update', update], apply() {} })
       }
       await using server = await startGated({ data_dir })
       const job = await running(server, id)
-      assert.equal(job.inlet?.pushInput('in', '2'), 'ok')
-      assert.equal(job.inlet?.endInput('in'), 'ok')
+      assert.equal(job.inputs?.pushInput('in', '2'), 'ok')
+      assert.equal(job.inputs?.endInput('in'), 'ok')
       await job.settled()
       const { row } = await server.context.jobs.get(OWNER, id)
       assert.deepEqual(outputs(row), { out: ['a1', 'b2'], told: ['a1', 'b2'] })
@@ -138,15 +138,15 @@ describe('values and changes that a job was sent', () => {
     'that are large are taken some at a time, and all of them are stored',
     inFolder(async (data_dir) => {
       await using server = await startGated({ data_dir })
-      const job = submit(server, { graph: streamed, fed: true })
+      const job = submit(server, { graph: streamed, acceptsStreamInput: true })
       await job.accepted()
       let turn = 0
       const counting = setInterval(() => turn++, 0)
       const turns = new Set<number>()
-      const inlet = job.inlet!
+      const inlet = job.inputs!
       const all = Array.from({ length: 12 }, (_, at) => {
         assert.deepEqual(inlet.updateProperties('t', { a: `${at}`.repeat(200_000) }), ['a'])
-        return inlet.stored().then(() => turns.add(turn))
+        return inlet.whenStored().then(() => turns.add(turn))
       })
       await job.flushed()
       await Promise.all(all)
@@ -162,20 +162,20 @@ describe('values and changes that a job was sent', () => {
       let id: string
       {
         await using server = await startGated({ data_dir })
-        const job = submit(server, { graph: streamed, fed: true })
+        const job = submit(server, { graph: streamed, acceptsStreamInput: true })
         id = job.row.id
         await job.accepted()
         const none = { other: long.a, of: long.a, these: long.a }
-        assert.deepEqual(job.inlet?.updateProperties('t', none), [])
+        assert.deepEqual(job.inputs?.updateProperties('t', none), [])
         for (const expected of [['a'], ['a'], 'full'])
-          assert.deepEqual(job.inlet?.updateProperties('t', long), expected)
+          assert.deepEqual(job.inputs?.updateProperties('t', long), expected)
         await job.flushed()
       }
       await using server = await startGated({ data_dir })
       const job = await running(server, id)
-      assert.equal(job.inlet?.updateProperties('t', long), 'full')
-      assert.deepEqual(job.inlet?.updateProperties('t', { a: 'c' }), ['a'])
-      assert.equal(job.inlet?.endInput('in'), 'ok')
+      assert.equal(job.inputs?.updateProperties('t', long), 'full')
+      assert.deepEqual(job.inputs?.updateProperties('t', { a: 'c' }), ['a'])
+      assert.equal(job.inputs?.endInput('in'), 'ok')
       await job.settled()
     }),
   )
@@ -189,23 +189,23 @@ describe('values and changes that a job was sent', () => {
         {
           await using server = await startGated({ data_dir, config: { max_concurrent_jobs: 1 } })
           if (busy) submit(server, { graph: gated })
-          const job = submit(server, { graph: streamed, fed: true })
+          const job = submit(server, { graph: streamed, acceptsStreamInput: true })
           id = job.row.id
           await job.accepted()
-          for (const value of ['1', '2', '3']) assert.equal(job.inlet?.pushInput('in', value), 'ok')
+          for (const value of ['1', '2', '3']) assert.equal(job.inputs?.pushInput('in', value), 'ok')
           await job.flushed()
           // It holds for the firings that have not begun when it is stored.
           if (!busy) await until('three firings', () => told(server, job.row.key).length === 3)
           before = told(server, job.row.key).length
-          assert.deepEqual(job.inlet?.updateProperties('t', { a: 'b' }), ['a'])
-          for (const value of ['4', '5']) assert.equal(job.inlet?.pushInput('in', value), 'ok')
+          assert.deepEqual(job.inputs?.updateProperties('t', { a: 'b' }), ['a'])
+          for (const value of ['4', '5']) assert.equal(job.inputs?.pushInput('in', value), 'ok')
           await job.flushed()
         }
         await using server = await startGated({ data_dir })
         const { jobs } = server.context
         const job = await running(server, id)
-        assert.equal(job.inlet?.pushInput('in', '6'), 'ok')
-        assert.equal(job.inlet?.endInput('in'), 'ok')
+        assert.equal(job.inputs?.pushInput('in', '6'), 'ok')
+        assert.equal(job.inputs?.endInput('in'), 'ok')
         await job.settled()
         const { row } = await jobs.get(OWNER, id)
         const { outputs: given } = JSON.parse(row.result!) as ResultManifest

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobTable, StoredStatus } from '../../src/db/schema.ts'
-import { jobSnapshot } from '../../src/jobs/reads.ts'
-import { snapshotOf } from '../../src/jobs/snapshot.ts'
-import { publicStatus } from '../../src/jobs/states.ts'
-import { finish } from '../../src/time-slices.ts'
+import { readJobSnapshot } from '../../src/jobs/queries.ts'
+import { buildJobSnapshot } from '../../src/jobs/snapshot.ts'
+import { toPublicStatus } from '../../src/jobs/state-machine.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { until } from '../helpers/server.ts'
 import { jobRow } from '../helpers/store.ts'
@@ -84,7 +84,7 @@ describe('submit', () => {
     const job = submit(server, { workflow_id: 'greeting', params: { name: 'Ada' }, name: 'a name' })
     await job.settled()
     const handle = await server.context.jobs.get(OWNER, job.row.id)
-    const snapshot = await jobSnapshot(server.context, handle)
+    const snapshot = await readJobSnapshot(server.context, handle)
     valid('JobSnapshot', snapshot)
     const last = (await history(server, job.row)).at(-1)!
     assert.deepEqual(last.type === 'job_terminal' && last.snapshot, snapshot)
@@ -104,7 +104,7 @@ describe('submit', () => {
       job = submit(server, { graph: plain })
     }
     assert.equal(job.terminal, true, 'it has run')
-    assert.deepEqual(finish(server.context.jobs.listActive(OWNER)), [])
+    assert.deepEqual(runToCompletion(server.context.jobs.listActive(OWNER)), [])
     assert.equal(job.feed.committed, 0)
     const { row } = await server.context.jobs.get(OWNER, job.row.id)
     assert.equal(row.status, 'completed')
@@ -121,7 +121,7 @@ describe('submit', () => {
       refused({ workflow_id: 'greeting', params: { nam: 'x', other: 1 } }),
       (error) => coded('INVALID_PARAMETERS')(error) && (error as { problems: unknown[] }).problems.length === 3,
     )
-    assert.deepEqual(finish(jobs.listActive(OWNER)), [])
+    assert.deepEqual(runToCompletion(jobs.listActive(OWNER)), [])
     assert.equal(submit(server, { graph: plain }).row.key, 1, 'none of them took a place')
   })
 
@@ -133,7 +133,7 @@ describe('submit', () => {
     assert.throws(() => jobs.submit(OWNER, submission({ graph: plain, job_id: 'mine' })), coded('QUEUE_FULL'))
     await Promise.all([first.accepted(), second.accepted()])
     assert.deepEqual(
-      finish(jobs.listActive(OWNER)).map((row) => row.id),
+      runToCompletion(jobs.listActive(OWNER)).map((row) => row.id),
       [first.row.id, second.row.id],
     )
     await until('the first to run', () => server.gate.waiting[0])
@@ -194,7 +194,7 @@ describe('a job id of the client’s choice', () => {
     const { jobs } = server.context
     const request = submission({ graph: gated, job_id: 'mine', params: { in: 'y' } })
     const first = jobs.submit(OWNER, request)
-    const again = jobs.submit(OWNER, { ...request, params_at: '/data/params', watched: true })
+    const again = jobs.submit(OWNER, { ...request, params_at: '/data/params', hasFollower: true })
     assert.equal(again.duplicate, true)
     assert.equal(again.active, first.active)
     await until('the firing', () => server.gate.waiting[0])
@@ -244,7 +244,7 @@ describe('a job id of the client’s choice', () => {
       await assert.rejects(server.context.jobs.cancel(stranger, id), coded('JOB_NOT_FOUND'))
       assert.equal(server.context.jobs.living(stranger, id), null)
     }
-    assert.deepEqual(finish(server.context.jobs.listActive(stranger)), [])
+    assert.deepEqual(runToCompletion(server.context.jobs.listActive(stranger)), [])
     assert.equal(job.status, 'running')
   })
 })
@@ -279,9 +279,9 @@ describe('snapshots', () => {
   for (const [status, more] of Object.entries(ROWS)) {
     test(`one of a job that is ${status} is what its schema says`, () => {
       const row = jobRow(1, { status: status as StoredStatus, last_sequence: 3, ...more })
-      const snapshot = { ...snapshotOf(row, () => 2), result: row.result && (JSON.parse(row.result) as object) }
+      const snapshot = { ...buildJobSnapshot(row, () => 2), result: row.result && (JSON.parse(row.result) as object) }
       valid('JobSnapshot', snapshot)
-      assert.equal(snapshot.status, publicStatus(row.status))
+      assert.equal(snapshot.status, toPublicStatus(row.status))
       assert.equal(snapshot.queue_position, status === 'queued' ? 2 : null)
     })
   }
@@ -290,7 +290,7 @@ describe('snapshots', () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const { jobs } = server.context
     const shown = async (id: string) => {
-      const snapshot = await jobSnapshot(server.context, await jobs.get(OWNER, id))
+      const snapshot = await readJobSnapshot(server.context, await jobs.get(OWNER, id))
       valid('JobSnapshot', snapshot)
       return [snapshot.status, snapshot.queue_position]
     }

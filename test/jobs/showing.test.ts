@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import type { ManifestAsset, ResultManifest } from '../../generated/types.ts'
-import { jobEventsAfter } from '../../src/db/job-events.ts'
-import { journalPages } from '../../src/db/job-journal.ts'
-import { NodeError } from '../../src/engine/node-error.ts'
-import type { NodeType } from '../../src/engine/node-type.ts'
-import { frameOf } from '../../src/sockets/frames.ts'
-import { changedOutputs } from '../../src/sockets/outputs.ts'
+import { listJobEventsAfter } from '../../src/db/jobs/events.ts'
+import { listJournalPages } from '../../src/db/jobs/journal.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
+import { listChangedOutputs } from '../../src/sockets/jobs/changed-outputs.ts'
+import { createEventFrame } from '../../src/sockets/jobs/frames.ts'
 import { graph, mapType, node, sink, source } from '../engine/kit.ts'
 import { until } from '../helpers/server.ts'
 import { gated, history, OWNER, plain, startGated, submit, valid } from './kit.ts'
@@ -27,14 +27,14 @@ describe('secrets that the server knows', () => {
     })
     await using server = await startGated({ environment: { SVC_SECRET_X: SECRET }, types: [telling, failing] })
     const { store, jobs, events } = server.context
-    const job = submit(server, { graph: through('test.Tells'), params: { in: SECRET }, watched: true })
+    const job = submit(server, { graph: through('test.Tells'), params: { in: SECRET }, hasFollower: true })
     const seen: unknown[] = []
     for await (const item of events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) seen.push(item)
     const { row } = await jobs.get(OWNER, job.row.id)
     const escaped = JSON.stringify(SECRET).slice(1, -1)
     for (const text of [
       JSON.stringify(seen),
-      JSON.stringify(store.read((tx) => jobEventsAfter(tx, row.key, 0, 100))),
+      JSON.stringify(store.read((tx) => listJobEventsAfter(tx, row.key, 0, 100))),
       JSON.stringify(row),
     ]) {
       assert.ok(text.includes('[redacted]'))
@@ -87,14 +87,14 @@ describe('secrets that the server knows', () => {
     submit(server, { graph: gated })
     const waiting = submit(server, { graph: through('test.Listens'), params: { in: SECRET } })
     await waiting.accepted()
-    const [page] = server.context.store.read((tx) => journalPages(tx, waiting.row.key))
+    const [page] = server.context.store.read((tx) => listJournalPages(tx, waiting.row.key))
     assert.ok(page && !Buffer.from(page.body).includes('hunter2'), 'what is stored is sealed')
     const entry = await until('the firing', () => server.gate.waiting[0])
     entry.open()
     await waiting.settled()
     assert.deepEqual(given, [SECRET])
     assert.deepEqual(
-      server.context.store.read((tx) => journalPages(tx, waiting.row.key)),
+      server.context.store.read((tx) => listJournalPages(tx, waiting.row.key)),
       [],
       'a job that has completed needs nothing any more',
     )
@@ -161,7 +161,7 @@ describe('media', () => {
     const whole = mapType('test.Whole', () => ({ type: 'image', data, width: 3, height: 4 }))
     await using server = await startGated({ types: [whole] })
     const { context } = server
-    const job = submit(server, { graph: through('test.Whole'), watched: true })
+    const job = submit(server, { graph: through('test.Whole'), hasFollower: true })
     const live: unknown[] = []
     for await (const { frame } of context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) {
       if (frame?.type === 'output_update') live.push(frame)
@@ -169,10 +169,10 @@ describe('media', () => {
     const { row } = await context.jobs.get(OWNER, job.row.id)
     const events = await history(server, row)
     const later = events.flatMap((event, at) =>
-      event.type === 'output_update' ? [frameOf(row, event, at + 1, context)] : [],
+      event.type === 'output_update' ? [createEventFrame(row, event, at + 1, context)] : [],
     )
     assert.deepEqual(later, live)
-    const [changed] = await changedOutputs(context, row, 0)
+    const [changed] = await listChangedOutputs(context, row, 0)
     const { value, output_name, sequence } = changed!
     const told = live[0] as { value: unknown; sequence: number }
     assert.deepEqual([output_name, value, sequence], ['out', told.value, told.sequence])
@@ -181,7 +181,9 @@ describe('media', () => {
     const { width, height, uri } = value as Record<string, unknown>
     assert.deepEqual([width, height, uri], [3, 4, asset.uri])
     // An event of an earlier time, which has the asset alone.
-    const earlier = frameOf(row, { type: 'output_update', output_name: 'out', asset }, 1, context) as { value: unknown }
+    const earlier = createEventFrame(row, { type: 'output_update', output_name: 'out', asset }, 1, context) as {
+      value: unknown
+    }
     assert.deepEqual(earlier.value, asset)
   })
 

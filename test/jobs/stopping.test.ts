@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { describe, test } from 'node:test'
-import { LastUses } from '../../src/access/last-uses.ts'
-import { journalFolder } from '../../src/db/data-folder.ts'
+import { LastUsedTimes } from '../../src/access/tokens/last-used-times.ts'
+import { journalFolderPath } from '../../src/db/files/data-folder.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { keptLog } from '../helpers/kept-log.ts'
@@ -63,7 +63,7 @@ describe('a server that stops', () => {
         const { log, lines } = keptLog()
         const server = await startGated({ data_dir, log })
         const work = await prepare(server)
-        using opened = firstOpened(journalFolder(data_dir))
+        using opened = firstOpened(journalFolderPath(data_dir))
         const refused = assert.rejects(work(), coded('SERVICE_UNAVAILABLE'))
         await opened.promise
         await server.close(0)
@@ -84,8 +84,8 @@ describe('a server that stops', () => {
   test('notes no use of a token in a store that is closed, and says nothing of it', async () => {
     await using opened = await openStore()
     const { log, lines } = keptLog()
-    const uses = new LastUses(opened.store, log)
-    uses.note('token', 1)
+    const uses = new LastUsedTimes(opened.store, log)
+    uses.record('token', 1)
     await opened.store[Symbol.asyncDispose]()
     await uses.write()
     assert.deepEqual(lines, [])

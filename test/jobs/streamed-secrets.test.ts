@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { jobEventsOfType } from '../../src/db/job-events.ts'
-import type { NodeType } from '../../src/engine/node-type.ts'
+import { listJobEventsOfType } from '../../src/db/jobs/events.ts'
+import type { NodeType } from '../../src/engine/node-api/node-type.ts'
 import type { EventBody } from '../../src/events/types.ts'
-import { changedOutputs } from '../../src/sockets/outputs.ts'
+import { listChangedOutputs } from '../../src/sockets/jobs/changed-outputs.ts'
 import { graph, node, output, sink, source, testType, value } from '../engine/kit.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { history, OWNER, outputs, startGated, submit } from './kit.ts'
@@ -36,7 +36,7 @@ describe('a secret in pieces', () => {
   test('of a streamed output is in no event, frame or result, and the pieces are as many as came', async () => {
     await using server = await startGated({ environment })
     const { jobs, events } = server.context
-    const job = submit(server, { graph: streamed, fed: true, watched: true })
+    const job = submit(server, { graph: streamed, acceptsStreamInput: true, hasFollower: true })
     const seen: EventBody[] = []
     const frames: unknown[] = []
     const following = (async () => {
@@ -45,8 +45,8 @@ describe('a secret in pieces', () => {
         if (frame?.type === 'output_update') frames.push(frame.value)
       }
     })()
-    for (const piece of PIECES) assert.equal(job.inlet!.pushInput('in', piece), 'ok')
-    assert.equal(job.inlet!.endInput('in'), 'ok')
+    for (const piece of PIECES) assert.equal(job.inputs!.pushInput('in', piece), 'ok')
+    assert.equal(job.inputs!.endInput('in'), 'ok')
     await Promise.all([job.settled(), following])
     const { row } = await jobs.get(OWNER, job.row.id)
     const stored = await history(server, row)
@@ -56,7 +56,7 @@ describe('a secret in pieces', () => {
       assert.equal(texts.length, PIECES.length)
     }
     const sequence = stored.findLastIndex(({ type }) => type === 'output_update') + 1
-    assert.deepEqual(await changedOutputs(server.context, row, 0), [{ output_name: 'out', value: TOLD, sequence }])
+    assert.deepEqual(await listChangedOutputs(server.context, row, 0), [{ output_name: 'out', value: TOLD, sequence }])
     const types = stored.map((event) =>
       event.type === 'node_status' ? `${event.node_id} ${event.status}` : event.type,
     )
@@ -97,9 +97,9 @@ describe('a secret in pieces', () => {
         let id: string
         {
           await using server = await startGated({ data_dir, environment })
-          const job = submit(server, { graph: streamed, fed: true })
+          const job = submit(server, { graph: streamed, acceptsStreamInput: true })
           id = job.row.id
-          for (const piece of PIECES.slice(0, cut)) assert.equal(job.inlet!.pushInput('in', piece), 'ok')
+          for (const piece of PIECES.slice(0, cut)) assert.equal(job.inputs!.pushInput('in', piece), 'ok')
           await job.flushed()
         }
         await using server = await startGated({ data_dir, environment })
@@ -108,8 +108,8 @@ describe('a secret in pieces', () => {
           const living = jobs.living(OWNER, id)
           return living?.row.status === 'running' && living
         })
-        for (const piece of PIECES.slice(cut)) assert.equal(job.inlet!.pushInput('in', piece), 'ok')
-        assert.equal(job.inlet!.endInput('in'), 'ok')
+        for (const piece of PIECES.slice(cut)) assert.equal(job.inputs!.pushInput('in', piece), 'ok')
+        assert.equal(job.inputs!.endInput('in'), 'ok')
         await job.settled()
         const { row } = await jobs.get(OWNER, id)
         const texts = textsOf(await history(server, row))
@@ -125,10 +125,10 @@ describe('a secret in pieces', () => {
   test('is told as far as it may be when its job is cancelled', async () => {
     await using server = await startGated({ environment })
     const { jobs } = server.context
-    const job = submit(server, { graph: streamed, fed: true })
-    for (const piece of ['It is ', KEY.slice(0, 9), KEY.slice(9), ' plan']) job.inlet!.pushInput('in', piece)
+    const job = submit(server, { graph: streamed, acceptsStreamInput: true })
+    for (const piece of ['It is ', KEY.slice(0, 9), KEY.slice(9), ' plan']) job.inputs!.pushInput('in', piece)
     // The third piece is stored once the fourth, which is held back, has come.
-    const stored = () => server.context.store.read((tx) => jobEventsOfType(tx, job.row.key, 'output_update', 0))
+    const stored = () => server.context.store.read((tx) => listJobEventsOfType(tx, job.row.key, 'output_update', 0))
     await until('three pieces to be stored', () => stored().length === 3)
     job.cancel()
     await job.settled()
@@ -158,7 +158,7 @@ describe('a secret in pieces', () => {
       [source('in', 'x'), node('n', 'test.Talks'), sink('out')],
       ['in.output->n.value', 'n.output->out.value'],
     )
-    const job = submit(server, { graph: of, watched: true })
+    const job = submit(server, { graph: of, hasFollower: true })
     const joined = { text: '', thinking: '', audio: '' }
     for await (const { frame } of events.follow(job.row.key, 0, AbortSignal.timeout(60_000), job.feed)) {
       if (frame?.type !== 'chunk') continue

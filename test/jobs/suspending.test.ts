@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { WaitingFor } from '../../generated/types.ts'
-import { NodeError } from '../../src/engine/node-error.ts'
-import { ANY, readType } from '../../src/engine/types.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
+import { ANY_TYPE, readTypeMetadata } from '../../src/engine/node-api/values/type-metadata.ts'
 import type { Problem, ServiceError } from '../../src/errors.ts'
-import { jobSnapshot } from '../../src/jobs/reads.ts'
+import { readJobSnapshot } from '../../src/jobs/queries.ts'
 import { graph, node, output, sink, source, testType } from '../engine/kit.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { withMoreTime } from '../helpers/patience.ts'
@@ -32,7 +32,7 @@ const answer = (value: unknown, more: { node_id?: string; name?: string } = {}) 
 async function suspended({ context }: TestServer, id: string): Promise<WaitingFor[]> {
   return until('the job to wait', async () => {
     const handle = await context.jobs.get(OWNER, id)
-    const snapshot = await jobSnapshot(context, handle)
+    const snapshot = await readJobSnapshot(context, handle)
     valid('JobSnapshot', snapshot)
     return snapshot.status === 'suspended' && handle.active === null && snapshot.waiting
   })
@@ -182,7 +182,7 @@ describe('a value for a job that waits', () => {
     const { jobs } = server.context
     const job = submit(server, { graph: awaited(schema) })
     await suspended(server, job.row.id)
-    const before = await jobSnapshot(server.context, await jobs.get(OWNER, job.row.id))
+    const before = await readJobSnapshot(server.context, await jobs.get(OWNER, job.row.id))
     await assert.rejects(jobs.resume(OWNER, job.row.id, answer({ age: 0 })), (error) => {
       coded('INVALID_PARAMETERS')(error)
       assert.deepEqual((error as { problems: unknown }).problems, [
@@ -190,7 +190,7 @@ describe('a value for a job that waits', () => {
       ])
       return true
     })
-    assert.deepEqual(await jobSnapshot(server.context, await jobs.get(OWNER, job.row.id)), before)
+    assert.deepEqual(await readJobSnapshot(server.context, await jobs.get(OWNER, job.row.id)), before)
     await jobs.resume(OWNER, job.row.id, answer({ age: 3 }))
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: { age: 3 } })
   })
@@ -405,8 +405,8 @@ test('a job with an expression that this version cannot read goes on, as it was 
   const data_dir = temporaryFolder()
   const kind = testType('test.Kind', {
     properties: [
-      { name: 'value', type: ANY },
-      { name: 'words', type: readType({ type: 'str' }), default: '' },
+      { name: 'value', type: ANY_TYPE },
+      { name: 'words', type: readTypeMetadata({ type: 'str' }), default: '' },
     ],
     outputs: [output],
     run: ({ value }) => ({ output: value }),

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { putMeta } from '../../src/db/meta.ts'
+import { writeMetaValue } from '../../src/db/database-metadata.ts'
 import type { Store } from '../../src/db/store.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
 import type { ServiceError } from '../../src/errors.ts'
 import { cannotMount, fill, smallDisk } from '../db/kit.ts'
 import { graph, item, node, output, sink, source, testType, value } from '../engine/kit.ts'
@@ -97,7 +97,7 @@ function opened(data_dir: string): Disposable & { readonly db: Database.Database
 }
 
 function takes({ context }: GatedServer, text: string): Promise<boolean> {
-  const written = context.store.write((tx) => putMeta(tx, 'filler', text))
+  const written = context.store.write((tx) => writeMetaValue(tx, 'filler', text))
   return written.then(
     () => true,
     () => false,

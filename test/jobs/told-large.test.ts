@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
-import { insertJobEvent } from '../../src/db/job-events.ts'
-import { Told } from '../../src/jobs/told.ts'
-import { TimeSlices } from '../../src/time-slices.ts'
+import { insertJobEvent } from '../../src/db/jobs/events.ts'
+import { PublishedHistory } from '../../src/jobs/history/published-history.ts'
+import { TimeSliceScheduler } from '../../src/shared/time-slices.ts'
 import { emptyLog, longestTurn } from '../helpers/loop.ts'
 import { openStore } from '../helpers/store.ts'
 
@@ -24,13 +24,13 @@ test('what a history of large outputs says of nodes is read in steps', async () 
   for (let at = 2; at <= EVENTS; at++) await put(at, 'output_update', { output_name: 'o', value: 'x'.repeat(SIZE) })
   await put(EVENTS + 1, 'node_status', { node_id: 'last', status: 'completed' })
   emptyLog({ data_dir: dirname(opened.path) })
-  let told = Told.nothing()
+  let told = PublishedHistory.createEmpty()
   const held = await longestTurn(async () => {
-    told = await new TimeSlices().run('user', Told.steps(store, 1))
+    told = await new TimeSliceScheduler().run('user', PublishedHistory.loadSteps(store, 1))
   })
   assert.ok(held < LONGEST_TURN, `held for ${Math.round(held)} ms`)
-  assert.ok(told.node('first', 'running') && told.node('last', 'completed'))
+  assert.ok(told.hasNodeStatus('first', 'running') && told.hasNodeStatus('last', 'completed'))
   let outputs = 0
-  while (told.output('o')) outputs++
+  while (told.takeOutput('o')) outputs++
   assert.equal(outputs, EVENTS - 1)
 })

@@ -1,9 +1,9 @@
 // What was removed of the history of a job with very many nodes is read in steps.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { insertJobEvent } from '../../src/db/job-events.ts'
-import { trimEvents } from '../../src/db/job-trimming.ts'
-import { Told } from '../../src/jobs/told.ts'
+import { insertJobEvent } from '../../src/db/jobs/events.ts'
+import { trimJobEvents } from '../../src/db/jobs/history-trimming.ts'
+import { PublishedHistory } from '../../src/jobs/history/published-history.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
 
 const NODES = 3_000
@@ -18,15 +18,15 @@ test('each node that was told of is known, and few are read in a step', async ()
       const created_at = '2026-01-01T00:00:00.000Z'
       insertJobEvent(tx, { job_key: 1, sequence, type: 'node_status', payload, created_at })
     }
-    trimEvents(tx, 1, NODES + 1, { events: NODES, bytes: 1e9 }, () => true)
+    trimJobEvents(tx, 1, NODES + 1, { events: NODES, bytes: 1e9 }, () => true)
   })
-  const steps = Told.steps(store, 1)
+  const steps = PublishedHistory.loadSteps(store, 1)
   for (let yielded = 0; ; yielded++) {
     const step = steps.next()
     if (!step.done) continue
     assert.ok(yielded > NODES / 500, `${yielded} steps`)
-    for (let at = 1; at <= NODES; at++) assert.ok(step.value.node(`n${at}`, 'running'))
-    assert.equal(step.value.node('n1', 'completed'), false)
+    for (let at = 1; at <= NODES; at++) assert.ok(step.value.hasNodeStatus(`n${at}`, 'running'))
+    assert.equal(step.value.hasNodeStatus('n1', 'completed'), false)
     return
   }
 })

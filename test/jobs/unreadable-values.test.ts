@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Health } from '../../generated/types.ts'
-import { journalFolder } from '../../src/db/data-folder.ts'
-import { UnreadableNow } from '../../src/jobs/momentary.ts'
-import { UnreadableJobs } from '../../src/jobs/unreadable-jobs.ts'
+import { journalFolderPath } from '../../src/db/files/data-folder.ts'
+import { TransientFileError } from '../../src/jobs/recovery/transient-faults.ts'
+import { UnreadableJobs } from '../../src/jobs/recovery/unreadable-jobs.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { closed } from '../helpers/closed-folder.ts'
 import { inFolder } from '../helpers/folder.ts'
@@ -32,7 +32,7 @@ describe('a waiting job whose values cannot be read for a while', () => {
       return handle.row.status === 'paused' && handle.active === null
     })
     {
-      using _ = closed(journalFolder(server.data_dir))
+      using _ = closed(journalFolderPath(server.data_dir))
       for (let times = 0; times < 3; times++)
         await assert.rejects(jobs.resume(OWNER, row.id, ANSWER), coded('SERVICE_UNAVAILABLE'))
       await assert.rejects(jobs.cancel(OWNER, row.id), coded('SERVICE_UNAVAILABLE'))
@@ -76,7 +76,7 @@ describe('a running job of an earlier process, of which a file cannot be read', 
         const id = await interrupted(data_dir, what)
         const { log, lines } = keptLog()
         const told = (words: string) => lines.filter((line) => line.includes(words)).length
-        const files = closed(journalFolder(data_dir))
+        const files = closed(journalFolderPath(data_dir))
         try {
           await using server = await startGated({ data_dir, log })
           await until('it to be lost', () => told('a file of a job cannot be read now') === 1)
@@ -108,21 +108,21 @@ describe('a running job of an earlier process, of which a file cannot be read', 
 })
 
 describe('jobs whose files cannot be read', () => {
-  const fault = (path: string) => new UnreadableNow(Object.assign(new Error('EACCES'), { code: 'EACCES', path }))
+  const fault = (path: string) => new TransientFileError(Object.assign(new Error('EACCES'), { code: 'EACCES', path }))
 
   test('are tried after pauses that grow to a minute, and told of every ten minutes', () => {
     const { log, lines } = keptLog()
     let now = 0
     const jobs = new UnreadableJobs(log, () => now)
     jobs.failed({ key: 1, id: 'job_1' }, fault('/nothing/here'))
-    for (; now < 3_600_000; now += 1_000) assert.equal(jobs.mayTry(1), false, 'its file cannot be opened')
+    for (; now < 3_600_000; now += 1_000) assert.equal(jobs.canTry(1), false, 'its file cannot be opened')
     assert.equal(lines.length, 1 + 5, 'an hour has five tens of minutes between its ends')
-    assert.equal(jobs.any, true)
+    assert.equal(jobs.hasWaiting, true)
     jobs.failed({ key: 1, id: 'job_1' }, fault(process.execPath))
-    assert.equal(jobs.mayTry(1), false, 'its pause is not over')
+    assert.equal(jobs.canTry(1), false, 'its pause is not over')
     now += 60_000
-    assert.equal(jobs.mayTry(1), true)
-    jobs.goesOn(1)
-    assert.equal(jobs.any, false)
+    assert.equal(jobs.canTry(1), true)
+    jobs.markContinued(1)
+    assert.equal(jobs.hasWaiting, false)
   })
 })

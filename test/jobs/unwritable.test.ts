@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Health, JobError, RunResult } from '../../generated/types.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { mapType, node, graph as of, sink, source } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { until } from '../helpers/server.ts'
@@ -17,7 +17,7 @@ describe('a history that cannot be written', () => {
     await assert.rejects(job.accepted(), coded('SERVICE_UNAVAILABLE'))
     await assert.rejects(job.settled(), coded('SERVICE_UNAVAILABLE'))
     await assert.rejects(server.context.jobs.get(OWNER, 'mine'), coded('JOB_NOT_FOUND'))
-    assert.deepEqual(finish(server.context.jobs.listActive(OWNER)), [])
+    assert.deepEqual(runToCompletion(server.context.jobs.listActive(OWNER)), [])
     saboteur.mend()
     const again = submit(server, { graph: plain, job_id: 'mine' })
     await again.settled()

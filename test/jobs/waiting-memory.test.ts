@@ -5,8 +5,8 @@ import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import Database from 'better-sqlite3'
-import { journalFolder } from '../../src/db/data-folder.ts'
-import type { Graph } from '../../src/engine/graph.ts'
+import { journalFolderPath } from '../../src/db/files/data-folder.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import type { ActiveJob } from '../../src/jobs/active-job.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { closed } from '../helpers/closed-folder.ts'
@@ -50,7 +50,7 @@ interface Waiting {
 /** A job that waits with large parameters. */
 async function waits(server: GatedServer, graph: Graph): Promise<Waiting> {
   const list = structuredClone(LIST)
-  const job = submit(server, { graph, fed: true, params: { in: list } })
+  const job = submit(server, { graph, acceptsStreamInput: true, params: { in: list } })
   await job.accepted()
   assert.equal(job.row.status, 'queued')
   return { job, held: new WeakRef(list) }
@@ -83,15 +83,15 @@ describe('a job that waits with large parameters', () => {
     const free = await occupy(server)
     const { job, held } = await waits(server, fed)
     const long = 'b'.repeat(300_000)
-    for (const value of ['1', long]) assert.equal(job.inlet?.pushInput('more', value), 'ok')
+    for (const value of ['1', long]) assert.equal(job.inputs?.pushInput('more', value), 'ok')
     await job.flushed()
-    assert.deepEqual(job.inlet?.updateProperties('t', { a: 'c' }), ['a'])
-    assert.equal(job.inlet?.pushInput('in', 'x'), 'not_a_stream')
+    assert.deepEqual(job.inputs?.updateProperties('t', { a: 'c' }), ['a'])
+    assert.equal(job.inputs?.pushInput('in', 'x'), 'not_a_stream')
     await job.flushed()
     await collected(held)
-    assert.equal(job.inlet?.pushInput('more', '2'), 'ok')
-    assert.equal(job.inlet?.endInput('more'), 'ok')
-    assert.equal(job.inlet?.pushInput('more', '3'), 'not_running')
+    assert.equal(job.inputs?.pushInput('more', '2'), 'ok')
+    assert.equal(job.inputs?.endInput('more'), 'ok')
+    assert.equal(job.inputs?.pushInput('more', '3'), 'not_running')
     free()
     const texts = ['c1', `c${long}`, 'c2']
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: LIST, texts })
@@ -105,10 +105,10 @@ describe('a job that waits with large parameters', () => {
     free()
     await until('its turn', () => server.context.jobs.load.waiting === 0)
     for (const value of ['1', '2']) {
-      assert.equal(job.inlet?.pushInput('more', value), 'ok')
+      assert.equal(job.inputs?.pushInput('more', value), 'ok')
       await job.flushed()
     }
-    assert.equal(job.inlet?.endInput('more'), 'ok')
+    assert.equal(job.inputs?.endInput('more'), 'ok')
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: LIST, texts: ['a1', 'a2'] })
     assert.deepEqual(server.context.jobs.load, { running: 0, waiting: 0 })
   })
@@ -121,7 +121,7 @@ describe('a job that waits with large parameters', () => {
     for (const { held } of [first, second, third]) await collected(held)
     assert.equal((await jobs.cancel(OWNER, first.job.row.id)).row.status, 'cancelled')
     free()
-    await until('the turn of the second', () => jobs.position(second.job) === 0)
+    await until('the turn of the second', () => jobs.queuePosition(second.job) === 0)
     assert.equal(second.job.row.status, 'queued')
     assert.equal((await jobs.cancel(OWNER, second.job.row.id)).row.status, 'cancelled')
     assert.deepEqual(outputs(await ended(server, third.job.row.id)), { out: LIST })
@@ -150,11 +150,11 @@ describe('a job that waits with large parameters', () => {
     await job.accepted()
     const next = submit(server, { graph: plain, params: { in: 'next' } })
     {
-      using folder = closed(journalFolder(server.data_dir))
+      using folder = closed(journalFolderPath(server.data_dir))
       free()
       assert.deepEqual(outputs(await ended(server, next.row.id)), { out: 'next' })
       assert.ok(folder.tried > 0)
-      assert.equal(server.context.jobs.hasUnreadable, true)
+      assert.equal(server.context.jobs.hasUnreadableJobs, true)
     }
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: TEXT })
     assert.deepEqual(server.context.jobs.load, { running: 0, waiting: 0 })
@@ -169,8 +169,8 @@ describe('a job that waits with large parameters', () => {
         await occupy(server)
         const { job, held } = await waits(server, fed)
         await collected(held)
-        assert.equal(job.inlet?.pushInput('more', '1'), 'ok')
-        assert.equal(job.inlet?.endInput('more'), 'ok')
+        assert.equal(job.inputs?.pushInput('more', '1'), 'ok')
+        assert.equal(job.inputs?.endInput('more'), 'ok')
         await job.flushed()
         id = job.row.id
       }

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL, type TokenScope } from '../../src/access/principal.ts'
-import type { Scope } from '../../src/db/scope.ts'
-import { bury } from '../../src/db/tombstones.ts'
-import { preflightFailed } from '../../src/lifecycle/preflight-failed.ts'
-import { shownPreflight } from '../../src/lifecycle/shown-preflight.ts'
+import { insertTombstone } from '../../src/db/jobs/tombstones.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
+import { preflightFailedError } from '../../src/lifecycle/preflight/failed-error.ts'
+import { redactPreflight } from '../../src/lifecycle/preflight/summary-redaction.ts'
 import { createLog } from '../../src/log.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { call } from '../helpers/http.ts'
@@ -29,7 +29,7 @@ describe('a key', () => {
   test('belongs to a user within a workspace, and so does the workflow', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startPreview({ environment: idp.environment })
-    const caller = async ({ user_id, workspace_id }: Scope) => {
+    const caller = async ({ user_id, workspace_id }: OwnerScope) => {
       const token = await idp.token({ sub: user_id, ...(workspace_id === null ? {} : { workspace_id }) })
       return { Authorization: `Bearer ${token}` }
     }
@@ -60,7 +60,7 @@ describe('an expired job', () => {
     await using server = await startPreview({ environment: idp.environment })
     const headers = (sub: string) => idp.token({ sub }).then((token) => ({ Authorization: `Bearer ${token}` }))
     await server.context.store.write((tx) =>
-      bury(tx, { user_id: 'a', workspace_id: null, id: 'job_old' }, '2026-01-01T00:00:00.000Z'),
+      insertTombstone(tx, { user_id: 'a', workspace_id: null, id: 'job_old' }, '2026-01-01T00:00:00.000Z'),
     )
     for (const [sub, status, code] of [
       ['a', 410, 'JOB_EXPIRED'],
@@ -186,7 +186,7 @@ const SUMMARY = {
 
 describe('a preflight that does not pass', () => {
   test('is told with the place of each thing, errors first, warnings last', () => {
-    const { problems, message, code } = preflightFailed(structuredClone(SUMMARY) as never, '/body')
+    const { problems, message, code } = preflightFailedError(structuredClone(SUMMARY) as never, '/body')
     assert.equal(code, 'PREFLIGHT_FAILED')
     assert.equal(message, 'Old. (and 7 more)')
     assert.deepEqual(
@@ -206,7 +206,7 @@ describe('a preflight that does not pass', () => {
   })
 
   test('is shown without secrets, and with its ids and words as they are', () => {
-    const shown = shownPreflight(structuredClone(SUMMARY) as never, new Redactor(['hunter22-1']))
+    const shown = redactPreflight(structuredClone(SUMMARY) as never, new Redactor(['hunter22-1']))
     assert.equal(shown.workflow_id, 'wf_hunter22-1')
     const rest = JSON.stringify({ ...shown, workflow_id: '' })
     assert.ok(!rest.includes('hunter22-1'), rest)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { PreflightSummary, RunResult } from '../../generated/types.ts'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { pricedProvider } from '../helpers/priced-provider.ts'

@@ -1,12 +1,16 @@
 // However much there is to say: a preflight takes time and memory by the size of what it looks at, and its answer has a bound.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { errorIssue, Issues, warningIssue } from '../../src/lifecycle/preflight-issues.ts'
-import { References } from '../../src/lifecycle/preflight-references.ts'
-import { type Requirement, Requirements, told } from '../../src/lifecycle/preflight-requirements.ts'
-import { Turns } from '../../src/lifecycle/preflight-turns.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
-import { finish, TimeSlices } from '../../src/time-slices.ts'
+import { AbortableTimeSlices } from '../../src/lifecycle/preflight/abortable-time-slices.ts'
+import { AssetReferences } from '../../src/lifecycle/preflight/asset-references.ts'
+import { createErrorIssue, createWarningIssue, IssueCollector } from '../../src/lifecycle/preflight/issues.ts'
+import {
+  limitRequirementsSteps,
+  RequirementSet,
+  type RunRequirement,
+} from '../../src/lifecycle/preflight/requirements.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
+import { runToCompletion, TimeSliceScheduler } from '../../src/shared/time-slices.ts'
 import { graph, node } from '../engine/kit.ts'
 import { takesLess } from '../helpers/patience.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -61,11 +65,11 @@ describe('calls', () => {
 
 describe('issues', () => {
   test('that are too many are counted, and warnings go first', () => {
-    const issues = new Issues()
-    for (let at = 0; at < 600; at++) issues.add(warningIssue('w', `${at}`))
-    for (let at = 0; at < 1_200; at++) issues.add(errorIssue('e', `${at}`))
-    issues.leave(5)
-    const told = issues.told()
+    const issues = new IssueCollector()
+    for (let at = 0; at < 600; at++) issues.add(createWarningIssue('w', `${at}`))
+    for (let at = 0; at < 1_200; at++) issues.add(createErrorIssue('e', `${at}`))
+    issues.countOmitted(5)
+    const told = issues.list()
     assert.deepEqual(
       [told.length, told.filter(({ severity }) => severity === 'error').length, told.at(-1)!.message],
       [1_001, 1_000, 'There are 805 more issues.'],
@@ -73,9 +77,9 @@ describe('issues', () => {
   })
 
   test('are each told once', () => {
-    const issues = new Issues()
-    for (let at = 0; at < 3; at++) issues.add(errorIssue('e', 'the same', 'node', 'pin'))
-    assert.equal(issues.told().length, 1)
+    const issues = new IssueCollector()
+    for (let at = 0; at < 3; at++) issues.add(createErrorIssue('e', 'the same', 'node', 'pin'))
+    assert.equal(issues.list().length, 1)
   })
 })
 
@@ -94,7 +98,7 @@ describe('secrets', () => {
   })
 
   test('of one name that a node names without end take little time', async () => {
-    const { needs } = builtinNodes.get('http.Request')!
+    const { needs } = builtinRegistry.get('http.Request')!
     const data = { url: '{{secret:x}}'.repeat(1_000_000), query: null, headers: null, body: null }
     await takesLess(200, () =>
       assert.deepEqual(needs!({ node_id: 'a', data, isConnected: () => false }), [{ kind: 'credential', name: 'x' }]),
@@ -105,13 +109,16 @@ describe('secrets', () => {
 test('of a list of files no more are looked at than a firing takes', () => {
   const files = Array.from({ length: 100_000 }, (_, at) => `asset://${at}`)
   const data = { files, names: null }
-  const found = builtinNodes.get('archive.Zip')!.needs!({ node_id: 'a', data, isConnected: () => false })
+  const found = builtinRegistry.get('archive.Zip')!.needs!({ node_id: 'a', data, isConnected: () => false })
   assert.deepEqual([found.length, found[99]], [100, { kind: 'asset', reference: 'asset://99' }])
 })
 
 describe('references', () => {
   const found = async (text: string) => {
-    const references = new References('', new Turns(new TimeSlices(), 'one', AbortSignal.timeout(60_000)))
+    const references = new AssetReferences(
+      '',
+      new AbortableTimeSlices(new TimeSliceScheduler(), 'one', AbortSignal.timeout(60_000)),
+    )
     await references.collect([text])
     return [...references.found.keys()]
   }
@@ -137,14 +144,14 @@ describe('references', () => {
         return Reflect.get(of, name, receiver) as unknown
       },
     })
-    const turns = new Turns(new TimeSlices(), 'one', AbortSignal.timeout(60_000))
+    const turns = new AbortableTimeSlices(new TimeSliceScheduler(), 'one', AbortSignal.timeout(60_000))
     const asked = Object.defineProperty(turns, 'over', {
       get() {
         read = 0
         return false
       },
     })
-    const references = new References('', asked)
+    const references = new AssetReferences('', asked)
     await references.collect({ list, after: [{ asset_id: 'one' }, 'asset://two'] })
     assert.ok(most < 5_000, `${most} reads in one turn`)
     assert.deepEqual([...references.found.keys()], ['asset://one', 'asset://two'])
@@ -152,7 +159,7 @@ describe('references', () => {
 
   test('inside of a long text leave their turns to others, and end where nobody waits any more', async () => {
     const gone = new AbortController()
-    const references = new References('', new Turns(new TimeSlices(), 'one', gone.signal))
+    const references = new AssetReferences('', new AbortableTimeSlices(new TimeSliceScheduler(), 'one', gone.signal))
     const text = Array.from({ length: 200_000 }, (_, at) => `asset://n${at}`).join(' ')
     setImmediate(() => gone.abort())
     await assert.rejects(references.collect(text), { code: 'SERVICE_UNAVAILABLE' })
@@ -160,7 +167,7 @@ describe('references', () => {
 })
 
 describe('requirements', () => {
-  const one = (more: Partial<Requirement>): Requirement => ({
+  const one = (more: Partial<RunRequirement>): RunRequirement => ({
     kind: 'model',
     id: 'm',
     name: 'm',
@@ -169,10 +176,10 @@ describe('requirements', () => {
     message: null,
     ...more,
   })
-  const merged = (...all: Requirement[]) => {
-    const into = new Requirements()
+  const merged = (...all: RunRequirement[]) => {
+    const into = new RequirementSet()
     for (const each of all) into.add(each)
-    return finish(into.sorted())
+    return runToCompletion(into.sorted())
   }
 
   test('of two that differ the worse counts, in any order, and either may block', () => {
@@ -217,7 +224,11 @@ describe('requirements', () => {
   test('are left out where there is no room, those that are met before the others', () => {
     const all = ['a', 'b', 'c', 'd'].map((id) => one({ id, status: id > 'b' ? 'missing' : 'available' }))
     const idsOf = (most: number) => {
-      const { requirements, left, unmet } = finish(told(all, most))
+      const {
+        requirements,
+        omitted_count: left,
+        has_unmet_omitted: unmet,
+      } = runToCompletion(limitRequirementsSteps(all, most))
       return [requirements.map(({ id }) => id).join(''), left, unmet]
     }
     assert.deepEqual(idsOf(10_000), ['abcd', 0, false])

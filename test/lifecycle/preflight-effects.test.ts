@@ -9,8 +9,8 @@ import { after, before, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Statement } from '../../src/db/statement.ts'
 import type { Store } from '../../src/db/store.ts'
-import { sha256 } from '../../src/hashes.ts'
-import type { Runtime } from '../../src/lifecycle/preflight-probes.ts'
+import type { NodeRuntime } from '../../src/lifecycle/preflight/probes.ts'
+import { sha256 } from '../../src/shared/hashes.ts'
 import { graph, node, testType, withTypes } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { dollars, pricedProvider } from '../helpers/priced-provider.ts'
@@ -31,7 +31,7 @@ let connections = 0
 const opened: number[] = []
 const { connect: original } = net.Socket.prototype
 const priced = pricedProvider({ models: { small: dollars(1, 2, 0.1) } })
-const runtime: Runtime = { name: 'there', title: 'There', status: async () => 'available' }
+const runtime: NodeRuntime = { name: 'there', title: 'There', status: async () => 'available' }
 
 let server: TestServer
 let client: Client

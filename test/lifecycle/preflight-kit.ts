@@ -1,7 +1,7 @@
 // Preflights over both doors, and what their answers hold.
 import assert from 'node:assert/strict'
 import type { PreflightRequirement, PreflightSummary } from '../../generated/types.ts'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { node, graph as of } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import type { TestServer } from '../helpers/server.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { PreflightSummary } from '../../generated/types.ts'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { graph, node } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { startIdentityProvider, type TokenClaims } from '../helpers/identity-provider.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { localProvider } from '../../src/models/local.ts'
+import { createLocalProvider } from '../../src/models/providers/local/provider.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { startServer } from '../helpers/server.ts'
 import { tinyModel } from '../helpers/tiny-model.ts'
@@ -25,7 +25,7 @@ test(
     const models_dir = join(folder, 'models')
     /** Each time by a server that has listed nothing yet. */
     const looked = async () => {
-      using local = localProvider({ models_dir, runtime_dir, tells_place: true })
+      using local = createLocalProvider({ models_dir, runtime_dir, shows_path: true })
       await using server = await startServer({ providers: [local] })
       const summary = await preflightOf(server, OF)
       assert.equal(summary.runnable, false)

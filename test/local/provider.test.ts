@@ -1,9 +1,9 @@
 // Local models for real: the engine of the optional package runs models of random weights. What they say is noise, so that events are judged.
 import assert from 'node:assert/strict'
 import { test as plain, type TestContext } from 'node:test'
-import { type LocalProvider, localProvider } from '../../src/models/local.ts'
 import type { CompletionPart, CompletionRequest } from '../../src/models/provider.ts'
 import { ProviderError } from '../../src/models/provider-error.ts'
+import { createLocalProvider, type LocalProvider } from '../../src/models/providers/local/provider.ts'
 import { until } from '../helpers/server.ts'
 import { tinyModel } from '../helpers/tiny-model.ts'
 import { type Bench, bench, localRuntime } from './kit.ts'
@@ -24,7 +24,7 @@ function test(name: string, body: Body, idle_ms?: number): void {
     const runtime = await localRuntime()
     if (runtime === null) return context.skip('skipped: node-llama-cpp cannot be installed here')
     using folders = bench(runtime, MODELS)
-    using provider = localProvider({ ...folders, ...(idle_ms === undefined ? {} : { idle_ms }) })
+    using provider = createLocalProvider({ ...folders, ...(idle_ms === undefined ? {} : { idle_ms }) })
     await body(provider, folders)
   })
 }
@@ -166,7 +166,7 @@ test('what is not honoured is refused, and nothing is loaded for it', async (pro
   await wrong({ tools: [tool] }, 'tools')
   await wrong({ logprobs: true }, 'logprobs')
   await wrong({ messages: [{ role: 'tool', content: 'x', tool_call_id: 'c' }] }, 'messages[0].role')
-  assert.deepEqual(provider.loaded(), [])
+  assert.deepEqual(provider.listLoadedIds(), [])
 })
 
 test('a damaged file has a clear reason, and harms no other model', async (provider) => {
@@ -192,14 +192,14 @@ test('a damaged file has a clear reason, and harms no other model', async (provi
 
 test('a model that nobody asks is unloaded, and loaded again', async (provider) => {
   const { text } = await answer(provider)
-  assert.deepEqual(provider.loaded(), ['local/tiny/talk'])
-  await until('the model to be unloaded', () => provider.loaded().length === 0)
+  assert.deepEqual(provider.listLoadedIds(), ['local/tiny/talk'])
+  await until('the model to be unloaded', () => provider.listLoadedIds().length === 0)
   assert.equal((await answer(provider)).text, text)
 }, 50)
 
 test('idle models make room for the next', async (provider) => {
   for (const model of ['tiny/talk', 'tiny/other', 'tiny/third']) await answer(provider, { model })
-  assert.deepEqual(provider.loaded(), ['local/tiny/third'])
+  assert.deepEqual(provider.listLoadedIds(), ['local/tiny/third'])
 })
 
 test('the list says what is there', async (provider) => {

@@ -1,12 +1,12 @@
 // A process as the server's own, whose tasks do what hostile files may lead to.
 
 import { MediaFault } from '../../src/media/fault.ts'
-import type { FromMedia, ToMedia } from '../../src/media/protocol.ts'
-import { serve, type Tasks } from '../../src/media/serving.ts'
+import type { FromMediaWorker, ToMediaWorker } from '../../src/media/protocol.ts'
+import { type MediaTaskHandlers, serveMediaTasks } from '../../src/media/task-runner.ts'
 
 const kept: unknown[] = []
 
-const tasks: Tasks = {
+const tasks: MediaTaskHandlers = {
   'faulty.echo': (files, params) => ({ files, value: { params, pid: process.pid } }),
   'faulty.refuse': () => {
     throw new MediaFault('bad_file', 'The file is damaged.')
@@ -32,11 +32,11 @@ const tasks: Tasks = {
   },
 }
 
-serve(
+serveMediaTasks(
   { faulty: async () => tasks },
   {
-    hear: (listener) => process.on('message', (message) => listener(message as ToMedia)),
-    say: (message: FromMedia) => process.send?.(message),
+    onMessage: (listener) => process.on('message', (message) => listener(message as ToMediaWorker)),
+    send: (message: FromMediaWorker) => process.send?.(message),
   },
 )
 process.on('disconnect', () => process.exit())

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import sharp from 'sharp'
 import type { JobSnapshot } from '../../generated/types.ts'
-import { jobSnapshot } from '../../src/jobs/reads.ts'
+import { readJobSnapshot } from '../../src/jobs/queries.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
@@ -29,7 +29,7 @@ async function ran(type: string, property: string, file: string): Promise<JobSna
   })
   await job.settled()
   const { context } = server
-  return jobSnapshot(context, await context.jobs.get(OWNER, job.row.id))
+  return readJobSnapshot(context, await context.jobs.get(OWNER, job.row.id))
 }
 
 async function healthy(): Promise<void> {

@@ -1,15 +1,15 @@
 // Calls that break off, or hang: what they are charged for all the same, and how long a server may take that shows that it lives.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ModelUse } from '../../src/engine/services.ts'
-import { anthropicProvider } from '../../src/models/anthropic.ts'
-import { customerWith } from '../../src/models/customer.ts'
-import { googleProvider } from '../../src/models/google.ts'
-import { Listings } from '../../src/models/listings.ts'
-import { Models } from '../../src/models/models.ts'
-import { openAiProvider } from '../../src/models/openai-compatible.ts'
+import type { ModelUsage } from '../../src/engine/node-api/node-services.ts'
+import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
+import { ModelService } from '../../src/models/calls/model-service.ts'
+import { ModelListCache } from '../../src/models/catalogue/model-list-cache.ts'
 import type { Provider } from '../../src/models/provider.ts'
-import { Providers } from '../../src/models/providers.ts'
+import { createAnthropicProvider } from '../../src/models/providers/anthropic/provider.ts'
+import { createGoogleProvider } from '../../src/models/providers/google/provider.ts'
+import { createOpenAiProvider } from '../../src/models/providers/openai/provider.ts'
+import { ProviderRegistry } from '../../src/models/providers/registry.ts'
 import { event, startAnthropic } from '../helpers/anthropic-upstream.ts'
 import { chunk, startGoogle } from '../helpers/google-upstream.ts'
 import { withMoreTime } from '../helpers/patience.ts'
@@ -21,10 +21,12 @@ import { GOOGLE_KEY, KEY, quickClient } from './vendor-kit.ts'
 const client = quickClient()
 
 function modelsOf(provider: Provider, silence_ms = 60_000) {
-  const listings = new Listings({ now: () => 0 })
-  return new Models({ providers: new Providers([provider]), listings, silence_ms }).of(
-    customerWith((name) => (name === 'GEMINI_API_KEY' ? GOOGLE_KEY : KEY)),
-  )
+  const listings = new ModelListCache({ now: () => 0 })
+  return new ModelService({
+    providers: new ProviderRegistry([provider]),
+    listings,
+    idle_timeout_ms: silence_ms,
+  }).accessFor(createUnbilledContext((name) => (name === 'GEMINI_API_KEY' ? GOOGLE_KEY : KEY)))
 }
 
 interface Server {
@@ -32,8 +34,8 @@ interface Server {
 }
 
 /** Asks, waits until the server hangs, and goes; gives what was charged. */
-async function left(provider: Provider, model: string, { requests }: Server, heard = 0): Promise<ModelUse[]> {
-  const uses: ModelUse[] = []
+async function left(provider: Provider, model: string, { requests }: Server, heard = 0): Promise<ModelUsage[]> {
+  const uses: ModelUsage[] = []
   const stop = new AbortController()
   let parts = 0
   const counted = { told: 0 }
@@ -60,12 +62,12 @@ async function left(provider: Provider, model: string, { requests }: Server, hea
   return uses
 }
 
-const counts = (uses: readonly ModelUse[]) => uses.map((use) => [use.input_tokens, use.output_tokens])
+const counts = (uses: readonly ModelUsage[]) => uses.map((use) => [use.input_tokens, use.output_tokens])
 
 /** Its methods by themselves, so that they can be watched. */
 function openAi(base_url: string): Provider {
   const named = { name: 'acme', title: 'Acme', base_url, credential: null, keyless: true, client }
-  const provider = openAiProvider(named)
+  const provider = createOpenAiProvider(named)
   return {
     ...provider,
     models: (context) => provider.models(context),
@@ -91,7 +93,7 @@ describe('a call that broke off without a word is charged', () => {
 
   test('what Anthropic counted at its start', async () => {
     await using upstream = await startAnthropic({ answer: () => ({ hangs: 1 }) })
-    const provider = anthropicProvider({ client, base_url: upstream.base_url })
+    const provider = createAnthropicProvider({ client, base_url: upstream.base_url })
     assert.deepEqual(counts(await left(provider, 'claude-opus-5-5', upstream, 1)), [[16, 1]])
   })
 
@@ -99,7 +101,7 @@ describe('a call that broke off without a word is charged', () => {
     const usageMetadata = { promptTokenCount: 9, candidatesTokenCount: 0, thoughtsTokenCount: 500 }
     const thinking = chunk({ candidates: [{ content: { parts: [], role: 'model' }, index: 0 }], usageMetadata })
     await using upstream = await startGoogle({ answer: () => ({ events: [thinking, thinking], hangs: 1 }) })
-    const provider = googleProvider({ client, base_url: upstream.base_url })
+    const provider = createGoogleProvider({ client, base_url: upstream.base_url })
     assert.deepEqual(counts(await left(provider, 'gemini-3.8-flash', upstream, 1)), [[9, 500]])
   })
 })
@@ -129,7 +131,7 @@ describe('a server that shows that it lives', () => {
     await using upstream = await startAnthropic({
       answer: () => ({ events: [start!, ...pings, ...rest], split: 'every' }),
     })
-    const provider = anthropicProvider({ client, base_url: upstream.base_url })
+    const provider = createAnthropicProvider({ client, base_url: upstream.base_url })
     const body = { model: 'anthropic/claude-opus-5-5', messages: [{ role: 'user' as const, content: 'x' }] }
     const { signal } = new AbortController()
     await withMoreTime(1, async (silence_ms) => {

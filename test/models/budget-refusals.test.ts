@@ -1,8 +1,13 @@
 // Calls that find no room in a limit of a day: how much one call may set aside, and when its caller shall try again.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  createOverBudgetError,
+  guardSpendingLimits,
+  reserveCost,
+  type SpendingLimit,
+} from '../../src/models/billing/spending-limit.ts'
 import { ProviderError } from '../../src/models/provider-error.ts'
-import { checkPurses, hold, overBudget, type Purse } from '../../src/models/purse.ts'
 import { asking, MODEL, post, type Received, startGateway } from '../completions/kit.ts'
 import { until } from '../helpers/server.ts'
 import type { Script } from '../helpers/upstream.ts'
@@ -75,18 +80,18 @@ test('a call that has no room for what is spent comes again when the day is over
 })
 
 test('where one limit is spent and another one only held, the refusal is that of the spent one', () => {
-  const purse = (whose: string, spent: number): Purse => ({
+  const purse = (whose: string, spent: number): SpendingLimit => ({
     limit: 1,
-    whose,
+    subject: whose,
     spent: () => spent,
     resets_in: () => 3_600,
     held: 0,
   })
   const [held, spent] = [purse('This user', 0), purse('This server', 1)]
-  using _ = hold([held], 1)
-  const refusal = (purses: Purse[]): [string, number | null] => {
+  using _ = reserveCost([held], 1)
+  const refusal = (purses: SpendingLimit[]): [string, number | null] => {
     try {
-      checkPurses(purses)
+      guardSpendingLimits(purses)
     } catch (error) {
       if (error instanceof ProviderError) return [error.message.split(' has ')[0]!, error.retry_after_seconds]
       throw error
@@ -98,7 +103,7 @@ test('where one limit is spent and another one only held, the refusal is that of
   // What is held besides makes no difference where all is spent.
   const both = { ...purse('This job', 1), held: 2 }
   assert.equal(
-    overBudget(both).message,
+    createOverBudgetError(both).message,
     'This job has spent $1.00 on models, and may spend $1.00. The limit begins anew in 1 h 0 min.',
   )
 })

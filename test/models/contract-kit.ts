@@ -1,10 +1,11 @@
 // Every kind of provider, each in front of a server of its own that behaves as the real one, for what all of them must keep.
-import { anthropicProvider } from '../../src/models/anthropic.ts'
-import { builtinProvider } from '../../src/models/builtin.ts'
-import { googleProvider } from '../../src/models/google.ts'
-import { openAiProvider } from '../../src/models/openai-compatible.ts'
+
 import type { Provider } from '../../src/models/provider.ts'
-import type { UpstreamClient } from '../../src/net/upstream.ts'
+import { createAnthropicProvider } from '../../src/models/providers/anthropic/provider.ts'
+import { builtinProvider } from '../../src/models/providers/builtin-echo.ts'
+import { createGoogleProvider } from '../../src/models/providers/google/provider.ts'
+import { createOpenAiProvider } from '../../src/models/providers/openai/provider.ts'
+import type { UpstreamClient } from '../../src/net/upstream/client.ts'
 import { startAnthropic } from '../helpers/anthropic-upstream.ts'
 import { startGoogle } from '../helpers/google-upstream.ts'
 import { type PricedProvider, pricedProvider } from '../helpers/priced-provider.ts'
@@ -61,7 +62,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       const scripts = { answers: {}, hangs: { hangs: 2 }, refuses: { error: { message: message(OPENAI_KEY) } } }
       const upstream = await startUpstream({ answer: () => scripts[mode] })
       const named = { name: 'acme', title: 'Acme', credential: 'ACME_API_KEY', keyless: false }
-      const provider = openAiProvider({ ...named, base_url: upstream.base_url, client })
+      const provider = createOpenAiProvider({ ...named, base_url: upstream.base_url, client })
       return served(provider, upstream, () => upstream.posts)
     },
   },
@@ -74,7 +75,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       const error = { type: 'invalid_request_error', message: message(KEY) }
       const scripts = { answers: {}, hangs: { hangs: 4 }, refuses: { error } }
       const upstream = await startAnthropic({ answer: () => scripts[mode] })
-      const provider = anthropicProvider({ base_url: upstream.base_url, client })
+      const provider = createAnthropicProvider({ base_url: upstream.base_url, client })
       return served(provider, upstream, () => upstream.requests.filter(({ method }) => method === 'POST'))
     },
   },
@@ -87,7 +88,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
       const error = { code: 400, status: 'INVALID_ARGUMENT', message: message(GOOGLE_KEY) }
       const scripts = { answers: {}, hangs: { hangs: 1 }, refuses: { error } }
       const upstream = await startGoogle({ answer: () => scripts[mode] })
-      const provider = googleProvider({ base_url: upstream.base_url, client })
+      const provider = createGoogleProvider({ base_url: upstream.base_url, client })
       return served(provider, upstream, () => upstream.requests.filter(({ method }) => method === 'POST'))
     },
   },

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { checkedModels, checkedPart } from '../../src/models/checked.ts'
 import type { CompletionPart, CompletionRequest } from '../../src/models/provider.ts'
+import { validateModels, validatePart } from '../../src/models/providers/shared/provider-data-validation.ts'
 import { KINDS, type Mode, type Started } from './contract-kit.ts'
 import { blames, partsOf, quickClient, requestOf } from './vendor-kit.ts'
 
@@ -39,7 +39,7 @@ for (const [kind, { model, key, refuses, remote, start }] of Object.entries(KIND
       const ids = listed.map(({ id }) => id)
       assert.ok(ids.includes(`${name}/${model}`))
       assert.equal(new Set(ids).size, ids.length)
-      const believed = checkedModels(name, listed)
+      const believed = validateModels(name, listed)
       for (const [at, one] of listed.entries()) assert.deepEqual({ ...believed[at], ...one }, believed[at])
       assert.equal(it.asked(), 0)
     })
@@ -47,7 +47,7 @@ for (const [kind, { model, key, refuses, remote, start }] of Object.entries(KIND
     test('answers with parts that are believed, the end last and alone', async () => {
       await using it = await started()
       const parts = await partsOf(it.provider, request(), key)
-      assert.deepEqual(parts.map(checkedPart), parts)
+      assert.deepEqual(parts.map(validatePart), parts)
       assert.deepEqual(parts.map(({ type }) => type === 'end').indexOf(true), parts.length - 1)
       assert.ok(parts.some((part) => part.type === 'text' && part.text !== ''))
       const { usage, finish_reason } = parts.at(-1) as Extract<CompletionPart, { type: 'end' }>

@@ -1,7 +1,7 @@
 // Workflows that call models, and what the results of their jobs say of it.
 import assert from 'node:assert/strict'
 import type { JobSnapshot, ResultManifest, RunResult, Workflow } from '../../generated/types.ts'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 

@@ -4,13 +4,13 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ModelCatalog, ProviderModelList } from '../../generated/types.ts'
-import { modelOf } from '../../src/chat/model-choice.ts'
-import { builtinProvider } from '../../src/models/builtin.ts'
-import { customerWith } from '../../src/models/customer.ts'
-import { Listings } from '../../src/models/listings.ts'
-import { LISTED } from '../../src/models/meant.ts'
+import { resolveModelName } from '../../src/chat/model-choice.ts'
+import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
+import { ModelListCache } from '../../src/models/catalogue/model-list-cache.ts'
+import { MODEL_LIST_HINT } from '../../src/models/catalogue/model-name-suggestions.ts'
 import type { Model } from '../../src/models/provider.ts'
-import { Providers } from '../../src/models/providers.ts'
+import { builtinProvider } from '../../src/models/providers/builtin-echo.ts'
+import { ProviderRegistry } from '../../src/models/providers/registry.ts'
 import { call } from '../helpers/http.ts'
 import { svc } from '../helpers/process.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
@@ -116,23 +116,30 @@ test('a file that is damaged, or that there is not, is told before what to insta
     assert.deepEqual(damaged, { status: 404, message: REASON, failed: REASON, required: 'unavailable', as: REASON })
     const none = await told('local/foo/bar')
     const words = 'The provider "local" has no model "foo/bar".'
-    assert.deepEqual([none.status, none.required, none.as], [404, 'missing', `The provider does not list it.${LISTED}`])
-    assert.deepEqual([none.message, none.failed], [words + LISTED, words + LISTED])
+    assert.deepEqual(
+      [none.status, none.required, none.as],
+      [404, 'missing', `The provider does not list it.${MODEL_LIST_HINT}`],
+    )
+    assert.deepEqual([none.message, none.failed], [words + MODEL_LIST_HINT, words + MODEL_LIST_HINT])
   })
 })
 
 test('a chat without a model takes one that can be asked, else it says why there is none', async () => {
   const parts = (models: readonly Model[]) => {
     const provider = { ...builtinProvider, models: async () => models }
-    const listings = new Listings({ now: () => 0 })
-    return { providers: new Providers([provider], null), listings, customerOf: () => customerWith(() => null) }
+    const listings = new ModelListCache({ now: () => 0 })
+    return {
+      providers: new ProviderRegistry([provider], null),
+      listings,
+      customerOf: () => createUnbilledContext(() => null),
+    }
   }
   const owner = { user_id: '1', workspace_id: null }
   const { signal } = new AbortController()
   const [echo] = await builtinProvider.models({ credential: null, signal })
   const lacking = { ...echo!, id: 'builtin/lacking', name: 'lacking', unavailable: 'It lacks what runs it.' }
-  assert.equal(await modelOf({}, owner, parts([lacking, echo!]), signal), 'builtin/echo')
-  assert.equal(await modelOf({}, owner, parts([lacking]), signal), 'builtin/lacking')
+  assert.equal(await resolveModelName({}, owner, parts([lacking, echo!]), signal), 'builtin/echo')
+  assert.equal(await resolveModelName({}, owner, parts([lacking]), signal), 'builtin/lacking')
 })
 
 test('a bare name means the model that can be asked', async () => {

@@ -4,11 +4,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { lackOf } from '../../src/models/catalogue.ts'
-import { configuredProviders } from '../../src/models/configured.ts'
-import { localProvider } from '../../src/models/local.ts'
-import { findPackage } from '../../src/models/local-package.ts'
-import { UpstreamClient } from '../../src/net/upstream.ts'
+import { findUnavailability } from '../../src/models/catalogue/provider-models.ts'
+import { createConfiguredProviders } from '../../src/models/providers/configured-providers.ts'
+import { createLocalProvider } from '../../src/models/providers/local/provider.ts'
+import { findRuntimePackage } from '../../src/models/providers/local/runtime-package.ts'
+import { UpstreamClient } from '../../src/net/upstream/client.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { tinyModel } from '../helpers/tiny-model.ts'
 
@@ -28,11 +28,11 @@ test(
   'files are listed as unavailable, and the reason is what to install and where',
   inFolder(async (folder) => {
     const runtime_dir = join(folder, 'runtime')
-    using provider = localProvider({ models_dir: folder, runtime_dir, tells_place: true })
+    using provider = createLocalProvider({ models_dir: folder, runtime_dir, shows_path: true })
     const fault = 'The file of the model "local/acme/bad" is no GGUF file, or damaged.'
     const reason = `The optional package node-llama-cpp, which runs local models, is not installed. Install it: ${COMMAND(runtime_dir)}`
     assert.deepEqual(await provider.models(CONTEXT), [])
-    assert.equal(lackOf(provider, []), reason)
+    assert.equal(findUnavailability(provider, []), reason)
     write(folder, 'acme/a.gguf', tinyModel())
     write(folder, 'acme/bad.gguf', 'nonsense')
     const listed = await provider.models(CONTEXT)
@@ -43,7 +43,7 @@ test(
         ['local/acme/bad', fault],
       ],
     )
-    assert.equal(lackOf(provider, listed), reason)
+    assert.equal(findUnavailability(provider, listed), reason)
     const ask = async (model: string) => {
       const messages = [{ role: 'user' as const, content: 'x' }]
       for await (const _ of provider.complete({ model, messages }, CONTEXT));
@@ -55,8 +55,8 @@ test(
     const [good, bad] = await provider.models(CONTEXT)
     assert.equal(good?.unavailable, undefined)
     assert.equal(bad?.unavailable, fault)
-    assert.equal(lackOf(provider, [good!, bad!]), null)
-    assert.equal(lackOf(provider, [bad!]), fault)
+    assert.equal(findUnavailability(provider, [good!, bad!]), null)
+    assert.equal(findUnavailability(provider, [bad!]), fault)
   }),
 )
 
@@ -65,17 +65,17 @@ test(
   inFolder((folder) => {
     const [runtime_dir, good] = [join(folder, 'runtime'), join(folder, 'service')]
     install(runtime_dir, '2.8.16')
-    const lack = findPackage({ runtime_dir, tells_place: true, beside: [good] })
+    const lack = findRuntimePackage({ runtime_dir, shows_path: true, beside: [good] })
     assert.deepEqual(lack, {
       lack: `The package node-llama-cpp is there in version 2.8.16, which is not known to work. Install another: ${COMMAND(runtime_dir)}`,
     })
     install(good, '3.22.4')
-    assert.deepEqual(findPackage({ runtime_dir, beside: [good] }), { place: good })
+    assert.deepEqual(findRuntimePackage({ runtime_dir, beside: [good] }), { place: good })
     install(runtime_dir, '3.30.0')
-    assert.deepEqual(findPackage({ runtime_dir, beside: [good] }), { place: runtime_dir })
+    assert.deepEqual(findRuntimePackage({ runtime_dir, beside: [good] }), { place: runtime_dir })
     write(runtime_dir, 'node_modules/node-llama-cpp/package.json', '{')
     install(good, '4.0.0')
-    const odd = findPackage({ runtime_dir, beside: [good] })
+    const odd = findRuntimePackage({ runtime_dir, beside: [good] })
     assert.match('lack' in odd ? odd.lack : '', /is there in version unknown and 4\.0\.0, which is not known to work/)
   }),
 )
@@ -88,7 +88,7 @@ test(
       const settings = { SVC_DATA_DIR: data_dir, ...environment }
       const config = readConfig(settings, { host: '127.0.0.1', port: 0 })
       await using client = new UpstreamClient()
-      using providers = configuredProviders({ config, client })
+      using providers = createConfiguredProviders({ config, client })
       return providers.get('local')?.lack?.() ?? ''
     }
     assert.ok((await told({})).endsWith(COMMAND(`'${folder}/Ada'\\''s data/runtime'`)), await told({}))

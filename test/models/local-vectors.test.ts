@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { localProvider } from '../../src/models/local.ts'
+import { createLocalProvider } from '../../src/models/providers/local/provider.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { belowInSome } from '../helpers/patience.ts'
@@ -32,7 +32,7 @@ test(
     writeFileSync(join(place, 'package.json'), '{"version": "3.22.1", "type": "module", "main": "index.js"}')
     writeFileSync(join(place, 'index.js'), PACKAGE)
     writeFileSync(join(folder, 'm.gguf'), tinyModel({ pooling: 2 }))
-    using provider = localProvider({ models_dir: folder, runtime_dir: folder, beside: [] })
+    using provider = createLocalProvider({ models_dir: folder, runtime_dir: folder, beside: [] })
     const input = Array.from({ length: TEXTS }, (_, at) => 'x'.repeat(1 + (at % 300)))
     const { signal } = new AbortController()
     const ask = async () => {

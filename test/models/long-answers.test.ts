@@ -1,10 +1,10 @@
 // A long answer of a server of models is read in parts, between which others have their turns.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { customerWith } from '../../src/models/customer.ts'
-import { Listings } from '../../src/models/listings.ts'
-import { Models } from '../../src/models/models.ts'
-import { knownProviders } from '../../src/models/providers.ts'
+import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
+import { ModelService } from '../../src/models/calls/model-service.ts'
+import { ModelListCache } from '../../src/models/catalogue/model-list-cache.ts'
+import { createBuiltinRegistry } from '../../src/models/providers/registry.ts'
 import { collected } from './kit.ts'
 import { answering, KEY, startAsking } from './openai-kit.ts'
 
@@ -15,10 +15,16 @@ function parsedAtOnce(calls: readonly { readonly arguments: readonly unknown[] }
   return Math.max(...calls.map(({ arguments: [text] }) => String(text).length))
 }
 
-async function asking(body: string, ask: (models: ReturnType<Models['of']>) => Promise<void>): Promise<void> {
+async function asking(
+  body: string,
+  ask: (models: ReturnType<ModelService['accessFor']>) => Promise<void>,
+): Promise<void> {
   await using it = await startAsking(answering({ body, content_type: 'application/json' }))
-  const models = new Models({ providers: knownProviders([it.provider]), listings: new Listings({ now: () => 0 }) })
-  await ask(models.of(customerWith(() => KEY)))
+  const models = new ModelService({
+    providers: createBuiltinRegistry([it.provider]),
+    listings: new ModelListCache({ now: () => 0 }),
+  })
+  await ask(models.accessFor(createUnbilledContext(() => KEY)))
 }
 
 test('vectors', async (t) => {

@@ -1,10 +1,10 @@
 // A long request to a server of models is written in steps, between which others have their turns, whatever kind of server it is.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { customerWith } from '../../src/models/customer.ts'
-import { Listings } from '../../src/models/listings.ts'
-import { Models } from '../../src/models/models.ts'
-import { knownProviders } from '../../src/models/providers.ts'
+import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
+import { ModelService } from '../../src/models/calls/model-service.ts'
+import { ModelListCache } from '../../src/models/catalogue/model-list-cache.ts'
+import { createBuiltinRegistry } from '../../src/models/providers/registry.ts'
 import { KINDS } from './contract-kit.ts'
 import { collected } from './kit.ts'
 import { quickClient } from './vendor-kit.ts'
@@ -18,10 +18,10 @@ describe('a long request', () => {
   for (const [kind, { model, key, remote, start }] of Object.entries(KINDS))
     test(`to a provider of the kind ${kind} is written in parts`, { skip: !remote && 'it is not sent' }, async (t) => {
       await using it = await start(client, 'answers')
-      const models = new Models({
-        providers: knownProviders([it.provider]),
-        listings: new Listings({ now: () => 0 }),
-      }).of(customerWith(() => key))
+      const models = new ModelService({
+        providers: createBuiltinRegistry([it.provider]),
+        listings: new ModelListCache({ now: () => 0 }),
+      }).accessFor(createUnbilledContext(() => key))
       const stringify = t.mock.method(JSON, 'stringify')
       const messages = [{ role: 'user' as const, content: LONG }]
       const parts = await collected(

@@ -1,11 +1,11 @@
 // Errors of servers that quote very long words, such as what a user has sent: the key is looked for in them, which takes no longer than they are long.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { safeWords } from '../../src/models/safe-words.ts'
+import { createErrorTextRedactor } from '../../src/models/providers/shared/error-text-redaction.ts'
 import { leastProcessorMs } from '../helpers/processor.ts'
 import { KEY } from './openai-kit.ts'
 
-const words = safeWords(KEY)
+const words = createErrorTextRedactor(KEY)
 
 test('a long word in an error of a server is looked through in no time', () => {
   const text = `Bad input: ${'a'.repeat(40_000)}`

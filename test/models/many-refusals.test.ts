@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { refusalOf } from '../../src/models/openai-errors.ts'
-import { askJson } from '../../src/models/vendor-http.ts'
-import type { UpstreamClient } from '../../src/net/upstream.ts'
-import type { UpstreamReply } from '../../src/net/upstream-exchange.ts'
+import { readErrorResponse } from '../../src/models/providers/openai/errors.ts'
+import { requestJson } from '../../src/models/providers/shared/vendor-http.ts'
+import type { UpstreamClient } from '../../src/net/upstream/client.ts'
+import type { UpstreamResponse } from '../../src/net/upstream/exchange.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs } from '../helpers/processor.ts'
@@ -18,11 +18,11 @@ const KEY = `sk-${randomBytes(48_000).toString('base64url')}`.slice(0, 64_000)
 /** Words that are almost parts of the key. */
 const ERROR = { message: `${KEY.slice(1_000, 1_015)} `.repeat(3_900), param: 'model', type: 'invalid', code: 'invalid' }
 
-function refused(): UpstreamReply {
+function refused(): UpstreamResponse {
   const pieces = [Buffer.from(JSON.stringify({ error: ERROR }))].values()
   const next = async () => pieces.next()
   const body = { next, destroy() {}, release() {}, [Symbol.asyncIterator]: () => ({ next }) }
-  return { status: 400, header: () => undefined, body } as unknown as UpstreamReply
+  return { status: 400, header: () => undefined, body } as unknown as UpstreamResponse
 }
 
 const signal = new AbortController().signal
@@ -31,8 +31,8 @@ const vendor = { name: 'acme', base_url: 'http://127.0.0.1/v1', client, headers:
 const asked = { provider: 'acme', secret: 'ACME_API_KEY', credential: KEY }
 
 for (const [who, refusal] of [
-  ["a server that speaks OpenAI's protocol", () => refusalOf(asked, refused())],
-  ['a vendor', () => askJson(vendor, '/models', null, { credential: KEY, signal }).catch((error: Error) => error)],
+  ["a server that speaks OpenAI's protocol", () => readErrorResponse(asked, refused())],
+  ['a vendor', () => requestJson(vendor, '/models', null, { credential: KEY, signal }).catch((error: Error) => error)],
 ] as const)
   test(`${AT_ONCE} refusals of ${who} hold nobody up`, () =>
     inMostRounds(async () => {

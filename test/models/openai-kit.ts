@@ -1,7 +1,8 @@
 // A provider in front of a scripted server of models.
-import { openAiProvider } from '../../src/models/openai-compatible.ts'
+
 import type { CompletionPart, CompletionRequest, Provider } from '../../src/models/provider.ts'
-import { UpstreamClient, type UpstreamTimes } from '../../src/net/upstream.ts'
+import { createOpenAiProvider } from '../../src/models/providers/openai/provider.ts'
+import { UpstreamClient, type UpstreamTimeouts } from '../../src/net/upstream/client.ts'
 import { type Script, startUpstream, type Upstream, type UpstreamOptions } from '../helpers/upstream.ts'
 
 export const KEY = 'sk-marked-0123456789abcdef'
@@ -15,7 +16,7 @@ export interface Asking extends AsyncDisposable {
 }
 
 interface Options extends UpstreamOptions {
-  times?: Partial<UpstreamTimes>
+  times?: Partial<UpstreamTimeouts>
   credential?: string | null
   most_bytes?: number
 }
@@ -27,10 +28,10 @@ export function answering(...scripts: readonly Script[]): Pick<UpstreamOptions, 
 
 export async function startAsking({ times, credential = KEY, most_bytes, ...options }: Options = {}): Promise<Asking> {
   const upstream = await startUpstream(options)
-  const client = new UpstreamClient({ pause_ms: 1, ...times })
+  const client = new UpstreamClient({ retry_delay_ms: 1, ...times })
   const { base_url } = upstream
   const named = { name: 'acme', title: 'Acme', base_url, credential: 'ACME_API_KEY', keyless: true, client }
-  const provider = openAiProvider({ ...named, most_bytes })
+  const provider = createOpenAiProvider({ ...named, most_bytes })
   const parts = (request: Partial<CompletionRequest> = {}, signal = new AbortController().signal) => {
     const messages: CompletionRequest['messages'] = [{ role: 'user', content: 'Hello there' }]
     const asked = { model: 'gpt-4o', messages, ...request }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { PreflightSummary } from '../../generated/types.ts'
-import { modelSpendingOf } from '../../src/db/model-spending.ts'
-import { payerOf } from '../../src/models/payer.ts'
+import { listModelSpending } from '../../src/db/model-spending.ts'
+import { resolveBilledParty } from '../../src/models/billing/billed-party.ts'
 import { asking, post, type Received } from '../completions/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { call } from '../helpers/http.ts'
@@ -83,7 +83,7 @@ async function place(settings: TestSettings = {}): Promise<Place> {
 
 const spendingOf = (server: TestServer) =>
   server.context.store
-    .read((tx) => modelSpendingOf(tx, server.context.platform.timestamp().slice(0, 10)))
+    .read((tx) => listModelSpending(tx, server.context.platform.timestamp().slice(0, 10)))
     .map(({ user_id, calls, amount, own_amount }) => [user_id, calls, amount, own_amount])
 
 /** About 110,000 tokens. */
@@ -186,7 +186,7 @@ test('the operator pays for a key of the operator, for a server that asks for no
   ) => {
     const { keyless = false, user_id = 'carol' } = more
     const provider = { ...pricedProvider({ credential: named }), keyless }
-    return payerOf(keys, { user_id, workspace_id: null }, { provider, credential })
+    return resolveBilledParty(keys, { user_id, workspace_id: null }, { provider, credential })
   }
   assert.equal(payer(OWN, 'A_API_KEY'), 'caller')
   assert.equal(payer(OWN, 'A_API_KEY', { keyless: true }), 'caller')

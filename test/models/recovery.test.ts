@@ -6,13 +6,13 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { deserialize } from 'node:v8'
 import type { JobSnapshot } from '../../generated/types.ts'
-import { journalPages } from '../../src/db/job-journal.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { NodeError, type NodeType } from '../../src/engine/node-type.ts'
-import type { Entry } from '../../src/jobs/entry.ts'
-import { JobMemory } from '../../src/jobs/memory.ts'
-import type { SpilledValues } from '../../src/jobs/spilled-values.ts'
-import { finish } from '../../src/time-slices.ts'
+import { listJournalPages } from '../../src/db/jobs/journal.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import type { JournalEntry } from '../../src/jobs/journal/entry.ts'
+import { JobJournal } from '../../src/jobs/journal/job-journal.ts'
+import type { SpilledValueStore } from '../../src/jobs/values/spilled-value-store.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { graph, mapType, node, sink, withTypes } from '../engine/kit.ts'
 import { FolderCopies, inFolder } from '../helpers/folder.ts'
 import { call } from '../helpers/http.ts'
@@ -93,9 +93,9 @@ test('what a call used is remembered before the end of the firing that made it',
   await job.flushed()
   const { store, vault } = server.context
   const { key } = job.row
-  const [, ...pages] = store.read((tx) => journalPages(tx, key))
+  const [, ...pages] = store.read((tx) => listJournalPages(tx, key))
   const read = (body: Uint8Array, page: number) =>
-    deserialize(vault.cipher('journal').open(body, `${key}/${page}`)) as Entry[]
+    deserialize(vault.cipher('journal').open(body, `${key}/${page}`)) as JournalEntry[]
   const entries = pages.flatMap(({ body, page }) => read(body, page))
   const told = entries.filter(([kind, of]) => kind === 'use' || of === '"chat"').map(([kind]) => kind)
   assert.deepEqual(told, ['start', 'item', 'item', 'item', 'use', 'end'])
@@ -152,8 +152,8 @@ describe('a server that is killed in the middle of a call', () => {
         await job.flushed()
         const { store, vault } = first.context
         // Nothing of it is large.
-        const tools = { cipher: vault.cipher('journal'), spilled: {} as SpilledValues }
-        const known = finish(JobMemory.loadSteps(store, tools, job.row.key))!.firings.get('"chat"')!
+        const tools = { cipher: vault.cipher('journal'), spilled: {} as SpilledValueStore }
+        const known = runToCompletion(JobJournal.loadSteps(store, tools, job.row.key))!.firings.get('"chat"')!
         assert.ok(known.items.length >= 16 && known.items.length < text.length && known.end === null)
         copies.take()
       }

@@ -57,7 +57,7 @@ test('where calls of others under way are in the way, a refusal says that alone'
   const other = await user(server, idp, 'other')
   const { models, customerOf } = server.context
   const body = { model: 'priced/large', messages: [{ role: 'user' as const, content: 'x' }] }
-  const calling = models.of(customerOf({ user_id: 'one', workspace_id: null }))
+  const calling = models.accessFor(customerOf({ user_id: 'one', workspace_id: null }))
   const unread = calling.complete({ body, signal: AbortSignal.timeout(60_000) })
   await unread.next()
   const { status, message } = await other.complete('small')

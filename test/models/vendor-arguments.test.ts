@@ -1,8 +1,8 @@
 // Vendors with protocols of their own get requests that are written anew in one go: there is an end to calls, their arguments, and schemas.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { answerFormat } from '../../src/models/anthropic-format.ts'
-import { conversationOf } from '../../src/models/vendor-turns.ts'
+import { createOutputFormat } from '../../src/models/providers/anthropic/response-format.ts'
+import { parseConversation } from '../../src/models/providers/shared/conversation.ts'
 import { takesLess } from '../helpers/patience.ts'
 
 const calling = (count: number, length: number) => [
@@ -17,16 +17,16 @@ const calling = (count: number, length: number) => [
 ]
 
 test('a conversation may have 750,000 characters of arguments, however many calls have them', () => {
-  assert.equal(conversationOf(calling(7, 100_000), 'up').turns[1]!.items.length, 7)
-  assert.throws(() => conversationOf(calling(8, 100_000), 'up'), {
+  assert.equal(parseConversation(calling(7, 100_000), 'up').turns[1]!.items.length, 7)
+  assert.throws(() => parseConversation(calling(8, 100_000), 'up'), {
     param: 'messages[8].tool_calls[0].function.arguments',
     message: 'The provider "up" takes no more than 750,000 characters of arguments in a conversation.',
   })
 })
 
 test('a conversation may have 10,000 calls', () => {
-  assert.equal(conversationOf(calling(10_000, 1), 'up').turns[1]!.items.length, 10_000)
-  assert.throws(() => conversationOf(calling(10_001, 1), 'up'), {
+  assert.equal(parseConversation(calling(10_000, 1), 'up').turns[1]!.items.length, 10_000)
+  assert.throws(() => parseConversation(calling(10_001, 1), 'up'), {
     param: 'messages[10001].tool_calls[0]',
     message: 'The provider "up" takes no more than 10,000 calls in a conversation.',
   })
@@ -37,8 +37,8 @@ test('a conversation may have 50,000 parts of messages', () => {
     const content = Array.from({ length: 10_000 }, () => ({ type: 'text' as const, text: 'a' }))
     return Array.from({ length: count }, () => ({ role: 'user' as const, content }))
   }
-  assert.equal(conversationOf(saying(5), 'up').turns[0]!.items.length, 50_000)
-  assert.throws(() => conversationOf(saying(6), 'up'), {
+  assert.equal(parseConversation(saying(5), 'up').turns[0]!.items.length, 50_000)
+  assert.throws(() => parseConversation(saying(6), 'up'), {
     param: 'messages[5].content',
     message: 'The provider "up" takes no more than 50,000 parts in a conversation.',
   })
@@ -48,7 +48,7 @@ test('very many pictures take no time', async () => {
   const part = { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,iVBO' } }
   const content = Array.from({ length: 50_000 }, () => part)
   await takesLess(150, () => {
-    const { items } = conversationOf([{ role: 'user', content }], 'up').turns[0]!
+    const { items } = parseConversation([{ role: 'user', content }], 'up').turns[0]!
     assert.deepEqual(items.at(-1), { ...items[0], place: 'messages[0].content[49999]' })
   })
 })
@@ -56,7 +56,7 @@ test('very many pictures take no time', async () => {
 test('the schema of an answer may have 10,000 parts', () => {
   const asking = (count: number) => {
     const schema = { anyOf: Array.from({ length: count }, () => ({ type: 'string', maxLength: 1 })) }
-    return answerFormat({ type: 'json_schema', json_schema: { name: 'x', schema } }, true, 'up')
+    return createOutputFormat({ type: 'json_schema', json_schema: { name: 'x', schema } }, true, 'up')
   }
   const { schema } = asking(9_999) as { schema: { anyOf: unknown[] } }
   assert.deepEqual(schema.anyOf.at(-1), { type: 'string', description: '(maxLength: 1)' })

@@ -1,17 +1,17 @@
 // Answers of vendors that go on without end: what is kept of them, and told of them in one go, is bounded.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AnthropicAnswer } from '../../src/models/anthropic-answer.ts'
-import { GoogleAnswer } from '../../src/models/google-answer.ts'
 import { ProviderError } from '../../src/models/provider-error.ts'
-import { ToolNames } from '../../src/models/vendor-names.ts'
+import { AnthropicAnswerReader } from '../../src/models/providers/anthropic/answer-reader.ts'
+import { GoogleAnswerReader } from '../../src/models/providers/google/answer-reader.ts'
+import { ToolNameMapping } from '../../src/models/providers/shared/tool-name-mapping.ts'
 
-const names = new ToolNames(/^\w+$/, [])
+const names = new ToolNameMapping(/^\w+$/, [])
 const failed = () => new ProviderError('failed', 'it failed')
 const MALFORMED = { name: 'Malformed' }
 
 function claude() {
-  return new AnthropicAnswer({ names, failed, thought() {}, counted() {} })
+  return new AnthropicAnswerReader({ names, createError: failed, storeThinking() {}, reportUsage() {} })
 }
 
 const start = (content_block: object) => ({ type: 'content_block_start', index: 0, content_block })
@@ -29,13 +29,19 @@ const ENDLESS: Readonly<Record<string, object>> = {
 for (const [what, event] of Object.entries(ENDLESS))
   test(`an answer of Anthropic has an end: ${what}`, () => {
     const answer = claude()
-    for (let at = 0; at < 16; at++) answer.read(event)
-    assert.throws(() => answer.read(event), MALFORMED)
+    for (let at = 0; at < 16; at++) answer.readEvent(event)
+    assert.throws(() => answer.readEvent(event), MALFORMED)
   })
 
 test('a chunk of Google has as many parts as are told in one go', () => {
-  const answer = new GoogleAnswer({ names, failed, newId: () => 'c', sealed() {}, counted() {} })
+  const answer = new GoogleAnswerReader({
+    names,
+    createError: failed,
+    newId: () => 'c',
+    storeCallState() {},
+    reportUsage() {},
+  })
   const chunk = (count: number) => ({ candidates: [{ content: { parts: Array(count).fill({ text: 'a' }) } }] })
-  assert.equal(answer.read(chunk(10_000)).length, 10_000)
-  assert.throws(() => answer.read(chunk(10_001)), MALFORMED)
+  assert.equal(answer.readChunk(chunk(10_000)).length, 10_000)
+  assert.throws(() => answer.readChunk(chunk(10_001)), MALFORMED)
 })

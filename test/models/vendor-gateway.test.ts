@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import OpenAI from 'openai'
-import { anthropicProvider } from '../../src/models/anthropic.ts'
-import { googleProvider } from '../../src/models/google.ts'
+import { createAnthropicProvider } from '../../src/models/providers/anthropic/provider.ts'
+import { createGoogleProvider } from '../../src/models/providers/google/provider.ts'
 import { type ClaudeScript, startAnthropic } from '../helpers/anthropic-upstream.ts'
 import { type GeminiScript, startGoogle } from '../helpers/google-upstream.ts'
 import { call } from '../helpers/http.ts'
@@ -61,8 +61,8 @@ describe("OpenAI's client", () => {
     vendors.anthropic = await startAnthropic({ answer: ({ json }) => claude(json) })
     vendors.google = await startGoogle({ answer: ({ json }) => (json.contents ? gemini(json) : {}) })
     const providers = [
-      anthropicProvider({ client: upstreams, base_url: `${vendors.anthropic.base_url}/v1/` }),
-      googleProvider({ client: upstreams, base_url: `${vendors.google.base_url}/v1beta` }),
+      createAnthropicProvider({ client: upstreams, base_url: `${vendors.anthropic.base_url}/v1/` }),
+      createGoogleProvider({ client: upstreams, base_url: `${vendors.google.base_url}/v1beta` }),
     ]
     server = await startServer({ providers })
     await call(server, 'PUT', '/api/secrets/ANTHROPIC_API_KEY', { body: { value: KEY } })

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import type { CompletionPart, CompletionRequest, Provider } from '../../src/models/provider.ts'
 import { ProviderError, type ProviderFault } from '../../src/models/provider-error.ts'
-import { UpstreamClient } from '../../src/net/upstream.ts'
+import { UpstreamClient } from '../../src/net/upstream/client.ts'
 
 export const KEY = 'sk-ant-test-0123456789'
 export const GOOGLE_KEY = 'AIza-test-0123456789'
 
 /** Which asks again at once. No test waits for its patience to end. */
 export function quickClient(): UpstreamClient {
-  return new UpstreamClient({ pause_ms: 1 })
+  return new UpstreamClient({ retry_delay_ms: 1 })
 }
 
 export type Asked = Partial<CompletionRequest>

@@ -1,9 +1,9 @@
 // What is kept for a vendor of calls of tools, such as thoughts, goes to nobody but the owner whose model had them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { anthropicProvider } from '../../src/models/anthropic.ts'
-import { googleProvider } from '../../src/models/google.ts'
-import { CallMemory } from '../../src/models/vendor-memory.ts'
+import { createAnthropicProvider } from '../../src/models/providers/anthropic/provider.ts'
+import { createGoogleProvider } from '../../src/models/providers/google/provider.ts'
+import { ToolCallStateCache } from '../../src/models/providers/shared/tool-call-state-cache.ts'
 import { startAnthropic } from '../helpers/anthropic-upstream.ts'
 import { startGoogle } from '../helpers/google-upstream.ts'
 import { call } from '../helpers/http.ts'
@@ -38,7 +38,7 @@ const vendors = {
                 ],
               },
       }),
-    provider: anthropicProvider,
+    provider: createAnthropicProvider,
     model: 'claude-opus-5-5',
     secret: 'ANTHROPIC_API_KEY',
     key: KEY,
@@ -51,7 +51,8 @@ const vendors = {
             ? {}
             : { says: [{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'sealed' }] },
       }),
-    provider: (options: Parameters<typeof googleProvider>[0]) => googleProvider({ ...options, newId: () => 'guessed' }),
+    provider: (options: Parameters<typeof createGoogleProvider>[0]) =>
+      createGoogleProvider({ ...options, newId: () => 'guessed' }),
     model: 'gemini-3.8-flash',
     secret: 'GEMINI_API_KEY',
     key: GOOGLE_KEY,
@@ -96,19 +97,19 @@ for (const [name, { start, provider, model, secret, key }] of Object.entries(ven
 
 describe('what is remembered of calls', () => {
   test('is of one owner', () => {
-    const memory = new CallMemory<string>()
-    memory.for('a').keep('id', 'of a')
-    memory.for('b').keep('id', 'of b')
-    memory.for(null).keep('id', 'of nobody')
+    const memory = new ToolCallStateCache<string>()
+    memory.forOwner('a').keep('id', 'of a')
+    memory.forOwner('b').keep('id', 'of b')
+    memory.forOwner(null).keep('id', 'of nobody')
     assert.deepEqual(
-      ['a', 'b', 'c', null].map((owner) => memory.for(owner).of('id')),
+      ['a', 'b', 'c', null].map((owner) => memory.forOwner(owner).of('id')),
       ['of a', 'of b', null, null],
     )
   })
 
   test('is dropped where one owner has most, the oldest first', () => {
-    const memory = new CallMemory<string>(100)
-    const [much, little] = [memory.for('much'), memory.for('little')]
+    const memory = new ToolCallStateCache<string>(100)
+    const [much, little] = [memory.forOwner('much'), memory.forOwner('little')]
     // Each takes ten characters.
     little.keep('l0', '123456')
     for (let at = 0; at < 50; at++) much.keep(`m${at % 10}`, '123456')
@@ -123,7 +124,7 @@ describe('what is remembered of calls', () => {
 
   test('of very many calls is dropped in no more time than of few', () => {
     // Each takes some ten characters.
-    const memory = new CallMemory<string>(1_000_000).for('me')
+    const memory = new ToolCallStateCache<string>(1_000_000).forOwner('me')
     let calls = 0
     const keepMany = () => {
       for (let left = 100_000; left > 0; left--) memory.keep(`c${calls++}`, 'what')

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { anthropicProvider } from '../../src/models/anthropic.ts'
-import { googleProvider } from '../../src/models/google.ts'
 import { ProviderError } from '../../src/models/provider-error.ts'
-import { failureOf } from '../../src/models/vendor-errors.ts'
-import { versioned } from '../../src/models/vendor-http.ts'
-import { ToolNames } from '../../src/models/vendor-names.ts'
-import { bytesAsTokens } from '../../src/models/vendor-tokens.ts'
-import { UpstreamClient } from '../../src/net/upstream.ts'
-import { UpstreamFailure, type UpstreamFault } from '../../src/net/upstream-failure.ts'
+import { createAnthropicProvider } from '../../src/models/providers/anthropic/provider.ts'
+import { createGoogleProvider } from '../../src/models/providers/google/provider.ts'
+import { estimateTokensByBytes } from '../../src/models/providers/shared/token-estimate.ts'
+import { ToolNameMapping } from '../../src/models/providers/shared/tool-name-mapping.ts'
+import { toVendorError } from '../../src/models/providers/shared/vendor-errors.ts'
+import { withApiVersion } from '../../src/models/providers/shared/vendor-http.ts'
+import { UpstreamClient } from '../../src/net/upstream/client.ts'
+import { UpstreamFailure, type UpstreamFault } from '../../src/net/upstream/failure.ts'
 import { startAnthropic } from '../helpers/anthropic-upstream.ts'
 import { startGoogle } from '../helpers/google-upstream.ts'
 import { takesLess } from '../helpers/patience.ts'
@@ -28,16 +28,16 @@ test('names of tools are such that a vendor takes, no two are one, and each is r
   for (const pattern of [/^[a-zA-Z0-9_-]{1,64}$/, /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/])
     fc.assert(
       fc.property(fc.uniqueArray(name, { maxLength: 20 }), (all) => {
-        const names = new ToolNames(pattern, all)
-        const out = all.map((one) => names.out(one))
+        const names = new ToolNameMapping(pattern, all)
+        const out = all.map((one) => names.toVendorName(one))
         for (const one of out) assert.match(one, pattern)
         assert.equal(new Set(out).size, all.length)
         assert.deepEqual(
-          out.map((one) => names.back(one)),
+          out.map((one) => names.fromVendorName(one)),
           all,
         )
         assert.deepEqual(
-          all.filter((one) => pattern.test(one) && names.out(one) !== one),
+          all.filter((one) => pattern.test(one) && names.toVendorName(one) !== one),
           [],
         )
       }),
@@ -47,37 +47,37 @@ test('names of tools are such that a vendor takes, no two are one, and each is r
 test('very many names that are written alike take no time', async () => {
   const all = Array.from({ length: 10_000 }, (_, at) => `${String.fromCodePoint(0x4e00 + at)}!`)
   await takesLess(500, () => {
-    const names = new ToolNames(/^[a-zA-Z0-9_-]{1,64}$/, ['___2', ...all])
+    const names = new ToolNameMapping(/^[a-zA-Z0-9_-]{1,64}$/, ['___2', ...all])
     assert.deepEqual(
-      [...all.slice(0, 3), ...all.slice(-1)].map((one) => names.out(one)),
+      [...all.slice(0, 3), ...all.slice(-1)].map((one) => names.toVendorName(one)),
       ['__', '___3', '___4', '___10001'],
     )
   })
 })
 
 test('addresses have the version of the protocol once', () => {
-  assert.equal(versioned('https://api.anthropic.com', 'v1'), 'https://api.anthropic.com/v1')
-  assert.equal(versioned('https://api.anthropic.com/v1/', 'v1'), 'https://api.anthropic.com/v1')
-  assert.equal(versioned('http://proxy/google/v1alpha', 'v1beta'), 'http://proxy/google/v1alpha')
-  assert.equal(versioned('http://proxy/v1/google', 'v1beta'), 'http://proxy/v1/google/v1beta')
+  assert.equal(withApiVersion('https://api.anthropic.com', 'v1'), 'https://api.anthropic.com/v1')
+  assert.equal(withApiVersion('https://api.anthropic.com/v1/', 'v1'), 'https://api.anthropic.com/v1')
+  assert.equal(withApiVersion('http://proxy/google/v1alpha', 'v1beta'), 'http://proxy/google/v1alpha')
+  assert.equal(withApiVersion('http://proxy/v1/google', 'v1beta'), 'http://proxy/v1/google/v1beta')
 })
 
 test('tokens are counted by bytes', () => {
-  assert.deepEqual(['', 'a', 'abcd', 'abcde', '東京'].map(bytesAsTokens), [0, 1, 1, 2, 2])
+  assert.deepEqual(['', 'a', 'abcd', 'abcde', '東京'].map(estimateTokensByBytes), [0, 1, 1, 2, 2])
 })
 
 test('what goes wrong on the way is told apart', () => {
-  const failure = (fault: UpstreamFault) => failureOf({ name: 'x' }, new UpstreamFailure(fault, 'went wrong')).fault
+  const failure = (fault: UpstreamFault) => toVendorError({ name: 'x' }, new UpstreamFailure(fault, 'went wrong')).fault
   const faults = ['silent', 'too_large', 'refused', 'reset', 'broken'] as const
   assert.deepEqual(faults.map(failure), ['timed_out', 'too_large', 'failed', 'failed', 'failed'])
   const own = new ProviderError('rejected', 'no')
-  assert.equal(failureOf({ name: 'x' }, own), own)
+  assert.equal(toVendorError({ name: 'x' }, own), own)
 })
 
 describe('a key that no header can carry', () => {
   for (const [name, start, provider] of [
-    ['anthropic', startAnthropic, anthropicProvider],
-    ['google', startGoogle, googleProvider],
+    ['anthropic', startAnthropic, createAnthropicProvider],
+    ['google', startGoogle, createGoogleProvider],
   ] as const)
     test(`is not sent to ${name}`, async () => {
       await using upstream = await start()
@@ -91,8 +91,12 @@ describe('a key that no header can carry', () => {
 test('a key is sent without the white space around it', async () => {
   await using claude = await startAnthropic()
   await using gemini = await startGoogle()
-  await partsOf(anthropicProvider({ client, base_url: claude.base_url }), requestOf('claude-opus-5-5'), ` ${KEY}\n`)
-  const google = googleProvider({ client, base_url: gemini.base_url })
+  await partsOf(
+    createAnthropicProvider({ client, base_url: claude.base_url }),
+    requestOf('claude-opus-5-5'),
+    ` ${KEY}\n`,
+  )
+  const google = createGoogleProvider({ client, base_url: gemini.base_url })
   await google.models({ credential: `\t${GOOGLE_KEY} `, signal: new AbortController().signal })
   assert.equal(claude.requests[0]!.headers['x-api-key'], KEY)
   assert.equal(gemini.requests[0]!.headers['x-goog-api-key'], GOOGLE_KEY)
@@ -101,7 +105,7 @@ test('a key is sent without the white space around it', async () => {
 test('a list is asked for once, however it fails: the next one asks again', async () => {
   await using upstream = await startVendor(() => ({ status: 503, body: 'no' }))
   const { signal } = new AbortController()
-  for (const provider of [anthropicProvider, googleProvider])
+  for (const provider of [createAnthropicProvider, createGoogleProvider])
     await assert.rejects(provider({ client, base_url: upstream.base_url }).models({ credential: KEY, signal }))
   assert.equal(upstream.requests.length, 2)
 })

@@ -1,9 +1,9 @@
 // A workflow with a model of Anthropic's or Google's, from its request over HTTP to the result of its job.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { anthropicProvider } from '../../src/models/anthropic.ts'
-import { googleProvider } from '../../src/models/google.ts'
 import type { Provider } from '../../src/models/provider.ts'
+import { createAnthropicProvider } from '../../src/models/providers/anthropic/provider.ts'
+import { createGoogleProvider } from '../../src/models/providers/google/provider.ts'
 import { startAnthropic } from '../helpers/anthropic-upstream.ts'
 import { startGoogle } from '../helpers/google-upstream.ts'
 import { call } from '../helpers/http.ts'
@@ -26,14 +26,14 @@ interface Vendor {
 const VENDORS: Readonly<Record<string, Vendor>> = {
   anthropic: {
     start: () => startAnthropic(),
-    provider: (base_url) => anthropicProvider({ client, base_url }),
+    provider: (base_url) => createAnthropicProvider({ client, base_url }),
     key: KEY,
     model: 'anthropic/claude-opus-5-5',
     cost: (16 * 4 + 7 * 20) / 1_000_000,
   },
   google: {
     start: () => startGoogle(),
-    provider: (base_url) => googleProvider({ client, base_url }),
+    provider: (base_url) => createGoogleProvider({ client, base_url }),
     key: GOOGLE_KEY,
     model: 'google/gemini-3.8-flash',
     cost: (9 * 1.5 + 11 * 7.5) / 1_000_000,

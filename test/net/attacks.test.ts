@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { createOutgoingHttp } from '../../src/net/outgoing-http.ts'
+import { createOutgoingHttpClient } from '../../src/net/outgoing/http-client.ts'
 import { scaled } from '../helpers/scale.ts'
 import { errorOf, httpServer, localHttp, request, type TestServer, textOf } from './servers.ts'
 
@@ -325,7 +325,7 @@ test('a host that holds a secret is not shown', async () => {
 })
 
 test('a message says what allows it', async () => {
-  await using http = createOutgoingHttp({ allow: [] })
+  await using http = createOutgoingHttpClient({ allow: [] })
   const error = await errorOf(http.send(request('http://localhost:8080/')))
   assert.match(error.message, /"localhost" are refused.*SVC_HTTP_NODE_ALLOW=localhost:8080$/)
   assert.match(String(error.cause), /127\.0\.0\.1/)

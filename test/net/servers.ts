@@ -2,9 +2,13 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server as HttpServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createRawServer, type Server, type Socket } from 'node:net'
-import { NodeError } from '../../src/engine/node-error.ts'
-import type { IncomingResponse, OutgoingRequest } from '../../src/engine/services.ts'
-import { createOutgoingHttp, type OutgoingClient, type OutgoingHttpOptions } from '../../src/net/outgoing-http.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
+import type { IncomingResponse, OutgoingRequest } from '../../src/engine/node-api/node-services.ts'
+import {
+  createOutgoingHttpClient,
+  type OutgoingHttpClient,
+  type OutgoingHttpClientOptions,
+} from '../../src/net/outgoing/http-client.ts'
 
 export interface TestServer extends AsyncDisposable {
   readonly url: string
@@ -64,9 +68,9 @@ export async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 }
 
 /** A client that reaches 127.0.0.1, and looks up nothing but what the test says. */
-export function localHttp(options: Partial<OutgoingHttpOptions> = {}): OutgoingClient {
+export function localHttp(options: Partial<OutgoingHttpClientOptions> = {}): OutgoingHttpClient {
   const lookup = async (name: string) => assert.fail(`nobody should look up ${name}`)
-  return createOutgoingHttp({ allow: ['127.0.0.1'], lookup, ...options })
+  return createOutgoingHttpClient({ allow: ['127.0.0.1'], lookup, ...options })
 }
 
 export function request(url: string, more: Partial<OutgoingRequest> = {}): OutgoingRequest {

@@ -1,8 +1,8 @@
 // Agents whose process is killed at any commit of their run: no call of a tool that may have taken effect is made twice, and no time begins anew.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Execution, Outcome } from '../../src/engine/execution.ts'
-import { toolAccess } from '../../src/workflows/tools.ts'
+import type { Execution, RunOutcome } from '../../src/engine/runtime/execution.ts'
+import { createToolAccess } from '../../src/workflows/tools/access.ts'
 import { graph, HandClock, node, output, planOf, sink, testType, until, value, withTypes } from '../engine/kit.ts'
 import type { Record } from '../engine/memory-journal.ts'
 import { MemoryJournal } from '../engine/memory-journal.ts'
@@ -18,8 +18,8 @@ const SEND = graph(
 )
 
 /** How a run ends whose pauses are none. */
-async function ended({ done }: Execution, clock: HandClock): Promise<Outcome> {
-  let outcome: Outcome | null = null
+async function ended({ done }: Execution, clock: HandClock): Promise<RunOutcome> {
+  let outcome: RunOutcome | null = null
   done.then((one) => {
     outcome = one
   })
@@ -54,7 +54,7 @@ function sends(journal: MemoryJournal, hangs: boolean) {
   if (!hangs) clock.turn(1_000)
   const registry = withTypes(once)
   const { inputs } = planOf(SEND, registry)
-  const tools = toolAccess({ registry, workflow: async () => ({ name: 'send', description: '', inputs }) })
+  const tools = createToolAccess({ registry, workflow: async () => ({ name: 'send', description: '', inputs }) })
   const lent = services([provider], { tools })
   const { execution } = called({ main, send: SEND }, journal, [once], { clock, services: lent })
   return { done: ended(execution, clock), clock, seen }
@@ -152,7 +152,7 @@ function hangs(journal: MemoryJournal, where: 'turn' | 'call') {
   )
   const registry = withTypes(slow)
   const { inputs } = planOf(inner, registry)
-  const tools = toolAccess({ registry, workflow: async () => ({ name: 'slow', description: '', inputs }) })
+  const tools = createToolAccess({ registry, workflow: async () => ({ name: 'slow', description: '', inputs }) })
   const lent = services([provider], { tools })
   const { execution, abort } = called({ main, slow: inner }, journal, [slow], { clock, services: lent })
   const asked = () => (where === 'turn' ? provider.requests.length : seen.calls)

@@ -1,7 +1,7 @@
 // Secrets in tools of agents: put in where the agent's own node says them, and nowhere else, by whatever way its tools come.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { agentProvider, toolTexts } from '../helpers/agent-provider.ts'
 import { FolderCopies, inFolder } from '../helpers/folder.ts'

@@ -83,7 +83,7 @@ test('those who watch read the same as the stream gives, pauses between turns in
       : { say: ['B'] },
   )
   await using server = await startServer({ providers: [provider] })
-  const job = submit(server, { graph: agent({ tools: ['text.Template'] }), watched: true })
+  const job = submit(server, { graph: agent({ tools: ['text.Template'] }), hasFollower: true })
   let seen = ''
   for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000))) {
     const { type, content } = (frame ?? {}) as { type?: string; content?: string }
@@ -111,7 +111,7 @@ test('an agent within an agent has its own words, and calls of tools have ids of
     ],
     ['each.item->agent.prompt'],
   )
-  const job = submit(server, { graph: of, watched: true })
+  const job = submit(server, { graph: of, hasFollower: true })
   const ids: string[] = []
   let seen = ''
   for await (const { frame } of server.context.events.follow(job.row.key, 0, AbortSignal.timeout(60_000))) {

@@ -2,9 +2,9 @@
 // taken effect is made twice.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { builtinNodes } from '../../src/nodes/registry.ts'
-import { toolGraph } from '../../src/workflows/tool-graph.ts'
-import { toolAccess } from '../../src/workflows/tools.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
+import { createToolAccess } from '../../src/workflows/tools/access.ts'
+import { parseNodeCallGraph } from '../../src/workflows/tools/node-call-graph.ts'
 import {
   graph,
   HandClock,
@@ -35,7 +35,7 @@ describe('without a journal', () => {
     test(`an agent's ${Object.keys(limit)} counts the turns that failed`, async () => {
       const provider = failing()
       const of = agent({ ...limit, retry: { attempts: 40, backoff_ms: 0 } })
-      const outcome = await start(of, builtinNodes, { services: services([provider]) }).execution.done
+      const outcome = await start(of, builtinRegistry, { services: services([provider]) }).execution.done
       assert.ok(outcome.status === 'failed' && outcome.error.type === 'limit_reached', JSON.stringify(outcome))
       if (limit.max_cost) assert.equal(provider.requests.length, 3)
       else assert.ok(provider.requests.length < 20, `${provider.requests.length}`)
@@ -60,12 +60,12 @@ describe('without a journal', () => {
         const [told] = toolTexts(request)
         return told === undefined ? { calls: [{ name: 'test_Send', args: { value: 1 } }] } : { say: [told] }
       })
-      const tools = toolAccess({ registry, workflow: () => assert.fail('none is called') })
+      const tools = createToolAccess({ registry, workflow: () => assert.fail('none is called') })
       const of = agent({ tools: ['test.Send'], timeout_seconds: 1, retry: { attempts: 3, backoff_ms: 0 } })
       const { execution } = start(of, registry, {
         clock,
         services: services([provider], { tools }),
-        loadPlan: async (id) => planOf(toolGraph(id)!, registry),
+        loadPlan: async (id) => planOf(parseNodeCallGraph(id)!, registry),
       })
       await until(() => made === 1, 'the call')
       clock.turn(1000)

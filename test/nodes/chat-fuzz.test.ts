@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { NodeProperty } from '../../src/engine/node-type.ts'
-import { compileGraph, isRunnable } from '../../src/engine/plan.ts'
-import type { NodeServices } from '../../src/engine/services.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { compileGraph, isRunnable } from '../../src/engine/compile/compiler.ts'
+import type { NodeServices } from '../../src/engine/node-api/node-services.ts'
+import type { NodeProperty } from '../../src/engine/node-api/node-type.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { graph, node, start } from '../engine/kit.ts'
 import { pricedProvider } from '../helpers/priced-provider.ts'
 import { scaled } from '../helpers/scale.ts'
@@ -13,7 +13,7 @@ import { openStore } from '../helpers/store.ts'
 import { vectorsOf } from '../vectors/kit.ts'
 import { services } from './chat-kit.ts'
 
-const TYPES = builtinNodes.all().filter(({ node_type }) => /^(chat|prompt|vector)\./.test(node_type))
+const TYPES = builtinRegistry.all().filter(({ node_type }) => /^(chat|prompt|vector)\./.test(node_type))
 
 const text = fc.oneof(
   fc.string({ maxLength: 20 }),
@@ -72,8 +72,8 @@ function dataOf(properties: readonly NodeProperty[]): fc.Arbitrary<Record<string
 
 async function ending(type: string, data: Record<string, unknown>, lent: NodeServices): Promise<string | null> {
   const of = graph([node('n', type, data)], [])
-  if (!isRunnable(compileGraph(of, builtinNodes))) return null
-  const { execution, observer } = start(of, builtinNodes, { services: lent })
+  if (!isRunnable(compileGraph(of, builtinRegistry))) return null
+  const { execution, observer } = start(of, builtinRegistry, { services: lent })
   const outcome = await execution.done
   // What is thrown without words of its own.
   const isFault = outcome.status === 'failed' && outcome.error.type === 'node_failed'

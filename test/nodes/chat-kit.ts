@@ -1,20 +1,23 @@
 // Nodes that use models, run by themselves with the providers and vectors of a test.
 import assert from 'node:assert/strict'
-import type { Graph, GraphNode } from '../../src/engine/graph.ts'
-import type { NodeNeed, Outputs } from '../../src/engine/node-type.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { type NodeServices, noServices } from '../../src/engine/services.ts'
-import { customerWith } from '../../src/models/customer.ts'
-import { Listings } from '../../src/models/listings.ts'
-import { Models } from '../../src/models/models.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import type { Graph, GraphNode } from '../../src/engine/compile/graph.ts'
+import { type NodeServices, noServices } from '../../src/engine/node-api/node-services.ts'
+import type { NodeNeed, OutputValues } from '../../src/engine/node-api/node-type.ts'
+import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
+import { ModelService } from '../../src/models/calls/model-service.ts'
+import { ModelListCache } from '../../src/models/catalogue/model-list-cache.ts'
 import type { Provider } from '../../src/models/provider.ts'
-import { knownProviders } from '../../src/models/providers.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { createBuiltinRegistry } from '../../src/models/providers/registry.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { graph, node, type Recorder, start } from '../engine/kit.ts'
 
 export function services(providers: readonly Provider[] = [], more: Partial<NodeServices> = {}): NodeServices {
-  const models = new Models({ providers: knownProviders(providers), listings: new Listings({ now: () => 0 }) })
-  return { ...noServices, models: models.of(customerWith(() => null)), ...more }
+  const models = new ModelService({
+    providers: createBuiltinRegistry(providers),
+    listings: new ModelListCache({ now: () => 0 }),
+  })
+  return { ...noServices, models: models.accessFor(createUnbilledContext(() => null)), ...more }
 }
 
 /** Type metadata as graphs declare it. */
@@ -23,7 +26,7 @@ export function declared(type: string, more: object = {}): object {
 }
 
 export interface Fired {
-  readonly outputs: Outputs
+  readonly outputs: OutputValues
   /** `type: message` where it failed, else empty. */
   readonly failure: string
   readonly observer: Recorder
@@ -37,24 +40,24 @@ export async function fired(
   more: Partial<GraphNode> = {},
 ): Promise<Fired> {
   const of = graph([node('n', type, data, more)], [])
-  const { execution, observer } = start(of, builtinNodes, { services: lent })
+  const { execution, observer } = start(of, builtinRegistry, { services: lent })
   const outcome = await execution.done
   const detail = observer.calls.find((call) => call[0] === 'node' && call[2] === 'completed')?.[3]
   const failure = outcome.status === 'failed' ? `${outcome.error.type}: ${outcome.error.message}` : ''
-  return { outputs: (detail as { result: Outputs } | undefined)?.result ?? {}, failure, observer }
+  return { outputs: (detail as { result: OutputValues } | undefined)?.result ?? {}, failure, observer }
 }
 
 /** The errors that a node is refused with before it runs. */
 export function problems(type: string, data: Record<string, unknown>): string[] {
   const of: Graph = graph([node('n', type, data)], [])
-  return compileGraph(of, builtinNodes)
+  return compileGraph(of, builtinRegistry)
     .issues.filter(({ severity }) => severity === 'error')
     .map(({ code, pin_name, message }) => `${code} ${pin_name}: ${message}`)
 }
 
 /** What a node says that it will need, its defaults filled in. */
 export function needsOf(type: string, data: Record<string, unknown>, connected: string[] = []): readonly NodeNeed[] {
-  const known = builtinNodes.get(type)
+  const known = builtinRegistry.get(type)
   assert.ok(known?.needs)
   const defaults = Object.fromEntries(known.properties.map((one) => [one.name, one.default ?? null]))
   return known.needs({

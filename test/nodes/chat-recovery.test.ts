@@ -1,9 +1,9 @@
 // Nodes that call models several times, interrupted in between: no call that had ended is made again, and none that was cut off unasked.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import type { NodeContext, Outputs } from '../../src/engine/node-type.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import type { NodeContext, OutputValues } from '../../src/engine/node-api/node-type.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { FolderCopies, inFolder } from '../helpers/folder.ts'
 import { type PricedOptions, type PricedProvider, pricedProvider } from '../helpers/priced-provider.ts'
@@ -115,7 +115,7 @@ describe('a node that was interrupted in one of its calls', () => {
 })
 
 describe('a summary that had begun', () => {
-  const summarize = builtinNodes.get('chat.Summarize')!
+  const summarize = builtinRegistry.get('chat.Summarize')!
   const inputs = {
     text: 'as it is',
     instructions: '',
@@ -130,10 +130,10 @@ describe('a summary that had begun', () => {
     const known: NodeContext = {
       ...context,
       services: services(),
-      given: given.map((text) => ({ text })),
+      previousItems: given.map((text) => ({ text })),
       step: async (name) => ({ ...(await context.step(name)), ...step }),
     }
-    const stream = summarize.run!({ model, ...inputs }, known) as AsyncGenerator<Outputs, Outputs, unknown>
+    const stream = summarize.run!({ model, ...inputs }, known) as AsyncGenerator<OutputValues, OutputValues, unknown>
     const pieces: unknown[] = []
     for (;;) {
       const { done, value } = await stream.next()

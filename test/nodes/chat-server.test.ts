@@ -1,7 +1,7 @@
 // Nodes that use models in a whole server: what a preflight says of them, what their runs cost, and vectors that last.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { dollars, pricedProvider } from '../helpers/priced-provider.ts'

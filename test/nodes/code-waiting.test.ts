@@ -1,13 +1,13 @@
 // code.JavaScript in a run that has to wait while its code is half-way through a stream.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type NodeServices, noServices } from '../../src/engine/services.ts'
-import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { type NodeServices, noServices } from '../../src/engine/node-api/node-services.ts'
+import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
 import { graph, node, sink, source } from '../engine/kit.ts'
 import { MemoryJournal } from '../engine/memory-journal.ts'
 import { answer, remembered, waits } from '../engine/waiting.ts'
 
-const sandbox = createSandbox({ workers: 1 })
+const sandbox = createCodeSandbox({ workers: 1 })
 after(() => sandbox[Symbol.asyncDispose]())
 const services: NodeServices = { ...noServices, sandbox }
 

@@ -1,18 +1,19 @@
 // What node code sees of a run, for tests that call it without one.
-import type { Inputs, NodeContext, NodeType, RunResult } from '../../src/engine/node-type.ts'
-import { noServices } from '../../src/engine/services.ts'
-import { finish } from '../../src/time-slices.ts'
+
+import { noServices } from '../../src/engine/node-api/node-services.ts'
+import type { InputValues, NodeContext, NodeRunResult, NodeType } from '../../src/engine/node-api/node-type.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 
 export const context: NodeContext = {
   node_id: 'n',
   outputs: new Map(),
-  streams: false,
+  hasStreamOutput: false,
   isConnected: () => false,
-  waits: false,
+  canWait: false,
   run: {},
   signal: new AbortController().signal,
   clock: { now: () => 0, sleep: async () => {} },
-  inSlices: async (steps) => finish(steps),
+  inSlices: async (steps) => runToCompletion(steps),
   hold: () => {},
   random: () => 0,
   services: noServices,
@@ -22,20 +23,20 @@ export const context: NodeContext = {
   tool: () => {},
   callWorkflow: async (_id, params) => params,
   step: async () => ({
-    known: null,
-    interrupted: false,
+    previousResult: null,
+    wasInterrupted: false,
     callWorkflow: async (_id, params) => params,
     end: async () => {},
     [Symbol.dispose]() {},
   }),
   keep: async () => {},
-  kept: () => null,
-  interrupted: () => false,
-  given: [],
-  resting: false,
+  findKept: () => null,
+  isStepInterrupted: () => false,
+  previousItems: [],
+  isQuiescent: false,
 }
 
 /** Runs a firing of a type as a run does: what it takes from outside comes first. */
-export async function runWith(type: NodeType, inputs: Inputs, from: NodeContext): Promise<RunResult> {
+export async function runWith(type: NodeType, inputs: InputValues, from: NodeContext): Promise<NodeRunResult> {
   return type.run!(type.prepare ? await type.prepare(inputs, from) : inputs, from)
 }

@@ -1,8 +1,8 @@
 // What one firing costs at most on values, lists and tables, however large they are and whatever they share.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Want } from '../../src/engine/node-type.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { ItemRequest } from '../../src/engine/node-api/node-type.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { context } from './context.ts'
 import { fire, outputOf } from './fire.ts'
 import { soon } from './soon.ts'
@@ -78,7 +78,7 @@ describe('what is gathered of a stream', () => {
   const large = [{ of: [a(10_000_000)] }]
 
   test('is counted wherever it lies in an item by control.Collect', () => {
-    const collect = builtinNodes.get('control.Collect')!.open!({}, context)
+    const collect = builtinRegistry.get('control.Collect')!.open!({}, context)
     for (let count = 0; count < 9; count++) collect.push(large)
     assert.throws(() => collect.push(large), refused)
   })
@@ -88,15 +88,15 @@ describe('what is gathered of a stream', () => {
     ['control.Cross', {}],
   ] as const) {
     test(`and by ${type}`, () => {
-      const weave = builtinNodes.get(type)!.weave!(inputs, context)
-      assert.ok(weave.next().value instanceof Want)
-      for (let count = 0; count < 9; count++) assert.ok(weave.next(large).value instanceof Want)
+      const weave = builtinRegistry.get(type)!.streamOperator!(inputs, context)
+      assert.ok(weave.next().value instanceof ItemRequest)
+      for (let count = 0; count < 9; count++) assert.ok(weave.next(large).value instanceof ItemRequest)
       assert.throws(() => weave.next(large), refused)
     })
   }
 
   test('may be much where it is small', async () => {
-    const collect = builtinNodes.get('control.Collect')!.open!({}, context)
+    const collect = builtinRegistry.get('control.Collect')!.open!({}, context)
     for (let at = 0; at < 1_000_000; at++) collect.push({ a: at, b: 'text' })
     assert.equal(((await collect.end()).list as unknown[]).length, 1_000_000)
   })

@@ -1,12 +1,12 @@
 // data.ReadCsv, data.WriteCsv, data.ReadJsonLines and data.WriteJsonLines: tables in text files.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { context, runWith } from './context.ts'
 import { failsAs } from './fails-as.ts'
 
 async function fire(type: string, inputs: Record<string, unknown>): Promise<Record<string, unknown>> {
-  const node = builtinNodes.get(type)!
+  const node = builtinRegistry.get(type)!
   const defaults = Object.fromEntries(node.properties.map(({ name, default: own = null }) => [name, own]))
   return (await runWith(node, { ...defaults, ...inputs }, context)) as Record<string, unknown>
 }

@@ -1,6 +1,6 @@
 // Documents made for tests, from their bytes up: good ones, and such as nobody means well with.
 import { crc32, deflateRawSync } from 'node:zlib'
-import type { Row } from '../../src/nodes/rows.ts'
+import type { TableRow } from '../../src/nodes/shared/table-rows.ts'
 
 /** A PDF of these objects, the first of which is its catalog. */
 export function pdfOf(objects: readonly string[], trailer = ''): Buffer {
@@ -121,7 +121,7 @@ export function docxEntries(body: string, links: readonly string[] = [], before 
 }
 
 /** The files of a workbook with these sheets, each the XML inside of its `sheetData`; style 1 is a date, style 2 a time. */
-export function xlsxEntries(sheets: Row, strings: readonly string[] = [], before = ''): ZipEntry[] {
+export function xlsxEntries(sheets: TableRow, strings: readonly string[] = [], before = ''): ZipEntry[] {
   const names = Object.keys(sheets)
   const main = `xmlns="${OFFICE}/spreadsheetml/2006/main"`
   const each = names.map((name, at) => `<sheet name="${name}" sheetId="${at + 1}" r:id="rId${at + 1}"/>`)

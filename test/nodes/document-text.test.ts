@@ -1,7 +1,7 @@
 // Texts of HTML files, and texts in pieces.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { context, runWith } from './context.ts'
 import { failsAs } from './fails-as.ts'
 import { fire } from './fire.ts'
@@ -91,7 +91,7 @@ describe('document.Chunk', () => {
 })
 
 async function htmlText(document: unknown, charset: string | null = null) {
-  return runWith(builtinNodes.get('document.HtmlText')!, { document, charset }, context)
+  return runWith(builtinRegistry.get('document.HtmlText')!, { document, charset }, context)
 }
 
 describe('document.HtmlText', () => {

@@ -1,14 +1,14 @@
 // Formulas, code, patterns, paths, templates and schemas in a node's own values: read before anything runs, and refused where they cannot be.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import type { GraphIssue } from '../../src/engine/graph.ts'
-import type { BackgroundReader } from '../../src/engine/node-type.ts'
-import { readPendingExpressions } from '../../src/engine/pending-expressions.ts'
-import { compileGraph, isRunnable } from '../../src/engine/plan.ts'
-import { t } from '../../src/engine/types.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
-import { createSandbox } from '../../src/sandbox/sandbox.ts'
-import { acceptedPlan, runnablePlan } from '../../src/workflows/invalid-graph.ts'
+import { compileGraph, isRunnable } from '../../src/engine/compile/compiler.ts'
+import type { GraphIssue } from '../../src/engine/compile/graph.ts'
+import { validatePendingExpressions } from '../../src/engine/compile/pending-expressions.ts'
+import type { BackgroundExpressionReader } from '../../src/engine/node-api/node-type.ts'
+import { parseType } from '../../src/engine/node-api/values/type-metadata.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
+import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
+import { requireAcceptedPlan, requireRunnablePlan } from '../../src/workflows/invalid-graph-error.ts'
 import { compute } from '../compute/kit.ts'
 import { found } from '../engine/issues.ts'
 import { graph, node, source, testType, withTypes } from '../engine/kit.ts'
@@ -89,15 +89,15 @@ const LONG_CASES: readonly (readonly [type: string, property: string, good: unkn
 ]
 
 describe('slow expressions', () => {
-  const sandbox = createSandbox({ workers: 1 })
+  const sandbox = createCodeSandbox({ workers: 1 })
   after(() => Promise.all([compute[Symbol.asyncDispose](), sandbox[Symbol.asyncDispose]()]))
   const services = { compute, sandbox, owner: 'ada', turn: async () => {} }
 
   async function read(...given: Parameters<typeof of>) {
-    const compiled = compileGraph(of(...given), builtinNodes)
-    assert.deepEqual([compiled.issues, compiled.pending.size], [[], 1])
-    await readPendingExpressions(compiled, services)
-    assert.equal(compiled.pending.size, 0)
+    const compiled = compileGraph(of(...given), builtinRegistry)
+    assert.deepEqual([compiled.issues, compiled.pendingExpressions.size], [[], 1])
+    await validatePendingExpressions(compiled, services)
+    assert.equal(compiled.pendingExpressions.size, 0)
     return compiled.issues
   }
 
@@ -114,7 +114,7 @@ describe('slow expressions', () => {
 
   test('every one is in the list of cases, by its property', () => {
     const listed = new Set(LONG_CASES.map(([type, property]) => `${type} ${property}`))
-    for (const { node_type, slowExpressions, costlyExpressions, expressions } of builtinNodes.all())
+    for (const { node_type, slowExpressions, costlyExpressions, expressions } of builtinRegistry.all())
       for (const property of Object.keys({ ...slowExpressions, ...costlyExpressions })) {
         assert.ok(listed.has(`${node_type} ${property}`), `${node_type} ${property}`)
         assert.ok(expressions && property in expressions)
@@ -122,8 +122,8 @@ describe('slow expressions', () => {
   })
 
   /** A compiled graph of one node for each reader. */
-  function compiledWith(...readers: BackgroundReader[]) {
-    const own = { name: 'own', type: t('str') }
+  function compiledWith(...readers: BackgroundExpressionReader[]) {
+    const own = { name: 'own', type: parseType('str') }
     const types = readers.map((reader, at) =>
       testType(`test.${at}`, {
         properties: [own],
@@ -141,8 +141,8 @@ describe('slow expressions', () => {
       async () => Promise.reject(new Error('there is no thread')),
       async () => 'It is wrong.',
     )
-    await readPendingExpressions(compiled, services)
-    assert.deepEqual([nodesOf(compiled), compiled.pending.size], [['test.1'], 0])
+    await validatePendingExpressions(compiled, services)
+    assert.deepEqual([nodesOf(compiled), compiled.pendingExpressions.size], [['test.1'], 0])
   })
 
   test('stay pending at the deadline, and the next call goes on with them', async () => {
@@ -152,35 +152,35 @@ describe('slow expressions', () => {
       () => (isSlow ? new Promise(() => {}) : Promise.resolve('It is wrong.')),
       async () => null,
     )
-    await readPendingExpressions(compiled, services, AbortSignal.timeout(50))
-    assert.deepEqual([nodesOf(compiled), compiled.pending.size], [['test.0'], 2])
+    await validatePendingExpressions(compiled, services, AbortSignal.timeout(50))
+    assert.deepEqual([nodesOf(compiled), compiled.pendingExpressions.size], [['test.0'], 2])
     isSlow = false
-    await readPendingExpressions(compiled, services)
-    assert.deepEqual([nodesOf(compiled), compiled.pending.size], [['test.0', 'test.1'], 0])
+    await validatePendingExpressions(compiled, services)
+    assert.deepEqual([nodesOf(compiled), compiled.pendingExpressions.size], [['test.0', 'test.1'], 0])
   })
 
   test('that are schemas are all read, however many of one user are read at the same time', async () => {
     const wrong = (at: number) => of('control.WaitFor', { name: 'x', schema: { title: `${at}`, $ref: '#/$defs/none' } })
-    const all = Array.from({ length: 40 }, (_, at) => compileGraph(wrong(at), builtinNodes))
-    await Promise.all(all.map((one) => readPendingExpressions(one, services, AbortSignal.timeout(PATIENCE_MS))))
+    const all = Array.from({ length: 40 }, (_, at) => compileGraph(wrong(at), builtinRegistry))
+    await Promise.all(all.map((one) => validatePendingExpressions(one, services, AbortSignal.timeout(PATIENCE_MS))))
     assert.deepEqual(all.flatMap(nodesOf), Array(40).fill('n'))
   })
 
   test('give one issue each if several callers read them at the same time, also if one of them gives up', async () => {
     const gate = Promise.withResolvers<string>()
     const compiled = compiledWith(() => gate.promise)
-    const patient = [1, 2].map(() => readPendingExpressions(compiled, services))
-    await readPendingExpressions(compiled, services, AbortSignal.timeout(20))
-    assert.equal(compiled.pending.size, 1)
+    const patient = [1, 2].map(() => validatePendingExpressions(compiled, services))
+    await validatePendingExpressions(compiled, services, AbortSignal.timeout(20))
+    assert.equal(compiled.pendingExpressions.size, 1)
     gate.resolve('It is wrong.')
     await Promise.all(patient)
-    assert.deepEqual([nodesOf(compiled), compiled.pending.size], [['test.0'], 0])
+    assert.deepEqual([nodesOf(compiled), compiled.pendingExpressions.size], [['test.0'], 0])
   })
 
   test('of which many are wrong give a hundred issues', async () => {
     const compiled = compiledWith(...Array.from({ length: 150 }, () => async () => 'It is wrong.'))
-    await readPendingExpressions(compiled, services)
-    assert.deepEqual([compiled.issues.length, compiled.pending.size], [100, 0])
+    await validatePendingExpressions(compiled, services)
+    assert.deepEqual([compiled.issues.length, compiled.pendingExpressions.size], [100, 0])
   })
 })
 
@@ -194,14 +194,14 @@ describe('what is written in a language', () => {
 
   test('every property that is one is in this list, by its own name', () => {
     const listed = new Set(CASES.map(([type, property]) => `${type} ${property}`))
-    for (const { node_type, expressions = {} } of builtinNodes.all())
+    for (const { node_type, expressions = {} } of builtinRegistry.all())
       for (const property of Object.keys(expressions))
         assert.ok(listed.has(`${node_type} ${property}`), `${node_type} ${property}`)
   })
 
   test('is read beforehand in every property of such a name', () => {
     const names = /^(?:formula|pattern|code|selector|schema|by|.*path)$/
-    for (const { node_type, properties, expressions = {}, problem } of builtinNodes.all())
+    for (const { node_type, properties, expressions = {}, problem } of builtinRegistry.all())
       for (const { name, type } of properties)
         if (names.test(name) && ['str', 'dict'].includes(type.type) && !problem)
           assert.ok(name in expressions, `${node_type}.${name}`)
@@ -216,10 +216,10 @@ describe('what is written in a language', () => {
   })
 
   test('keeps new runs from beginning, and no run that was accepted before', () => {
-    const compiled = compileGraph(of('math.Formula', { formula: '1 +* 2' }), builtinNodes)
+    const compiled = compileGraph(of('math.Formula', { formula: '1 +* 2' }), builtinRegistry)
     assert.equal(isRunnable(compiled), false)
-    assert.throws(() => runnablePlan(compiled), { code: 'INVALID_WORKFLOW_GRAPH' })
-    assert.equal(acceptedPlan(compiled), compiled.plan)
+    assert.throws(() => requireRunnablePlan(compiled), { code: 'INVALID_WORKFLOW_GRAPH' })
+    assert.equal(requireAcceptedPlan(compiled), compiled.plan)
   })
 
   test('is read in a time that nobody notices, however long it is', () => {
@@ -253,7 +253,7 @@ describe('what is written in a language', () => {
       const compile = () => {
         const from = round++ * count
         const nodes = Array.from({ length: count }, (_, at) => node(`n${at}`, type, { text: '', ...data(from + at) }))
-        return compileGraph(graph(nodes, []), builtinNodes)
+        return compileGraph(graph(nodes, []), builtinRegistry)
       }
       const took = leastProcessorMs(150, compile)
       assert.ok(took < 150, `${took} ms`)

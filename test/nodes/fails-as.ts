@@ -1,6 +1,6 @@
 // What a test expects of a node that fails.
 import assert from 'node:assert/strict'
-import { NodeError } from '../../src/engine/node-error.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
 
 /** For `assert.rejects` and `assert.throws`: a NodeError of this type, or of one of these, in these words. */
 export function failsAs(type: string | RegExp, message: RegExp) {

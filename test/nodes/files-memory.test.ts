@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { type LoadableFile, loadedFrom } from '../../src/assets/loaded.ts'
-import { execute } from '../../src/engine/execution.ts'
-import { type NodeServices, noServices } from '../../src/engine/services.ts'
+import { type LoadableFile, loadVerifiedFile } from '../../src/assets/verified-file-loader.ts'
+import { type NodeServices, noServices } from '../../src/engine/node-api/node-services.ts'
+import { executePlan } from '../../src/engine/runtime/execution.ts'
 import { graph, node, planOf, Recorder, sink } from '../engine/kit.ts'
 
 const MIB = 1_048_576
@@ -33,7 +33,7 @@ async function working(count: number, services: Partial<NodeServices>): Promise<
   )
   const [signal, observer] = [new AbortController().signal, new Recorder()]
   const lent = { ...noServices, ...services }
-  const run = execute(planOf(of), { params: {}, signal, observer, services: lent, memoryLimit: 8 * MIB })
+  const run = executePlan(planOf(of), { params: {}, signal, observer, services: lent, memoryLimit: 8 * MIB })
   const outcome = await run.done
   return outcome.status === 'failed' ? outcome.error.message : outcome.status
 }
@@ -72,7 +72,7 @@ test('a file that is loaded is told, and no more when it has come or failed', as
     read: async () => Readable.from([content]),
   })
   const held = (bytes: number) => void told.push(bytes)
-  assert.equal((await loadedFrom(file(Buffer.from('abc')), 3, held))?.bytes.length, 3)
-  await assert.rejects(loadedFrom(file(Buffer.from('abd')), 3, held), { type: 'data_damaged' })
+  assert.equal((await loadVerifiedFile(file(Buffer.from('abc')), 3, held))?.bytes.length, 3)
+  await assert.rejects(loadVerifiedFile(file(Buffer.from('abd')), 3, held), { type: 'data_damaged' })
   assert.deepEqual(told, [3, -3, 3, -3])
 })

@@ -1,8 +1,9 @@
 // Runs one node by itself, through the compiler and the engine, as a graph would.
-import { execute } from '../../src/engine/execution.ts'
-import type { Outputs } from '../../src/engine/node-type.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import type { OutputValues } from '../../src/engine/node-api/node-type.ts'
+import { executePlan } from '../../src/engine/runtime/execution.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { Recorder } from '../engine/kit.ts'
 
 /** The outputs of one firing. Rejects with the message of the first issue or of the error. */
@@ -10,15 +11,15 @@ export async function fire(
   type: string,
   data: Record<string, unknown> = {},
   dynamic: Record<string, unknown> = {},
-): Promise<Outputs> {
+): Promise<OutputValues> {
   const node = { id: 'n', type, data, dynamic_properties: dynamic }
-  const { plan, issues } = compileGraph({ nodes: [node], edges: [] }, builtinNodes)
+  const { plan, issues } = compileGraph({ nodes: [node], edges: [] }, builtinRegistry)
   if (!plan) throw new Error(`${issues[0]!.code}: ${issues[0]!.message}`)
   const observer = new Recorder()
-  const outcome = await execute(plan, { params: {}, signal: new AbortController().signal, observer }).done
+  const outcome = await executePlan(plan, { params: {}, signal: new AbortController().signal, observer }).done
   if (outcome.status === 'failed') throw new Error(`${outcome.error.type}: ${outcome.error.message}`)
   const detail = observer.calls.find((call) => call[0] === 'node' && call[2] === 'completed')?.[3]
-  return (detail as { result: Outputs }).result
+  return (detail as { result: OutputValues }).result
 }
 
 /** The `output` of one firing. */

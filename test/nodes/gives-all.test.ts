@@ -1,15 +1,15 @@
 // Node types that say that each firing gives all of their outputs, held to it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { noServices } from '../../src/engine/services.ts'
-import { customerWith } from '../../src/models/customer.ts'
-import { Listings } from '../../src/models/listings.ts'
-import { Models } from '../../src/models/models.ts'
-import { knownProviders } from '../../src/models/providers.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { noServices } from '../../src/engine/node-api/node-services.ts'
+import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
+import { ModelService } from '../../src/models/calls/model-service.ts'
+import { ModelListCache } from '../../src/models/catalogue/model-list-cache.ts'
+import { createBuiltinRegistry } from '../../src/models/providers/registry.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { graph, node, outputs, sink } from '../engine/kit.ts'
 
-const marked = builtinNodes.all().filter(({ gives_all }) => gives_all)
+const marked = builtinRegistry.all().filter(({ gives_all }) => gives_all)
 
 /** Values of those that need some. The second set is of what may make an output missing: emptiness. */
 const DATA: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
@@ -34,9 +34,10 @@ const DATA: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
 }
 const INPUTS = ['x', 1, 2.5, true, [], {}, null]
 
-const models = new Models({ providers: knownProviders(), listings: new Listings({ now: () => 0 }) }).of(
-  customerWith(() => null),
-)
+const models = new ModelService({
+  providers: createBuiltinRegistry(),
+  listings: new ModelListCache({ now: () => 0 }),
+}).accessFor(createUnbilledContext(() => null))
 
 /** A store without anything in it. */
 const vectors = { ...noServices.vectors, list: async () => [], remove: async () => 0 }
@@ -50,7 +51,7 @@ const assets = {
 
 /** What each output gives; a stream is gathered first. */
 async function given(node_type: string, data: Record<string, unknown>): Promise<Record<string, unknown>> {
-  const type = builtinNodes.get(node_type)!
+  const type = builtinRegistry.get(node_type)!
   const takesStream = type.properties.some(({ aggregate }) => aggregate)
   const nodes = [node('n', node_type, { name: 'n', ...data }), node('each', 'control.ForEach', { list: [] })]
   const edges = takesStream ? ['each.item->n.item'] : []
@@ -61,7 +62,7 @@ async function given(node_type: string, data: Record<string, unknown>): Promise<
       ...(stream ? [`n.${name}->all ${name}.item`, `all ${name}.list->${name}.value`] : [`n.${name}->${name}.value`]),
     )
   }
-  return await outputs(graph(nodes, edges), builtinNodes, { services: { ...noServices, assets, models, vectors } })
+  return await outputs(graph(nodes, edges), builtinRegistry, { services: { ...noServices, assets, models, vectors } })
 }
 
 describe('gives all of its outputs, also of nothing:', () => {

@@ -1,24 +1,24 @@
 // http.*: large bodies are made in the slices of a run, and large answers are read apart from the main thread.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Inputs, NodeContext, NodeType, Outputs } from '../../src/engine/node-type.ts'
-import { type ComputeTask, noServices, type OutgoingRequest } from '../../src/engine/services.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
-import type { Steps } from '../../src/time-slices.ts'
+import { type ComputeTask, noServices, type OutgoingRequest } from '../../src/engine/node-api/node-services.ts'
+import type { InputValues, NodeContext, NodeType, OutputValues } from '../../src/engine/node-api/node-type.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
+import type { Steps } from '../../src/shared/time-slices.ts'
 import { graph, node, outputs, sink } from '../engine/kit.ts'
 import { context as plainContext, runWith } from './context.ts'
 
-const request = builtinNodes.get('http.Request')!
+const request = builtinRegistry.get('http.Request')!
 const SECRET = 'sk-0123456789'
 
-const inputsOf = (type: NodeType, given: Inputs): Inputs => ({
+const inputsOf = (type: NodeType, given: InputValues): InputValues => ({
   ...Object.fromEntries(type.properties.map(({ name, default: value }) => [name, value ?? null])),
   url: 'http://a/',
   ...given,
 })
 
 /** What is sent for some inputs, and in how many steps at most it was made. */
-async function sending(given: Inputs) {
+async function sending(given: InputValues) {
   const sent: OutgoingRequest[] = []
   let most = 0
   const send = async (request: OutgoingRequest) => {
@@ -49,13 +49,13 @@ async function answered(node_type: string, output: string, answer: unknown) {
     takes: ({ node_type }: { node_type: string }) => node_type === 'http.Request',
     async run({ node_type, inputs }: ComputeTask) {
       apart.push(node_type)
-      return builtinNodes.get(node_type)!.run!(inputs, plainContext) as Outputs
+      return builtinRegistry.get(node_type)!.run!(inputs, plainContext) as OutputValues
     },
   }
   const http = { send: async ({ url }: OutgoingRequest) => ({ status: 200, headers, body, url }) }
   const of = graph([node('n', node_type, { url: 'http://a/' }), sink('out')], [`n.${output} -> out.value`])
   const services = { ...noServices, http, compute }
-  return { apart, out: (await outputs(of, builtinNodes, { services })).out }
+  return { apart, out: (await outputs(of, builtinRegistry, { services })).out }
 }
 
 test('a large body is made in many steps, and is the same', async () => {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { execute } from '../../src/engine/execution.ts'
-import { type ComputeTask, noServices } from '../../src/engine/services.ts'
-import { readBody } from '../../src/net/answer-body.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import { type ComputeTask, noServices } from '../../src/engine/node-api/node-services.ts'
+import { executePlan } from '../../src/engine/runtime/execution.ts'
+import { readLimitedBody } from '../../src/net/outgoing/response-body.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { graph, node, planOf, Recorder, sink } from '../engine/kit.ts'
 import { leavesLoopFree } from '../helpers/loop.ts'
 import { errorOf, httpServer, localHttp, request } from '../net/servers.ts'
@@ -22,7 +22,7 @@ async function sending(url: string, memoryLimit: number, compute = noServices.co
   )
   const signal = new AbortController().signal
   const services = { ...noServices, http, compute }
-  return await execute(planOf(of), { params: {}, signal, observer: new Recorder(), services, memoryLimit }).done
+  return await executePlan(planOf(of), { params: {}, signal, observer: new Recorder(), services, memoryLimit }).done
 }
 
 test('answers that are still coming count among what a run holds', async () => {
@@ -62,13 +62,13 @@ test('those that were read count no more', async () => {
     send: (one: Parameters<typeof http.send>[0]) => {
       const told = (bytes: number) => {
         held += bytes
-        one.held?.(bytes)
+        one.onBytesHeld?.(bytes)
       }
-      return http.send({ ...one, held: told })
+      return http.send({ ...one, onBytesHeld: told })
     },
   }
   const services = { ...noServices, http: counted }
-  const outcome = await execute(planOf(of), { params: {}, signal, observer: new Recorder(), services }).done
+  const outcome = await executePlan(planOf(of), { params: {}, signal, observer: new Recorder(), services }).done
   assert.deepEqual([outcome.status, held], ['completed', 0])
 })
 
@@ -83,7 +83,10 @@ test('one that fails counts no more either', async () => {
     held += bytes
     most = Math.max(most, held)
   }
-  assert.equal((await errorOf(http.send(request(server.url, { max_bytes: 500_000, held: told })))).type, 'too_large')
+  assert.equal(
+    (await errorOf(http.send(request(server.url, { max_bytes: 500_000, onBytesHeld: told })))).type,
+    'too_large',
+  )
   assert.equal(held, 0)
   assert.ok(most >= 500_000 && most < MIB, `${most} bytes at most`)
 })
@@ -92,7 +95,7 @@ test('large answers that end at once are put together in slices', () =>
   leavesLoopFree(async () => {
     const piece = Buffer.alloc(65_536, 'x')
     const bodies = Array.from({ length: 8 }, () => new Readable({ read() {} }))
-    const read = bodies.map((body) => readBody(body, [], 100_000_000))
+    const read = bodies.map((body) => readLimitedBody(body, [], 100_000_000))
     for (const body of bodies) {
       for (let count = 0; count < 300; count++) body.push(piece)
     }
@@ -104,7 +107,7 @@ test('large answers that end at once are put together in slices', () =>
   }))
 
 test('what is too large to be read is not sent to where it would be', async () => {
-  const { prepare } = builtinNodes.get('http.Request')!
+  const { prepare } = builtinRegistry.get('http.Request')!
   const bytes = { text: 40_000_001, json: 10_000_001, base64: 7_500_001 }
   for (const [response_type, length] of Object.entries(bytes)) {
     const http = { send: async () => ({ status: 200, headers: {}, body: Buffer.alloc(length), url: 'http://a/' }) }

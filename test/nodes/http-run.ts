@@ -1,17 +1,18 @@
 // Runs graphs with http nodes against servers of the test: with a client that reaches 127.0.0.1 and secrets that the test knows.
-import type { Clock } from '../../src/engine/clock.ts'
-import { execute, type Outcome } from '../../src/engine/execution.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import type { Outputs } from '../../src/engine/node-type.ts'
-import { noServices } from '../../src/engine/services.ts'
+
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import type { Clock } from '../../src/engine/node-api/clock.ts'
+import { noServices } from '../../src/engine/node-api/node-services.ts'
+import type { OutputValues } from '../../src/engine/node-api/node-type.ts'
+import { executePlan, type RunOutcome } from '../../src/engine/runtime/execution.ts'
 import { planOf, Recorder } from '../engine/kit.ts'
 import { localHttp } from '../net/servers.ts'
 
 export interface HttpRun {
-  outcome: Outcome
+  outcome: RunOutcome
   observer: Recorder
   /** The outputs of the last node that completed. */
-  result: Outputs
+  result: OutputValues
 }
 
 export interface HttpRunOptions {
@@ -27,7 +28,7 @@ export async function runHttp(of: Graph, { secrets = {}, ...options }: HttpRunOp
   const services = { ...noServices, http, secret }
   const observer = new Recorder()
   const { signal = new AbortController().signal, ...rest } = options
-  const outcome = await execute(planOf(of), { params: {}, signal, observer, services, ...rest }).done
+  const outcome = await executePlan(planOf(of), { params: {}, signal, observer, services, ...rest }).done
   const completed = observer.calls.findLast((call) => call[0] === 'node' && call[2] === 'completed')
-  return { outcome, observer, result: (completed?.[3] as { result?: Outputs } | undefined)?.result ?? {} }
+  return { outcome, observer, result: (completed?.[3] as { result?: OutputValues } | undefined)?.result ?? {} }
 }

@@ -3,8 +3,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type Inputs, type NodeType, type Outputs, STREAM_END, Want } from '../../src/engine/node-type.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
+import {
+  type InputValues,
+  ItemRequest,
+  type NodeType,
+  type OutputValues,
+  STREAM_END,
+} from '../../src/engine/node-api/node-type.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { context } from './context.ts'
 
 setFlagsFromString('--expose-gc')
@@ -33,7 +39,7 @@ class Items {
   }
 }
 
-function defaultsOf(type: NodeType): Inputs {
+function defaultsOf(type: NodeType): InputValues {
   const inputs = Object.fromEntries(type.properties.map((property) => [property.name, property.default ?? null]))
   return { ...inputs, count: COUNT, times: null, size: SIZE }
 }
@@ -42,22 +48,22 @@ function defaultsOf(type: NodeType): Inputs {
 type Step = (item: object | typeof STREAM_END) => void
 
 function weaving(type: NodeType, only: string): Step {
-  const weave = type.weave!(defaultsOf(type), context)
-  let step: IteratorResult<Want | Outputs, unknown> | null = weave.next()
+  const weave = type.streamOperator!(defaultsOf(type), context)
+  let step: IteratorResult<ItemRequest | OutputValues, unknown> | null = weave.next()
   let others = COUNT
   return (item) => {
     while (step && !step.done) {
       const { value } = step
-      const mine = value instanceof Want && value.input === only
+      const mine = value instanceof ItemRequest && value.input === only
       step = null
-      step = value instanceof Want ? weave.next(mine ? item : others-- > 0 ? 0 : STREAM_END) : weave.next()
+      step = value instanceof ItemRequest ? weave.next(mine ? item : others-- > 0 ? 0 : STREAM_END) : weave.next()
       if (mine) return
     }
   }
 }
 
 function stepsOf(type: NodeType, property: string): Step {
-  if (type.weave) return weaving(type, property)
+  if (type.streamOperator) return weaving(type, property)
   if (type.open) {
     const aggregate = type.open(defaultsOf(type), context)
     return (item) => {
@@ -74,7 +80,7 @@ function stepsOf(type: NodeType, property: string): Step {
 const MOST = { last: 2, since_item: SIZE } as const
 
 describe('what is let go of', () => {
-  for (const type of builtinNodes.all()) {
+  for (const type of builtinRegistry.all()) {
     for (const { name, keeps, type: of } of type.properties) {
       // Only what may be an object can be watched; a number is no matter.
       if (keeps === undefined || of.type !== 'any') continue

@@ -1,10 +1,11 @@
 // What holds for every node type that comes with the service.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { nodeMetadata } from '../../src/engine/metadata.ts'
-import { conforms } from '../../src/engine/values.ts'
-import { builtinNodes, registryOf } from '../../src/nodes/registry.ts'
+import { createNodeMetadata } from '../../src/engine/node-api/node-metadata.ts'
+import { conforms } from '../../src/engine/node-api/values/type-conformance.ts'
+import { builtinRegistry, createRegistry } from '../../src/nodes/registry.ts'
 
 /** Names and handles that clients and examples count on: type, properties, outputs. */
 const PROMISED: [string, string, string][] = [
@@ -58,7 +59,7 @@ const words = (text: string) => text.split(' ').filter((word) => word !== '')
 describe('the registry', () => {
   for (const [name, properties, outputs] of PROMISED) {
     test(`has ${name} with the promised handles`, () => {
-      const metadata = nodeMetadata(builtinNodes.get(name)!)
+      const metadata = createNodeMetadata(builtinRegistry.get(name)!)
       for (const property of words(properties))
         assert.ok(
           metadata.properties.some((one) => one.name === property),
@@ -72,7 +73,7 @@ describe('the registry', () => {
   }
 
   test('streams, and dynamic handles, where they are promised', () => {
-    const dynamic = builtinNodes.all().filter((type) => type.supports_dynamic_inputs)
+    const dynamic = builtinRegistry.all().filter((type) => type.supports_dynamic_inputs)
     assert.deepEqual(
       dynamic.map((type) => type.node_type),
       [
@@ -89,8 +90,8 @@ describe('the registry', () => {
         'workflow.Call',
       ],
     )
-    assert.ok(builtinNodes.get('workflow.Call')!.supports_dynamic_outputs)
-    const streaming = builtinNodes.all().filter((type) => nodeMetadata(type).is_streaming_output)
+    assert.ok(builtinRegistry.get('workflow.Call')!.supports_dynamic_outputs)
+    const streaming = builtinRegistry.all().filter((type) => createNodeMetadata(type).is_streaming_output)
     assert.deepEqual(
       streaming.map((type) => type.node_type),
       [
@@ -106,22 +107,22 @@ describe('the registry', () => {
   })
 
   test('has at least 60 types, in the order of their names', () => {
-    const names = builtinNodes.all().map((type) => type.node_type)
+    const names = builtinRegistry.all().map((type) => type.node_type)
     assert.ok(names.length >= 60)
     assert.deepEqual(names, [...names].sort())
     assert.equal(new Set(names).size, names.length)
   })
 
   test('refuses two types with one name', () => {
-    const [type] = builtinNodes.all()
-    assert.throws(() => registryOf([type!, type!]), /same name/)
+    const [type] = builtinRegistry.all()
+    assert.throws(() => createRegistry([type!, type!]), /same name/)
   })
 
-  for (const type of builtinNodes.all()) {
+  for (const type of builtinRegistry.all()) {
     test(`${type.node_type} is described, and its defaults are of their types`, () => {
       assert.match(type.node_type, /^[a-z]+\.[A-Z][A-Za-z]+$/)
       assert.ok(type.title && type.description.endsWith('.'))
-      assert.ok(type.role === 'output' || type.run || type.open || type.weave || type.loop)
+      assert.ok(type.role === 'output' || type.run || type.open || type.streamOperator || type.loop)
       for (const property of type.properties) {
         assert.ok(property.description?.endsWith('.'), property.name)
         if (property.default !== undefined) assert.ok(conforms(property.default, property.type), property.name)
@@ -139,16 +140,19 @@ describe('the registry', () => {
     ]
     for (const name of optional) {
       const at = name.lastIndexOf('.')
-      const property = builtinNodes.get(name.slice(0, at))!.properties.find((one) => one.name === name.slice(at + 1))!
+      const property = builtinRegistry
+        .get(name.slice(0, at))!
+        .properties.find((one) => one.name === name.slice(at + 1))!
       assert.ok(conforms(null, property.type), name)
     }
   })
 
   test('every type is named by a test of its own', () => {
-    const folder = new URL('.', import.meta.url)
-    const files = readdirSync(folder).filter((name) => name.endsWith('.test.ts') && name !== 'registry.test.ts')
-    const text = files.map((name) => readFileSync(new URL(name, folder), 'utf8')).join('\n')
-    const untested = builtinNodes.all().filter((type) => !text.includes(`'${type.node_type}'`))
+    const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter(
+      (path) => path.endsWith('.test.ts') && path !== 'registry.test.ts',
+    )
+    const text = files.map((path) => readFileSync(join(import.meta.dirname, path), 'utf8')).join('\n')
+    const untested = builtinRegistry.all().filter((type) => !text.includes(`'${type.node_type}'`))
     assert.deepEqual(
       untested.map((type) => type.node_type),
       [],
@@ -157,7 +161,7 @@ describe('the registry', () => {
 })
 
 test('metadata has every key, and titles made from names', () => {
-  assert.deepEqual(nodeMetadata(builtinNodes.get('control.If')!), {
+  assert.deepEqual(createNodeMetadata(builtinRegistry.get('control.If')!), {
     node_type: 'control.If',
     title: 'If',
     description: 'Sends a value one way or the other. The nodes behind the other way are skipped.',
@@ -204,6 +208,6 @@ test('metadata has every key, and titles made from names', () => {
     required_settings: [],
     required_runtimes: [],
   })
-  const delay = nodeMetadata(builtinNodes.get('control.Delay')!).properties[1]!
+  const delay = createNodeMetadata(builtinRegistry.get('control.Delay')!).properties[1]!
   assert.deepEqual([delay.min, delay.max, delay.default], [0, 86_400, 1])
 })

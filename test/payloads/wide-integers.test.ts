@@ -2,14 +2,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
-import { mayHoldWide, wideInJson, wideInMessagePack } from '../../src/payloads/wide-integers.ts'
+import {
+  findWideIntegersInJson,
+  findWideIntegersInMessagePack,
+  mayHoldWideInteger,
+} from '../../src/payloads/wide-integers.ts'
 import { leastProcessorMs } from '../helpers/processor.ts'
 
 const WIDE = '12345678901234567890'
 
 function placesIn(text: string): string[] {
-  if (!mayHoldWide(Buffer.from(text))) return []
-  return wideInJson(text, '').map(({ path }) => path)
+  if (!mayHoldWideInteger(Buffer.from(text))) return []
+  return findWideIntegersInJson(text, '').map(({ path }) => path)
 }
 
 describe('integers beyond 2^53 in JSON', () => {
@@ -17,7 +21,7 @@ describe('integers beyond 2^53 in JSON', () => {
     assert.deepEqual(placesIn('9007199254740993'), [''])
     assert.deepEqual(placesIn('[1,-9007199254740993,2]'), ['/1'])
     assert.deepEqual(placesIn('{"a": {"b/c": [ 12345678901234567890 ]}, "d":9007199254740993\n}'), ['/a/b~1c/0', '/d'])
-    assert.deepEqual(wideInJson(`[${'9'.repeat(100)}]`, '/body'), [
+    assert.deepEqual(findWideIntegersInJson(`[${'9'.repeat(100)}]`, '/body'), [
       {
         path: '/body/0',
         message: `must not lie beyond 2^53: ${'9'.repeat(40)}… would become another number; send it as a text`,
@@ -49,7 +53,7 @@ describe('integers beyond 2^53 in JSON', () => {
   test('are looked for in a time that grows with the text, however long its numbers are', () => {
     for (const text of [`0.${'3'.repeat(1_000_000)}`, '3'.repeat(15).concat(' ').repeat(60_000)]) {
       const bytes = Buffer.from(text)
-      assert.ok(leastProcessorMs(50, () => mayHoldWide(bytes)) < 50)
+      assert.ok(leastProcessorMs(50, () => mayHoldWideInteger(bytes)) < 50)
     }
   })
 
@@ -90,12 +94,13 @@ function withKeys(): Buffer {
 
 describe('integers beyond 2^53 in MessagePack', () => {
   test('may be keys as well', () => {
-    const places = wideInMessagePack(withKeys()).map(({ path }) => path)
+    const places = findWideIntegersInMessagePack(withKeys()).map(({ path }) => path)
     assert.deepEqual(places, [`/${2n ** 60n}`, `/${2n ** 60n}/a`])
   })
 
   test('are those of 64 bits that no number holds', () => {
-    const of = (value: unknown) => wideInMessagePack(encode(value, { useBigInt64: true })).map(({ path }) => path)
+    const of = (value: unknown) =>
+      findWideIntegersInMessagePack(encode(value, { useBigInt64: true })).map(({ path }) => path)
     assert.deepEqual(of({ a: [1n, 2n ** 53n + 1n], b: -(2n ** 60n) }), ['/a/1', '/b'])
     assert.deepEqual(
       of({ a: 2n ** 53n, b: -(2n ** 53n), c: 1e300, d: '\u00cf\u00d3', e: new Uint8Array([0xcf, 0xd3]) }),

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { CONNECTIONS_IN_WAITING } from '../../src/server.ts'
+import { LISTEN_BACKLOG } from '../../src/server.ts'
 import { serve } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 
@@ -15,7 +15,7 @@ function systemLimit(): number {
   return process.platform === 'linux' ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) : 0
 }
 
-const skip = systemLimit() < CONNECTIONS_IN_WAITING && 'the system lets fewer connections wait'
+const skip = systemLimit() < LISTEN_BACKLOG && 'the system lets fewer connections wait'
 
 test('the system takes connections while the service is busy, so that nobody has to try again', { skip }, async () => {
   const folder = temporaryFolder()

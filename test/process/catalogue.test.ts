@@ -1,8 +1,8 @@
 // `svc nodes` and `svc examples`: what there is to build with.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { builtinNodes } from '../../src/nodes/registry.ts'
-import { examples } from '../../src/workflows/examples.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
+import { loadExamples } from '../../src/workflows/examples.ts'
 import { svc } from '../helpers/process.ts'
 
 describe('svc nodes', () => {
@@ -10,13 +10,13 @@ describe('svc nodes', () => {
     const { code, stdout } = await svc(['nodes'])
     const lines = stdout.split('\n')
     assert.equal(code, 0)
-    for (const { node_type, title } of builtinNodes.all()) {
+    for (const { node_type, title } of builtinRegistry.all()) {
       assert.ok(
         lines.some((line) => line.startsWith(`${node_type} `) && line.includes(`  ${title}: `)),
         node_type,
       )
     }
-    assert.match(stdout, new RegExp(`^${builtinNodes.all().length} node types; `, 'm'))
+    assert.match(stdout, new RegExp(`^${builtinRegistry.all().length} node types; `, 'm'))
   })
 
   test('finds those that have a text in them', async () => {
@@ -45,7 +45,7 @@ describe('svc nodes', () => {
     const one = JSON.parse((await svc(['nodes', 'control.Delay', '--json'])).stdout)
     assert.deepEqual([one.node_type, one.properties.length], ['control.Delay', 2])
     const all = JSON.parse((await svc(['nodes', '--json'])).stdout)
-    assert.equal(all.length, builtinNodes.all().length)
+    assert.equal(all.length, builtinRegistry.all().length)
   })
 
   test('that finds nothing says what was meant, and gives 1', async () => {
@@ -59,15 +59,16 @@ describe('svc examples', () => {
   test('lists every example with its purpose', async () => {
     const { code, stdout } = await svc(['examples'])
     assert.equal(code, 0)
-    for (const { id, description } of examples().values()) assert.match(stdout, new RegExp(`^${id} `, 'm'), description)
-    assert.match(stdout, new RegExp(`^${examples().size} examples; svc run ID runs one`, 'm'))
+    for (const { id, description } of loadExamples().values())
+      assert.match(stdout, new RegExp(`^${id} `, 'm'), description)
+    assert.match(stdout, new RegExp(`^${loadExamples().size} examples; svc run ID runs one`, 'm'))
   })
 
   test('gives the same as JSON', async () => {
     const list = JSON.parse((await svc(['examples', '--json'])).stdout) as { id: string }[]
     assert.deepEqual(
       list.map(({ id }) => id),
-      [...examples().keys()],
+      [...loadExamples().keys()],
     )
   })
 })

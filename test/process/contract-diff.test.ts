@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { usageLine } from '../../src/cli/help.ts'
-import type { Difference } from '../../src/contract/difference.ts'
+import { formatUsage } from '../../src/cli/help.ts'
+import type { Difference } from '../../src/contract/diff/differences.ts'
 import type { JsonMap } from '../../src/contract/json.ts'
-import { readPublication } from '../../src/contract/publication.ts'
+import { readPublication } from '../../src/contract/publication-reader.ts'
 import { at, FOLDER, operation } from '../contract-diff/kit.ts'
 import { indexed, written } from '../contract-diff/written.ts'
 import { svc } from '../helpers/process.ts'
@@ -83,7 +83,7 @@ describe('svc contract diff', () => {
     ]) {
       const { code, stdout, stderr } = await svc(['contract', ...args])
       assert.deepEqual([code, stdout], [64, ''], args.join(' '))
-      assert.ok(stderr.endsWith(`${usageLine('contract')}\n`), stderr)
+      assert.ok(stderr.endsWith(`${formatUsage('contract')}\n`), stderr)
     }
     assert.equal((await svc(['contract', 'diff', FOLDER, FOLDER, '--colour'])).code, 64)
   })

@@ -1,7 +1,7 @@
 // A data folder with something of everything, what a server tells of it, and the judgement of one that was given a damaged copy.
 import assert from 'node:assert/strict'
 import type { Asset, CreatedToken, Health, JobSnapshot, RunResult, Thread, Workflow } from '../../generated/types.ts'
-import { SPILLED_FROM } from '../../src/jobs/spilled-values.ts'
+import { SPILL_THRESHOLD } from '../../src/jobs/values/spilled-value-store.ts'
 import { StartError } from '../../src/start-error.ts'
 import { isTerminalStatus } from '../crash/evidence.ts'
 import { joined, of, out } from '../crash/parts.ts'
@@ -93,7 +93,7 @@ const WAITING = joined(
     node(
       'make',
       'code.JavaScript',
-      { code: `return { large: 'x'.repeat(${SPILLED_FROM}) + Math.random() + Date.now() }` },
+      { code: `return { large: 'x'.repeat(${SPILL_THRESHOLD}) + Math.random() + Date.now() }` },
       { dynamic_outputs: { large: { type: 'str', optional: false, values: [], type_args: [], type_name: null } } },
     ),
   ]),

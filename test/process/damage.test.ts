@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { checkDatabase } from '../../src/db/check.ts'
-import { TABLES } from '../../src/db/checksum.ts'
+import { checkDatabase } from '../../src/db/integrity/database-check.ts'
+import { TABLE_NAMES } from '../../src/db/integrity/row-checksum.ts'
 import { damageFolder } from '../helpers/damage.ts'
 import { serve } from '../helpers/process.ts'
 import { scaled } from '../helpers/scale.ts'
@@ -50,7 +50,7 @@ describe('damage of a data folder', () => {
 })
 
 /** A bit of a row that has a checksum. */
-const COVERED_COLUMN = new RegExp(` of (?:${TABLES.join('|')})\\.\\w+$`)
+const COVERED_COLUMN = new RegExp(` of (?:${TABLE_NAMES.join('|')})\\.\\w+$`)
 
 /** What SQLite and the migrations keep for themselves. */
 const OWN_TABLES = /^(sqlite_|kysely_)/

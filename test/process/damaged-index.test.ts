@@ -4,7 +4,7 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
-import { isLarge } from '../../src/db/open.ts'
+import { isLargeDatabase } from '../../src/db/open-database.ts'
 import { call } from '../helpers/http.ts'
 import { svc } from '../helpers/process.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
@@ -33,7 +33,7 @@ test('a start that meets damage of a large database says in one line what is wro
     {
       await using server = await startServer({ data_dir })
       const body = { params: { name: 'A'.repeat(6_000_000) } }
-      while (!isLarge(database)) {
+      while (!isLargeDatabase(database)) {
         const { status } = await call(server, 'POST', '/api/workflows/greeting/run', { body })
         assert.equal(status, 200)
       }

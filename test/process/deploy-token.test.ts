@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { usageLine } from '../../src/cli/help.ts'
+import { formatUsage } from '../../src/cli/help.ts'
 import { svc } from '../helpers/process.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 
@@ -79,7 +79,7 @@ describe('svc deploy-token', () => {
       const { code, stderr } = await run(args)
       assert.equal(code, 2)
       assert.match(stderr, message)
-      assert.ok(stderr.endsWith(`${usageLine('deploy-token')}\n`))
+      assert.ok(stderr.endsWith(`${formatUsage('deploy-token')}\n`))
     })
   }
 })

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { Health, JobSnapshot, RunResult, Workflow } from '../../generated/types.ts'
-import { reservedRoomPath } from '../../src/db/reserved-room.ts'
+import { reservedSpacePath } from '../../src/db/files/reserved-disk-space.ts'
 import { cannotMount, fill, smallDisk } from '../db/kit.ts'
 import { call } from '../helpers/http.ts'
 import { serve, svc } from '../helpers/process.ts'
@@ -136,7 +136,7 @@ describe('the room that is kept for a start', () => {
     const [folder, target] = [temporaryFolder(), join(temporaryFolder(), 'backup')]
     using _folders = folders(folder, dirname(target))
     await leftBehind(folder, 'SIGKILL', 'nothing')
-    const { mode, size } = statSync(reservedRoomPath(join(folder, 'svc.db')))
+    const { mode, size } = statSync(reservedSpacePath(join(folder, 'svc.db')))
     assert.deepEqual([mode & 0o777, size], [0o600, 128 * 1024])
     const environment = { SVC_DATA_DIR: folder }
     for (const args of [['check'], ['backup', target], ['compact'], ['restore', target, '--force'], ['check']]) {
@@ -144,7 +144,7 @@ describe('the room that is kept for a start', () => {
       assert.equal(code, 0, `${args[0]}: ${stderr}`)
     }
     assert.ok(!readdirSync(target, { recursive: true }).some((name) => String(name).includes('reserved')))
-    assert.ok(existsSync(reservedRoomPath(join(folder, 'svc.db'))))
+    assert.ok(existsSync(reservedSpacePath(join(folder, 'svc.db'))))
   })
 })
 

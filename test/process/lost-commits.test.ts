@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
 import type { JobSnapshot, RunResult } from '../../generated/types.ts'
-import { backup } from '../../src/cli/backup.ts'
-import { check as runCheck } from '../../src/cli/check.ts'
-import { compact } from '../../src/cli/compact.ts'
-import { restore } from '../../src/cli/restore.ts'
-import { openDataFolder } from '../../src/db/data-folder.ts'
-import { type Mark, markPath, readMark } from '../../src/db/mark-file.ts'
+import { runBackupCommand } from '../../src/cli/backup/backup-command.ts'
+import { runRestoreCommand } from '../../src/cli/backup/restore-command.ts'
+import { runCheckCommand as runCheck } from '../../src/cli/check.ts'
+import { runCompactCommand } from '../../src/cli/compact.ts'
+import { openDataFolder } from '../../src/db/files/data-folder.ts'
+import { commitMarkPath, readCommitMark, type StoredCommitMark } from '../../src/db/loss-detection/commit-mark-file.ts'
 import { StartError } from '../../src/start-error.ts'
-import { makeKey, writeKeyFile } from '../../src/vault/master-key.ts'
+import { generateMasterKey, writeKeyFile } from '../../src/vault/master-key-file.ts'
 import { command } from '../cli/stored.ts'
 import { call } from '../helpers/http.ts'
 import { keptLog } from '../helpers/kept-log.ts'
@@ -174,7 +174,7 @@ describe('a killed server’s folder', () => {
 
   test('is served whole once it was compacted, and held to its commits', async () => {
     using copy = copyOf()
-    assert.equal((await command(compact, [], { SVC_DATA_DIR: copy.folder })).code, 0)
+    assert.equal((await command(runCompactCommand, [], { SVC_DATA_DIR: copy.folder })).code, 0)
     assert.equal(await jobsOf(copy.folder), EARLIER + JOBS)
     copyFileSync(join(older, 'svc.db'), copy.database)
     assert.match(await refusal(copy.folder), LACKS)
@@ -184,14 +184,14 @@ describe('a killed server’s folder', () => {
     using copy = copyOf()
     using backups = copyOf(older)
     const backup_dir = join(backups.folder, 'backup')
-    assert.equal((await command(backup, [backup_dir], { SVC_DATA_DIR: copy.folder })).code, 0)
+    assert.equal((await command(runBackupCommand, [backup_dir], { SVC_DATA_DIR: copy.folder })).code, 0)
     for (const ending of ['', '-wal', '-shm']) rmSync(copy.database + ending)
     assert.match(await refusal(copy.folder), IS_MISSING)
-    const restored = await command(restore, [backup_dir], { SVC_DATA_DIR: copy.folder })
+    const restored = await command(runRestoreCommand, [backup_dir], { SVC_DATA_DIR: copy.folder })
     assert.equal(restored.code, 0, restored.stderr)
-    assert.equal(existsSync(markPath(copy.database)), false)
+    assert.equal(existsSync(commitMarkPath(copy.database)), false)
     assert.equal(await jobsOf(copy.folder), EARLIER + JOBS)
-    assert.notEqual(readMark(markPath(copy.database)), null)
+    assert.notEqual(readCommitMark(commitMarkPath(copy.database)), null)
   })
 
   test('without its log ends the process that was to serve it, with one line', async () => {
@@ -205,19 +205,19 @@ describe('a killed server’s folder', () => {
 
   test('with a damaged mark is served, and the log says so', async () => {
     using copy = copyOf()
-    writeFileSync(markPath(copy.database), Buffer.alloc(1024))
+    writeFileSync(commitMarkPath(copy.database), Buffer.alloc(1024))
     const { log, lines } = keptLog()
     {
       await using server = await startServer({ data_dir: copy.folder, log })
       assert.equal((await call<JobSnapshot[]>(server, 'GET', '/api/jobs?limit=200')).body.length, EARLIER + JOBS)
     }
     assert.equal(lines.filter((line) => line.includes('is damaged: a new one is written')).length, 1)
-    assert.notEqual(readMark(markPath(copy.database)), 'damaged')
+    assert.notEqual(readCommitMark(commitMarkPath(copy.database)), 'damaged')
   })
 
   test('is served without a mark, as one of an older version, and is marked from then on', async () => {
     using copy = copyOf()
-    rmSync(markPath(copy.database))
+    rmSync(commitMarkPath(copy.database))
     {
       await using server = await startServer({ data_dir: copy.folder })
       await runJobs(server.url, 1)
@@ -228,9 +228,9 @@ describe('a killed server’s folder', () => {
 
   test('beside a mark of which the newer place is torn is held to the one before', async () => {
     using copy = copyOf()
-    const { number } = readMark(markPath(copy.database)) as Mark
-    flip(markPath(copy.database), (number % 2) * 512 + 20)
-    assert.equal((readMark(markPath(copy.database)) as Mark).number, number - 1)
+    const { number } = readCommitMark(commitMarkPath(copy.database)) as StoredCommitMark
+    flip(commitMarkPath(copy.database), (number % 2) * 512 + 20)
+    assert.equal((readCommitMark(commitMarkPath(copy.database)) as StoredCommitMark).number, number - 1)
     rmSync(copy.log)
     assert.match(await refusal(copy.folder), LACKS)
   })
@@ -294,7 +294,7 @@ describe('a key without its database', () => {
   test('that the server made is refused until the loss is accepted', async () => {
     const folder = temporaryFolder()
     try {
-      writeKeyFile(join(folder, 'master.key'), makeKey())
+      writeKeyFile(join(folder, 'master.key'), generateMasterKey())
       assert.match(
         await refusal(folder),
         /svc\.db is missing, and the key in master\.key was made for a database that was there; put it back, or restore/,
@@ -310,12 +310,12 @@ describe('a key without its database', () => {
   })
 
   test('that an operator put there is taken, as is one that a server without a database in a file made', async () => {
-    for (const key of ['a key that an operator has chosen', makeKey(false)]) {
+    for (const key of ['a key that an operator has chosen', generateMasterKey(false)]) {
       const folder = temporaryFolder()
       try {
         writeKeyFile(join(folder, 'master.key'), key)
         assert.equal(await jobsOf(folder), 0)
-        assert.equal(statSync(markPath(join(folder, 'svc.db'))).mode & 0o777, 0o600)
+        assert.equal(statSync(commitMarkPath(join(folder, 'svc.db'))).mode & 0o777, 0o600)
       } finally {
         rmSync(folder, { recursive: true, force: true })
       }

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { examples } from '../../src/workflows/examples.ts'
+import { loadExamples } from '../../src/workflows/examples.ts'
 import { delayed, echo, failing, graphOf } from '../cli/kit.ts'
 import { MAIN, runInTerminal, runProcess, SVC, serve, storedJobs, svc } from '../helpers/process.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
@@ -35,7 +35,7 @@ describe('svc run that completes', () => {
 
   test('is silent where it is to be quiet', async () => {
     const { code, stdout, stderr } = await svc(['run', 'greeting', QUIET])
-    assert.deepEqual([code, JSON.parse(stdout), stderr], [0, examples().get('greeting')!.outputs, ''])
+    assert.deepEqual([code, JSON.parse(stdout), stderr], [0, loadExamples().get('greeting')!.outputs, ''])
   })
 
   test('takes a record, a bare graph and standard input alike', async () => {
@@ -73,7 +73,7 @@ describe('svc run that completes', () => {
   })
 
   test('runInTerminal gives what a test of an example needs', async () => {
-    const { params, outputs } = examples().get('expense-check')!
+    const { params, outputs } = loadExamples().get('expense-check')!
     assert.deepEqual(await runInTerminal('expense-check', params), { code: 0, outputs, stderr: '' })
   })
 

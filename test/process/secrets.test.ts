@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { usageLine } from '../../src/cli/help.ts'
-import { openDataFolder } from '../../src/db/data-folder.ts'
-import { insertJournalPage, journalPages } from '../../src/db/job-journal.ts'
-import { KeyFacts } from '../../src/db/sealed.ts'
+import { formatUsage } from '../../src/cli/help.ts'
+import { openDataFolder } from '../../src/db/files/data-folder.ts'
+import { insertJournalPage, listJournalPages } from '../../src/db/jobs/journal.ts'
+import { StoredKeyFingerprints } from '../../src/db/sealed-columns.ts'
 import { Store } from '../../src/db/store.ts'
-import { keyFile, makeKey, readKeyFile } from '../../src/vault/master-key.ts'
-import { openVault } from '../../src/vault/open.ts'
+import { generateMasterKey, masterKeyPath, readKeyFile } from '../../src/vault/master-key-file.ts'
+import { openVault } from '../../src/vault/open-vault.ts'
 import { svc } from '../helpers/process.ts'
 import { temporaryFolder } from '../helpers/server.ts'
 import { jobRow, putJob } from '../helpers/store.ts'
@@ -26,7 +26,7 @@ async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
 /** Puts one page under the present key, or reads it. */
 async function withPage(path: string, folder: string, given: string | null, put: boolean): Promise<void> {
   await using store = await Store.open(path)
-  const { vault } = await openVault(folder, given, new KeyFacts(store))
+  const { vault } = await openVault(folder, given, new StoredKeyFingerprints(store))
   const cipher = vault.cipher('journal')
   if (put) {
     const body = cipher.seal(Buffer.from('{"a":1}'), '1/0')
@@ -35,7 +35,7 @@ async function withPage(path: string, folder: string, given: string | null, put:
       insertJournalPage(tx, { job_key: 1, page: 0, attempt: 1, body })
     })
   }
-  const [page] = store.read((tx) => journalPages(tx, 1))
+  const [page] = store.read((tx) => listJournalPages(tx, 1))
   assert.equal(Buffer.from(cipher.open(page!.body, '1/0')).toString(), '{"a":1}')
 }
 
@@ -44,14 +44,14 @@ describe('svc secrets rotate', () => {
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
       await withPage(path, folder, null, true)
-      const before = readKeyFile(keyFile(folder))
+      const before = readKeyFile(masterKeyPath(folder))
       const { code, stdout, stderr } = await svc(['secrets', 'rotate'], { SVC_DATA_DIR: folder })
       assert.deepEqual([code, stdout], [0, ''])
       assert.match(
         stderr,
         /^svc: 1 stored value is encrypted under the new key\nsvc: backups that were made before open with the old key alone, which is kept in \S+master\.key\.before-\w+: keep it for as long as you keep them\n$/,
       )
-      assert.notEqual(readKeyFile(keyFile(folder)), before)
+      assert.notEqual(readKeyFile(masterKeyPath(folder)), before)
       assert.equal(existsSync(join(folder, 'owner')), false)
       await withPage(path, folder, null, false)
     }))
@@ -60,7 +60,7 @@ describe('svc secrets rotate', () => {
     inFolder(async (folder) => {
       const path = join(folder, 'elsewhere.db')
       const data = join(folder, 'data')
-      const [present, next] = [makeKey(), makeKey()]
+      const [present, next] = [generateMasterKey(), generateMasterKey()]
       await withPage(path, data, present, true)
       const environment = { SVC_DATA_DIR: data, SVC_DATABASE_URL: `sqlite:${path}`, SECRETS_MASTER_KEY: present }
       const given = await svc(['secrets', 'rotate'], { ...environment, SECRETS_MASTER_KEY_NEW: next })
@@ -103,7 +103,7 @@ describe('svc secrets rotate', () => {
       const { code, stderr } = await svc(args)
       assert.equal(code, 2)
       assert.match(stderr, message)
-      assert.ok(stderr.endsWith(`${usageLine('secrets')}\n`))
+      assert.ok(stderr.endsWith(`${formatUsage('secrets')}\n`))
     })
   }
 })

@@ -1,17 +1,17 @@
 // `svc` before any command does its work: which commands there are, help, versions, and command lines that are wrong.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { helpText, isCommand, USAGES, usageLine } from '../../src/cli/help.ts'
+import { formatHelp, formatUsage, isCommandName, USAGES } from '../../src/cli/help.ts'
 import { version } from '../../src/version.ts'
 import { svc } from '../helpers/process.ts'
 
-const NAMES = Object.keys(USAGES).filter(isCommand)
+const NAMES = Object.keys(USAGES).filter(isCommandName)
 
 describe('svc that only says something', () => {
   for (const flag of ['--help', '-h', 'help']) {
     test(`${flag} lists the commands`, async () => {
       const { code, stdout, stderr } = await svc([flag])
-      assert.deepEqual([code, stdout, stderr], [0, helpText(null), ''])
+      assert.deepEqual([code, stdout, stderr], [0, formatHelp(null), ''])
       for (const name of NAMES) assert.match(stdout, new RegExp(`^  svc ${name} +\\w`, 'm'))
     })
   }
@@ -24,16 +24,16 @@ describe('svc that only says something', () => {
   for (const name of NAMES) {
     test(`${name} --help shows its usage`, async () => {
       const { code, stdout, stderr } = await svc([name, '--help'])
-      assert.deepEqual([code, stdout, stderr], [0, helpText(name), ''])
-      assert.ok(stdout.startsWith(`${usageLine(name)}\n\nsvc ${name} `))
+      assert.deepEqual([code, stdout, stderr], [0, formatHelp(name), ''])
+      assert.ok(stdout.startsWith(`${formatUsage(name)}\n\nsvc ${name} `))
     })
   }
   test('the help of run tells every exit code', () => {
-    for (const code of [0, 1, 2, 3, 124, 130]) assert.match(helpText('run'), new RegExp(`^  ${code} `, 'm'))
+    for (const code of [0, 1, 2, 3, 124, 130]) assert.match(formatHelp('run'), new RegExp(`^  ${code} `, 'm'))
   })
   test('no line of any help is wider than 130 columns', () => {
     for (const name of [null, ...NAMES]) {
-      const wide = helpText(name)
+      const wide = formatHelp(name)
         .split('\n')
         .filter((line) => line.length > 130)
       assert.deepEqual(wide, [])
@@ -43,55 +43,63 @@ describe('svc that only says something', () => {
 
 describe('svc with wrong usage', () => {
   const WRONG: Record<string, { args: string[]; message: RegExp; usage: string }> = {
-    'no command': { args: [], message: /a command is missing/, usage: usageLine(null) },
-    'an unknown command': { args: ['start'], message: /there is no command "start"/, usage: usageLine(null) },
-    'a name that every object has': { args: ['toString'], message: /no command "toString"/, usage: usageLine(null) },
-    'run without FILE': { args: ['run'], message: /FILE is missing/, usage: usageLine('run') },
-    'run with two files': { args: ['run', 'a', 'b'], message: /no place for "b"/, usage: usageLine('run') },
-    'an unknown option': { args: ['run', 'a', '--fast'], message: /Unknown option '--fast'/, usage: usageLine('run') },
+    'no command': { args: [], message: /a command is missing/, usage: formatUsage(null) },
+    'an unknown command': { args: ['start'], message: /there is no command "start"/, usage: formatUsage(null) },
+    'a name that every object has': {
+      args: ['toString'],
+      message: /no command "toString"/,
+      usage: formatUsage(null),
+    },
+    'run without FILE': { args: ['run'], message: /FILE is missing/, usage: formatUsage('run') },
+    'run with two files': { args: ['run', 'a', 'b'], message: /no place for "b"/, usage: formatUsage('run') },
+    'an unknown option': {
+      args: ['run', 'a', '--fast'],
+      message: /Unknown option '--fast'/,
+      usage: formatUsage('run'),
+    },
     'a param without =': {
       args: ['run', 'greeting', '--param', 'name'],
       message: /--param takes name=value, and is "name"/,
-      usage: usageLine('run'),
+      usage: formatUsage('run'),
     },
     'a param without a name': {
       args: ['run', 'greeting', '--param', '=x'],
       message: /--param takes name=value/,
-      usage: usageLine('run'),
+      usage: formatUsage('run'),
     },
     'a param given twice': {
       args: ['run', 'greeting', '--param', 'name=a', '--param', 'name=b'],
       message: /--param name is given twice: only a streamed input/,
-      usage: usageLine('run'),
+      usage: formatUsage('run'),
     },
     'a param of a file without its name': {
       args: ['run', 'greeting', '--param', 'name=@'],
       message: /needs the name of a file/,
-      usage: usageLine('run'),
+      usage: formatUsage('run'),
     },
     'a time limit that is none': {
       args: ['run', 'greeting', '--timeout', 'soon'],
       message: /--timeout takes seconds/,
-      usage: usageLine('run'),
+      usage: formatUsage('run'),
     },
     'a time limit of nothing': {
       args: ['run', 'greeting', '--timeout', '0'],
       message: /more than 0/,
-      usage: usageLine('run'),
+      usage: formatUsage('run'),
     },
     'quiet events': {
       args: ['run', 'greeting', '--quiet', '--json-events'],
       message: /exclude each other/,
-      usage: usageLine('run'),
+      usage: formatUsage('run'),
     },
     'a called workflow without a file': {
       args: ['run', 'greeting', '--workflow', 'x'],
       message: /--workflow takes id=FILE/,
-      usage: usageLine('run'),
+      usage: formatUsage('run'),
     },
-    'validate without FILE': { args: ['validate'], message: /FILE is missing/, usage: usageLine('validate') },
-    'nodes with two texts': { args: ['nodes', 'a', 'b'], message: /no place for "b"/, usage: usageLine('nodes') },
-    'examples with a name': { args: ['examples', 'a'], message: /no place for "a"/, usage: usageLine('examples') },
+    'validate without FILE': { args: ['validate'], message: /FILE is missing/, usage: formatUsage('validate') },
+    'nodes with two texts': { args: ['nodes', 'a', 'b'], message: /no place for "b"/, usage: formatUsage('nodes') },
+    'examples with a name': { args: ['examples', 'a'], message: /no place for "a"/, usage: formatUsage('examples') },
   }
   for (const [what, { args, message, usage }] of Object.entries(WRONG)) {
     test(`${what} is refused with the usage and 2`, async () => {

@@ -2,11 +2,11 @@
 // through in small steps, as long texts are.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { AnswerPart } from '../../src/completions/answering.ts'
-import { withoutSecrets } from '../../src/completions/secret-parts.ts'
-import { isLight } from '../../src/light-parts.ts'
+import type { AnswerPart } from '../../src/completions/answers/generator.ts'
+import { redactAnswerParts } from '../../src/completions/redaction/answer-parts.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
-import { finish, type Steps, TimeSlices } from '../../src/time-slices.ts'
+import { runToCompletion, type Steps, TimeSliceScheduler } from '../../src/shared/time-slices.ts'
+import { isSmallValue } from '../../src/shared/value-size.ts'
 
 const OWNER = 'owner'
 const secretOf = (at: number) => `${'ab'.repeat(20)}${String(at).padStart(4, '0')}`
@@ -14,7 +14,7 @@ const secretOf = (at: number) => `${'ab'.repeat(20)}${String(at).padStart(4, '0'
 function known(): Redactor {
   const redactor = new Redactor()
   for (let at = 0; at < 10; at++) redactor.add(secretOf(at), OWNER)
-  return redactor.of(OWNER)
+  return redactor.forOwner(OWNER)
 }
 
 /** How many steps there are, and what they give. */
@@ -29,8 +29,8 @@ describe('names of members', () => {
   const names = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`${'ab'.repeat(150)}${at}`, at]))
 
   test('count as texts do', () => {
-    assert.equal(isLight(names), false)
-    assert.equal(isLight({ [secretOf(1)]: 1 }), true)
+    assert.equal(isSmallValue(names), false)
+    assert.equal(isSmallValue({ [secretOf(1)]: 1 }), true)
   })
 
   test('are looked through in steps', () => {
@@ -46,16 +46,16 @@ describe('an answer', () => {
   test('is looked through in steps where secrets begin at each place of it', () => {
     const [steps, told] = counted(
       known()
-        .secretTail()
+        .createEagerReplacer()
         .pushSteps(`${text} ${secretOf(7)} ${text}`),
     )
     assert.ok(steps > 100, `${steps} steps`)
     assert.equal(told.length, 2 * text.length + '  [redacted]'.length)
     assert.equal(
       told,
-      finish(
+      runToCompletion(
         known()
-          .secretTail()
+          .createEagerReplacer()
           .pushSteps(`${text} ${secretOf(7)} ${text}`),
       ),
     )
@@ -63,7 +63,7 @@ describe('an answer', () => {
 
   test('leaves others their turns, in one part or in many', async () => {
     for (const length of [text.length, 100]) {
-      const slices = new TimeSlices(0)
+      const slices = new TimeSliceScheduler(0)
       let turns = 0
       const count = () => {
         turns++
@@ -71,7 +71,7 @@ describe('an answer', () => {
       }
       let immediate = setImmediate(count)
       let told = ''
-      for await (const part of withoutSecrets(partsOf(text, length), { redactor: known(), slices, user: OWNER }))
+      for await (const part of redactAnswerParts(partsOf(text, length), { redactor: known(), slices, user: OWNER }))
         if (part.type === 'text') told += part.text
       clearImmediate(immediate)
       assert.equal(told, text)

@@ -13,7 +13,7 @@ describe('a long secret', () => {
   const redactor = new Redactor()
   const secrets = LENGTHS.flatMap((length) => ['one', 'two'].map((last) => alike(length, last)))
   for (const secret of secrets) redactor.add(secret, OWNER)
-  const own = redactor.of(OWNER)
+  const own = redactor.forOwner(OWNER)
 
   test('is found among others that begin alike, in each of its forms', () => {
     for (const secret of secrets) {
@@ -27,7 +27,7 @@ describe('a long secret', () => {
   test('is found in pieces, and of one that was cut nothing is left', () => {
     for (const secret of secrets) {
       for (const size of [100, 1_000, 9_000]) {
-        const pieces = own.secretsInPieces()
+        const pieces = own.createStreamReplacer()
         const text = `a ${secret} z`
         let told = ''
         for (let at = 0; at < text.length; at += size) told += pieces.push(text.slice(at, at + size), 'more')
@@ -40,9 +40,9 @@ describe('a long secret', () => {
   test('is forgotten', () => {
     const some = new Redactor()
     for (const secret of secrets) some.add(secret, OWNER)
-    for (const secret of secrets.slice(1)) some.forget(secret, OWNER)
+    for (const secret of secrets.slice(1)) some.remove(secret, OWNER)
     assert.equal(
-      some.of(OWNER).text(`${secrets[0]} ${secrets[1]} ${secrets[9]}`),
+      some.forOwner(OWNER).text(`${secrets[0]} ${secrets[1]} ${secrets[9]}`),
       `[redacted] ${secrets[1]} ${secrets[9]}`,
     )
   })
@@ -64,9 +64,9 @@ test('a text of how a megabyte of secrets begins is looked at soon', async () =>
     await takesLess(200, () => {
       const redactor = new Redactor()
       for (const secret of secrets) redactor.add(secret, OWNER)
-      const own = redactor.of(OWNER)
+      const own = redactor.forOwner(OWNER)
       assert.equal(own.text(text), text)
-      assert.equal(own.secretsInPieces().push(text, 'none'), text)
+      assert.equal(own.createStreamReplacer().push(text, 'none'), text)
     })
   }
 })

@@ -2,16 +2,16 @@
 // long that takes.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Finder } from '../../src/redaction/finder.ts'
-import { SecretsInPieces } from '../../src/redaction/secrets.ts'
+import { SecretIndex } from '../../src/redaction/matching/secret-index.ts'
+import { SecretReplacer } from '../../src/redaction/streams/secret-replacer.ts'
 
 const THEIRS = 'Tr0ub4dor&3x'
 const SERVICES = 'Hunter2Hunter9!'
 const MINE = 'mine-9f8e7d6c5b'
 const PIECE = 65_536
 
-function finder(): Finder {
-  const known = new Finder()
+function finder(): SecretIndex {
+  const known = new SecretIndex()
   known.add(THEIRS, 'alice')
   known.add(SERVICES, null)
   known.add(MINE, 'bob')
@@ -24,14 +24,14 @@ function filled(word: string, each = 1_024): string {
 }
 
 /** How many places of a text are looked at closely. */
-function looks(known: Finder, text: string, waiting?: 'own'): number {
+function looks(known: SecretIndex, text: string, waiting?: 'own'): number {
   let count = 0
-  const secrets = known.secretsOf('bob', waiting)
+  const secrets = known.createMatcher('bob', waiting)
   const longestAt: typeof secrets.longestAt = (held, at) => {
     count++
     return secrets.longestAt(held, at)
   }
-  const pieces = new SecretsInPieces({ ...secrets, longestAt }, '***')
+  const pieces = new SecretReplacer({ ...secrets, longestAt }, '***')
   let told = ''
   for (let at = 0; at < text.length; at += PIECE) told += pieces.push(text.slice(at, at + PIECE), 'more')
   assert.equal(told + pieces.push('', 'none'), known.replace(text, '***', 'bob'))
@@ -65,7 +65,7 @@ describe('a long text', () => {
 
 describe('for an owner', () => {
   test('what others have is not looked at', () => {
-    const [known, tail] = [finder(), finder().tailSecretsOf('bob')]
+    const [known, tail] = [finder(), finder().createEagerMatcher('bob')]
     assert.equal(known.mayHold(filled(THEIRS.slice(0, 8)), 'bob'), false)
     assert.equal(known.mayHold(filled(THEIRS), 'alice'), true)
     assert.equal(known.mayHold(filled(THEIRS), null), true)
@@ -80,8 +80,8 @@ describe('for an owner', () => {
     known.add('later-service-1234', null)
     known.add('later-of-bob-1234', 'bob')
     assert.equal(known.replace('later-service-1234 later-of-bob-1234', '***', 'bob'), '*** ***')
-    known.forget('later-service-1234', null)
-    known.forget(MINE, 'bob')
+    known.remove('later-service-1234', null)
+    known.remove(MINE, 'bob')
     assert.equal(
       known.replace(`later-service-1234 ${MINE} later-of-bob-1234`, '***', 'bob'),
       `later-service-1234 ${MINE} ***`,

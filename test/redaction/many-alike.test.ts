@@ -19,11 +19,11 @@ const TEXTS = ['a'.repeat(20_000), `${'a'.repeat(20_000)}c`, `${'a'.repeat(1_100
 function knownOf(secrets: readonly string[]): Redactor {
   const known = new Redactor()
   for (const secret of secrets) known.add(secret, OWNER)
-  return known.of(OWNER)
+  return known.forOwner(OWNER)
 }
 
 function inPieces(own: Redactor, text: string, size: number): string {
-  const pieces = own.secretsInPieces()
+  const pieces = own.createStreamReplacer()
   let told = ''
   for (let at = 0; at < text.length; at += size) told += pieces.push(text.slice(at, at + size), 'more')
   return told + pieces.push('', 'none')
@@ -39,7 +39,7 @@ for (const [how, secretOf] of Object.entries(MANY)) {
         const text = `x ${secrets[at]} y`
         assert.equal(own.text(text), 'x [redacted] y')
         for (const size of [7, 100, 1_000]) assert.equal(inPieces(own, text, size), 'x [redacted] y')
-        const tail = own.secretTail()
+        const tail = own.createEagerReplacer()
         assert.equal(tail.push(text.slice(0, 1_000)) + tail.push(text.slice(1_000)) + tail.end(), 'x [redacted] y')
       }
     })
@@ -47,9 +47,9 @@ for (const [how, secretOf] of Object.entries(MANY)) {
     test('are looked for soon where their beginning stands at each place', async () => {
       for (const text of TEXTS) {
         await takesLess(150, () => own.text(text))
-        await takesLess(150, () => own.secretsInPieces().push(text, 'more'))
+        await takesLess(150, () => own.createStreamReplacer().push(text, 'more'))
         await takesLess(150, () => inPieces(own, text, 1_000))
-        await takesLess(150, () => own.secretTail().push(text))
+        await takesLess(150, () => own.createEagerReplacer().push(text))
       }
     })
   })
@@ -60,7 +60,7 @@ test('one secret more, of many that have many forms, changes little of what the 
     Array.from({ length: 60 }, (_, line) => `"é${at}-${line}abcdefghijklmn`.slice(0, 17)).join('\n')
   const known = new Redactor()
   for (let at = 0; at < 1_000; at++) known.add(lines(at), OWNER)
-  const own = known.of(OWNER)
+  const own = known.forOwner(OWNER)
   await takesLess(60, () => {
     assert.equal(own.text(`x ${lines(7)} y`), 'x [redacted] y')
     assert.equal(inPieces(own, `x ${lines(8)} y`, 50), 'x [redacted] y')
@@ -69,7 +69,7 @@ test('one secret more, of many that have many forms, changes little of what the 
   await takesLess(60, () => {
     known.add(lines(++at), OWNER)
     assert.equal(inPieces(own, `x ${lines(at)} y`, 50), 'x [redacted] y')
-    known.forget(lines(at), OWNER)
+    known.remove(lines(at), OWNER)
     assert.equal(inPieces(own, `x ${lines(at).slice(0, 20)}`, 50), `x ${lines(at).slice(0, 20)}`)
   })
 })
@@ -86,9 +86,9 @@ test('texts in pieces are as the whole, where dozens begin with one another, com
     fc.property(words, text, fc.integer({ min: 1, max: 60 }), fc.nat(39), (secrets, whole, size, gone) => {
       const known = new Redactor()
       for (const secret of secrets) known.add(secret, OWNER)
-      const own = known.of(OWNER)
+      const own = known.forOwner(OWNER)
       assert.equal(inPieces(own, whole, size), own.text(whole))
-      for (const secret of secrets.slice(0, gone)) known.forget(secret, OWNER)
+      for (const secret of secrets.slice(0, gone)) known.remove(secret, OWNER)
       assert.equal(inPieces(own, whole, size), knownOf(secrets.slice(gone)).text(whole))
       assert.equal(own.text(whole), knownOf(secrets.slice(gone)).text(whole))
     }),

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { safeWords } from '../../src/models/safe-words.ts'
-import { RedactedItems } from '../../src/redaction/items.ts'
+import { createErrorTextRedactor } from '../../src/models/providers/shared/error-text-redaction.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
-import { RedactedStream } from '../../src/redaction/stream.ts'
+import { RedactedItems } from '../../src/redaction/streams/redacted-items.ts'
+import { RedactedStream } from '../../src/redaction/streams/redacted-stream.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const OWN = 'own-word-of-a-caller-77'
@@ -61,7 +61,7 @@ const guess = fc
 function redactorOf(secrets: readonly string[]): Redactor {
   const redactor = new Redactor(secrets)
   redactor.add(OWN, 'me')
-  return redactor.of('me')
+  return redactor.forOwner('me')
 }
 
 function piecesOf(text: string, size: number): string[] {
@@ -79,7 +79,7 @@ function everythingTold(redactor: Redactor, text: string, size: number): unknown
       items[end](),
     ]
   })
-  const tail = redactor.secretTail()
+  const tail = redactor.createEagerReplacer()
   const tailed = pieces.map((piece) => [tail.push(piece), tail.waiting])
   return { ways, tailed, end: tail.end(), whole: redactor.text(text), value: redactor.value({ [text]: [text] }) }
 }
@@ -98,7 +98,7 @@ describe('a text that holds less of a secret of the service than nobody could gu
     fc.assert(
       fc.property(guess, ({ secrets, text }) => {
         for (const one of secrets) {
-          if (!tellings(one).some((part) => text.includes(part))) assert.equal(safeWords(one)(text), text)
+          if (!tellings(one).some((part) => text.includes(part))) assert.equal(createErrorTextRedactor(one)(text), text)
         }
       }),
       { numRuns: scaled(500) },
@@ -122,7 +122,7 @@ describe('a secret of the service', () => {
   })
 
   test('of a caller as well waits as every own one', () => {
-    const redactor = new Redactor([KEY]).of('me')
+    const redactor = new Redactor([KEY]).forOwner('me')
     redactor.add(KEY, 'me')
     const stream = new RedactedStream(redactor)
     assert.deepEqual([stream.push('a s'), stream.push(KEY.slice(1)), stream.end()], ['a ', '[redacted]', ''])

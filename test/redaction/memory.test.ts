@@ -21,10 +21,10 @@ for (const [kind, secretOf] of Object.entries(KINDS))
     let forms = 0
     for (let at = 0; at < SECRETS; at++) {
       redactor.add(secretOf(at), 'owner')
-      forms += redactor.formsOf(secretOf(at))
+      forms += redactor.countForms(secretOf(at))
     }
     const ofOne = (heldBytes() - before) / forms
     assert.ok(forms > 40 * SECRETS, `${forms} forms`)
     assert.ok(ofOne < MOST_OF_ONE, `${Math.round(ofOne)} bytes for each of ${forms} forms`)
-    assert.equal(redactor.of('owner').text(secretOf(1)), '[redacted]')
+    assert.equal(redactor.forOwner('owner').text(secretOf(1)), '[redacted]')
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { RunResult } from '../../generated/types.ts'
 import { createLog } from '../../src/log.ts'
-import { errorOf } from '../../src/models/vendor-errors.ts'
+import { createVendorError } from '../../src/models/providers/shared/vendor-errors.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { call } from '../helpers/http.ts'
 import { takesLess } from '../helpers/patience.ts'
@@ -17,7 +17,7 @@ const OWNER = 'owner'
 describe('a message that cuts a text', () => {
   const redactor = new Redactor(['service-Secret/4711-and-more'])
   redactor.add(LONG, OWNER)
-  const own = redactor.of(OWNER)
+  const own = redactor.forOwner(OWNER)
 
   test('shows nothing of a secret of the owner that was cut, and all else', () => {
     assert.equal(
@@ -33,7 +33,7 @@ describe('a message that cuts a text', () => {
   test('shows nothing of one that a server of models repeats, and that is cut with its words', () => {
     for (let before = 0; before < 600; before += 20) {
       const message = `${'x'.repeat(before)}${LONG}`
-      const error = errorOf({ name: 'vendor' }, 'rejected', { type: '', message }, { credential: null })
+      const error = createVendorError({ name: 'vendor' }, 'rejected', { type: '', message }, { credential: null })
       assert.ok(!own.message(error.message).includes(LONG.slice(0, 8)), error.message)
     }
   })
@@ -48,16 +48,16 @@ describe('a message that cuts a text', () => {
     await takesLess(200, () => {
       const many = new Redactor()
       for (let at = 10; at < 25; at++) many.add(value(at), OWNER)
-      assert.equal(many.of(OWNER).message(`"${value(12).slice(0, 200)}…" is none`), '"[redacted]…" is none')
-      for (let at = 10; at < 25; at++) many.forget(value(at), OWNER)
-      assert.equal(many.of(OWNER).message(`"${value(12).slice(0, 20)}…"`), `"${value(12).slice(0, 20)}…"`)
+      assert.equal(many.forOwner(OWNER).message(`"${value(12).slice(0, 200)}…" is none`), '"[redacted]…" is none')
+      for (let at = 10; at < 25; at++) many.remove(value(at), OWNER)
+      assert.equal(many.forOwner(OWNER).message(`"${value(12).slice(0, 20)}…"`), `"${value(12).slice(0, 20)}…"`)
     })
   })
 
   test('does not depend on how secrets of the service and of others begin', () => {
     const begun = '"service-Secret/4711-and-mor…"'
     assert.equal(own.message(begun), begun)
-    assert.equal(redactor.of('somebody').message(`"${LONG.slice(0, 60)}…"`), `"${LONG.slice(0, 60)}…"`)
+    assert.equal(redactor.forOwner('somebody').message(`"${LONG.slice(0, 60)}…"`), `"${LONG.slice(0, 60)}…"`)
   })
 })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { knownSecrets } from '../../src/redaction/known.ts'
+import { findEnvironmentSecrets } from '../../src/redaction/environment-secrets.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { processorMs } from '../helpers/processor.ts'
 import { scaled } from '../helpers/scale.ts'
@@ -54,7 +54,7 @@ describe('a known secret', () => {
       const redacted = redactor.text(text)
       assert.ok(!redacted.includes(form(SECRET)))
       assert.match(redacted, /^before .*\[redacted\].* after$/)
-      assert.ok(redactor.mayHold(text) && redactor.mayHold(JSON.stringify(text)))
+      assert.ok(redactor.mayNeedRedaction(text) && redactor.mayNeedRedaction(JSON.stringify(text)))
     })
   }
 
@@ -75,7 +75,7 @@ describe('a known secret', () => {
         const redacted = known.value(whole)
         for (const one of strings(redacted)) assert.ok(!one.includes(form(secret)), one)
         assert.equal(JSON.stringify(whole), kept, 'the value itself is not touched')
-        assert.ok(known.mayHold(kept))
+        assert.ok(known.mayNeedRedaction(kept))
         assert.deepEqual(JSON.parse(known.payload(kept)), JSON.parse(JSON.stringify(redacted)))
         assert.equal(known.value(redacted), redacted, 'once is enough')
       }),
@@ -182,11 +182,11 @@ describe('a known secret', () => {
         const text = `${beginning.slice(0, at)} ${[...go, ...stay].join(' ')} ${beginning}`
         const hidden = known.text(text)
         for (const secret of [...go, ...stay]) assert.ok(!hidden.includes(secret), secret)
-        for (const secret of [...go, ...stay]) known.forget(secret)
+        for (const secret of [...go, ...stay]) known.remove(secret)
         assert.equal(known.text(text), new Redactor(stay).text(text))
-        for (const secret of stay) known.forget(secret)
+        for (const secret of stay) known.remove(secret)
         assert.equal(known.text(text), text)
-        assert.equal(known.mayHold(text), false)
+        assert.equal(known.mayNeedRedaction(text), false)
       }),
       { numRuns: scaled(200) },
     )
@@ -222,7 +222,7 @@ describe('a known secret', () => {
       for (const secret of secrets) known.add(secret, 'one')
       const once = `hello ${beginning} there`
       const often = once.repeat(1_000)
-      for (const view of [known, known.of('one')]) {
+      for (const view of [known, known.forOwner('one')]) {
         assert.ok(least(() => assert.equal(view.text(once), once)) < 5)
         const time = least(() => assert.equal(view.text(often), often))
         assert.ok(time < 60, `${time} ms for a thousand times`)
@@ -231,7 +231,7 @@ describe('a known secret', () => {
           assert.ok(!view.text(JSON.stringify({ a: secrets[at] })).includes(inJson(secrets[at]!)))
         }
       }
-      assert.equal(known.of('two').text(secrets[9]!), secrets[9])
+      assert.equal(known.forOwner('two').text(secrets[9]!), secrets[9])
     })
   }
 
@@ -254,9 +254,9 @@ describe('a known secret', () => {
       fc.property(words, words, text, fc.nat(29), (stay, go, whole, some) => {
         const known = new Redactor([...go, ...stay])
         assert.equal(known.text(whole), expected([...go, ...stay], whole))
-        for (const secret of go.slice(0, some)) known.forget(secret)
+        for (const secret of go.slice(0, some)) known.remove(secret)
         assert.equal(known.text(whole), expected([...go.slice(some), ...stay], whole))
-        for (const secret of go.slice(some)) known.forget(secret)
+        for (const secret of go.slice(some)) known.remove(secret)
         assert.equal(known.text(whole), expected(stay, whole))
       }),
       { numRuns: scaled(150) },
@@ -425,7 +425,7 @@ describe('credentials', () => {
   for (const [what, [text, redacted]] of Object.entries(cases)) {
     test(`${what} is replaced, with no secret known`, () => {
       assert.equal(none.text(text), redacted)
-      assert.ok(none.mayHold(text))
+      assert.ok(none.mayNeedRedaction(text))
       assert.deepEqual(none.value([{ a: text }]), [{ a: redacted }])
       assert.deepEqual(JSON.parse(none.payload(JSON.stringify({ a: text }))), { a: redacted })
     })
@@ -556,7 +556,7 @@ describe('odd values', () => {
         return least(() => {
           for (let i = 0; i < times; i++) {
             made.text(text, { names: true })
-            made.mayHold(text)
+            made.mayNeedRedaction(text)
           }
         })
       }
@@ -589,7 +589,7 @@ describe('the secrets of the environment', () => {
       TOKENIZER: 'a tokenizer',
       SVC_DATA_DIR: '/srv/data/folder',
     }
-    assert.deepEqual(knownSecrets(environment), [
+    assert.deepEqual(findEnvironmentSecrets(environment), [
       ' secret of db ',
       'secret of db',
       'the master key',

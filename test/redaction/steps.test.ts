@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { REDACTION_CHUNK_LENGTH, REDACTION_STEP_LENGTH } from '../../src/redaction/long-text-redaction.ts'
 import { Redactor } from '../../src/redaction/redactor.ts'
-import { LONG_TEXT, LOOKED_AT } from '../../src/redaction/text-steps.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const redactor = new Redactor(['plain-secret', 'pa/ss "wörd"\n+&', '1234567890'])
@@ -41,7 +41,7 @@ const OPTIONS = [{}, { names: true }, { credentials: false }]
 test('a text is the same in steps', () => {
   fc.assert(
     fc.property(texts, fc.constantFrom(...OPTIONS), (text, options) => {
-      assert.equal(finish(redactor.textSteps(text, options)), redactor.text(text, options))
+      assert.equal(runToCompletion(redactor.textSteps(text, options)), redactor.text(text, options))
     }),
     { numRuns: scaled(60) },
   )
@@ -52,7 +52,7 @@ test('a cookie whose name stands just before what is looked at of a long text is
   for (let before = 0; before < 40; before++) {
     const text = `${'cGFzc3dvcmQ='.repeat(5_400)}${'='.repeat(before)}Cookie:\n x ${'lorem ipsum '.repeat(3_000)}plain`
     const options = { names: true }
-    assert.equal(finish(redactor.textSteps(text, options)), redactor.text(text, options), `${before}`)
+    assert.equal(runToCompletion(redactor.textSteps(text, options)), redactor.text(text, options), `${before}`)
   }
 })
 
@@ -64,7 +64,7 @@ test('a long text of one line, with or without white space, is taken apart for w
     let count = 0
     while (!steps.next().done) count++
     // Known secrets are looked for in as many again.
-    assert.ok(count > (1.8 * text.length) / LONG_TEXT, `${line}: ${count} steps`)
+    assert.ok(count > (1.8 * text.length) / REDACTION_CHUNK_LENGTH, `${line}: ${count} steps`)
   }
 })
 
@@ -103,7 +103,7 @@ test('a value is the same in steps, and stays the same object where nothing is r
   fc.assert(
     fc.property(large, fc.constantFrom(...OPTIONS), (value, options) => {
       const atOnce = redactor.value(value, options)
-      const inSteps = finish(redactor.valueSteps(value, options))
+      const inSteps = runToCompletion(redactor.valueSteps(value, options))
       assert.deepEqual(inSteps, atOnce)
       assert.equal(inSteps === value, atOnce === value)
     }),
@@ -114,7 +114,7 @@ test('a value is the same in steps, and stays the same object where nothing is r
 test('a large value that holds itself is cut there', () => {
   const list: unknown[] = Array.from({ length: 10_000 }, (_, at) => at)
   list.push(list)
-  assert.equal(finish(redactor.valueSteps(list)).at(-1), '[redacted]')
+  assert.equal(runToCompletion(redactor.valueSteps(list)).at(-1), '[redacted]')
 })
 
 test('of texts few characters are looked at in one step, wherever in a value they stand', () => {
@@ -123,6 +123,6 @@ test('of texts few characters are looked at in one step, wherever in a value the
   for (const value of [text, { text }, [[text]], { a: { b: [text] } }, Array.from({ length: 100 }, () => ({ part }))]) {
     let steps = 0
     for (const _ of redactor.valueSteps(value)) steps++
-    assert.ok(steps >= 120_000 / LOOKED_AT, `${steps} steps for ${JSON.stringify(value).slice(0, 40)}`)
+    assert.ok(steps >= 120_000 / REDACTION_STEP_LENGTH, `${steps} steps for ${JSON.stringify(value).slice(0, 40)}`)
   }
 })

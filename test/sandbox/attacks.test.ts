@@ -2,7 +2,7 @@
 // sandbox then does the next call as if nothing had been.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
 import { call, failure } from './kit.ts'
 
 const TIME = 'code_timeout'
@@ -233,7 +233,7 @@ const ATTACKS: Attack[] = [
 describe('an attack', { concurrency: 2 }, () => {
   for (const line of [0, 1]) {
     describe(`of line ${line + 1}`, () => {
-      const sandbox = createSandbox({ workers: 1 })
+      const sandbox = createCodeSandbox({ workers: 1 })
       after(() => sandbox[Symbol.asyncDispose]())
 
       for (const { name, code, ends, time_limit_ms } of ATTACKS.filter((_, at) => at % 2 === line)) {
@@ -248,7 +248,7 @@ describe('an attack', { concurrency: 2 }, () => {
 })
 
 describe('nothing of one call is seen by the next', () => {
-  const sandbox = createSandbox({ workers: 1 })
+  const sandbox = createCodeSandbox({ workers: 1 })
   after(() => sandbox[Symbol.asyncDispose]())
 
   const SPOIL = `

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { DEEPEST_VALUE } from '../../src/engine/measure.ts'
-import { LONGEST_JSON, LONGEST_LINE, MOST_LINES, MOST_VALUES } from '../../src/sandbox/limits.ts'
-import { createSandbox } from '../../src/sandbox/sandbox.ts'
-import type { Steps } from '../../src/time-slices.ts'
+import { MAX_VALUE_DEPTH } from '../../src/engine/node-api/values/measure.ts'
+import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
+import { LONGEST_JSON, LONGEST_LINE, MAX_LOG_LINES, MAX_SCRIPT_VALUES } from '../../src/sandbox/limits.ts'
+import type { Steps } from '../../src/shared/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 import { call, failure, script } from './kit.ts'
 
-const sandbox = createSandbox({ workers: 1 })
+const sandbox = createCodeSandbox({ workers: 1 })
 after(() => sandbox[Symbol.asyncDispose]())
 
 const run = (code: string, inputs: Record<string, unknown> = {}) => call(sandbox, code, { inputs })
@@ -68,7 +68,7 @@ describe('inputs', () => {
     cyclic.push(cyclic)
     assert.equal((await failure(run('return {}', { x: cyclic }))).type, 'too_deep')
     assert.equal((await failure(run('return {}', { x: 'x'.repeat(LONGEST_JSON) }))).type, 'too_large')
-    assert.equal((await failure(run('return {}', { x: Array(MOST_VALUES + 1).fill(1) }))).type, 'too_large')
+    assert.equal((await failure(run('return {}', { x: Array(MAX_SCRIPT_VALUES + 1).fill(1) }))).type, 'too_large')
     let shared: unknown = [1]
     for (let level = 0; level < 50; level++) shared = [shared, shared]
     assert.equal((await failure(run('return {}', { x: shared }))).type, 'too_large')
@@ -109,10 +109,10 @@ describe('values', () => {
 
   test('may be as deep and as many as the limits say', async () => {
     const deep = (levels: number) => `let a = 1; for (let i = 0; i < ${levels}; i++) a = [a]; return { a }`
-    assert.ok((await run(deep(DEEPEST_VALUE))).a)
-    assert.match((await failure(run(deep(DEEPEST_VALUE + 1)))).message, /nested more than 64 deep/)
-    const many = (await run(`return { a: Array(${MOST_VALUES - 10}).fill(0) }`)).a as unknown[]
-    assert.equal(many.length, MOST_VALUES - 10)
+    assert.ok((await run(deep(MAX_VALUE_DEPTH))).a)
+    assert.match((await failure(run(deep(MAX_VALUE_DEPTH + 1)))).message, /nested more than 64 deep/)
+    const many = (await run(`return { a: Array(${MAX_SCRIPT_VALUES - 10}).fill(0) }`)).a as unknown[]
+    assert.equal(many.length, MAX_SCRIPT_VALUES - 10)
   })
 
   for (const [what, code, pattern] of [
@@ -247,8 +247,10 @@ describe('the console', () => {
   })
 
   test('cuts long lines, and drops lines after the last one with one note', async () => {
-    const seen = await lines(`for (let i = 0; i < ${MOST_LINES + 500}; i++) console.log('x'.repeat(20000)); return {}`)
-    assert.equal(seen.length, MOST_LINES + 1)
+    const seen = await lines(
+      `for (let i = 0; i < ${MAX_LOG_LINES + 500}; i++) console.log('x'.repeat(20000)); return {}`,
+    )
+    assert.equal(seen.length, MAX_LOG_LINES + 1)
     assert.ok(seen.slice(0, -1).every((line) => line.length === LONGEST_LINE + 'info '.length))
     assert.equal(seen.at(-1), 'warning The code wrote more than 1,000 lines; the rest is left out.')
   })

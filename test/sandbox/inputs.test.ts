@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { inputsJson, inputsJsonSteps } from '../../src/sandbox/json.ts'
-import { finish } from '../../src/time-slices.ts'
+import { encodeInputs, encodeInputsSteps } from '../../src/sandbox/json-values.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { scaled } from '../helpers/scale.ts'
 
 type Inputs = Readonly<Record<string, unknown>>
@@ -17,7 +17,7 @@ function outcome(write: (inputs: Inputs) => string, inputs: Inputs): string {
   }
 }
 
-const inSteps = (inputs: Inputs) => finish(inputsJsonSteps(inputs))
+const inSteps = (inputs: Inputs) => runToCompletion(encodeInputsSteps(inputs))
 
 test('large inputs are written, or refused, as small ones are', () => {
   const bad = fc.constantFrom(Number.NaN, 1n, Symbol('a'), new Uint8Array(3), () => 1)
@@ -27,7 +27,7 @@ test('large inputs are written, or refused, as small ones are', () => {
     .map(([one, count]) => ({ list: Array(count).fill({ a: one }) }))
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.oneof(value, heavy)), (inputs) => {
-      assert.equal(outcome(inSteps, inputs), outcome(inputsJson, inputs))
+      assert.equal(outcome(inSteps, inputs), outcome(encodeInputs, inputs))
     }),
     { numRuns: scaled(60) },
   )
@@ -39,5 +39,5 @@ test('inputs with too much in them are refused in steps, none of which is long',
   const values = { a: Array(1_000_001).fill(1) }
   const long = { a: ['x'.repeat(10_000_000)] }
   for (const inputs of [many, values, long]) assert.match(outcome(inSteps, inputs), /^too_large: /)
-  assert.ok([...inputsJsonSteps({ a: Array.from('ab', names) })].length > 40)
+  assert.ok([...encodeInputsSteps({ a: Array.from('ab', names) })].length > 40)
 })

@@ -1,12 +1,12 @@
 // Calls into the sandbox with as little writing as possible.
 import assert from 'node:assert/strict'
-import { NodeError } from '../../src/engine/node-error.ts'
-import type { CodeSandbox, Script } from '../../src/engine/services.ts'
+import { NodeError } from '../../src/engine/node-api/node-error.ts'
+import type { CodeSandbox, SandboxScript } from '../../src/engine/node-api/node-services.ts'
 
 const never = new AbortController().signal
 
 /** A script with limits that suit a test: long enough for a busy machine, short enough to wait for. */
-export function script(code: string, more: Partial<Script> = {}): Script {
+export function script(code: string, more: Partial<SandboxScript> = {}): SandboxScript {
   return {
     code,
     inputs: {},
@@ -19,7 +19,11 @@ export function script(code: string, more: Partial<Script> = {}): Script {
   }
 }
 
-export function call(sandbox: CodeSandbox, code: string, more: Partial<Script> = {}): Promise<Record<string, unknown>> {
+export function call(
+  sandbox: CodeSandbox,
+  code: string,
+  more: Partial<SandboxScript> = {},
+): Promise<Record<string, unknown>> {
   return sandbox.call(script(code, more))
 }
 

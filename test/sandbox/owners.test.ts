@@ -1,11 +1,16 @@
 // Code of several owners in one sandbox: nobody's code waits for all the code of another, and nobody takes all there is.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { CodeSandbox } from '../../src/engine/services.ts'
-import { Holds } from '../../src/sandbox/holds.ts'
-import { AHEAD_ITEMS, HELD_BY_OWNER, LARGEST_MEMORY_LIMIT_MB, MOST_MEMORY_MB } from '../../src/sandbox/limits.ts'
-import { createSandbox } from '../../src/sandbox/sandbox.ts'
-import { Places } from '../../src/workers/places.ts'
+import type { CodeSandbox } from '../../src/engine/node-api/node-services.ts'
+import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
+import {
+  LARGEST_MEMORY_LIMIT_MB,
+  MAX_HELD_STREAMS_BY_OWNER,
+  MAX_ITEMS_AHEAD,
+  MAX_TOTAL_MEMORY_MB,
+} from '../../src/sandbox/limits.ts'
+import { StreamQuota } from '../../src/sandbox/stream-quota.ts'
+import { FairSemaphore } from '../../src/workers/fair-semaphore.ts'
 import { withMoreTime } from '../helpers/patience.ts'
 import { until } from '../helpers/server.ts'
 import { call, failure, script } from './kit.ts'
@@ -61,7 +66,7 @@ class Started implements Disposable {
 
 describe('one owner', () => {
   test('with many long calls does not keep others waiting', { timeout: 300_000 }, async () => {
-    await using sandbox = createSandbox({ workers: 2 })
+    await using sandbox = createCodeSandbox({ workers: 2 })
     using crowd = new Crowd(sandbox)
     crowd.call(`console.log(); ${LOOP}`, 100)
     await until('both to run', () => crowd.lines === 2)
@@ -71,7 +76,7 @@ describe('one owner', () => {
   })
 
   test('has all workers while nobody else waits, and then one fewer', { timeout: 300_000 }, async () => {
-    await using sandbox = createSandbox({ workers: 2 })
+    await using sandbox = createCodeSandbox({ workers: 2 })
     using crowd = new Crowd(sandbox)
     // One worker is free half a call before the other, so that it is told apart who ends first.
     await withMoreTime(100, async (ms) => {
@@ -89,7 +94,7 @@ describe('one owner', () => {
   })
 
   test('with all workers leaves one that has started to the others', { timeout: 300_000 }, async () => {
-    await using sandbox = createSandbox({ workers: 2 })
+    await using sandbox = createCodeSandbox({ workers: 2 })
     using started = new Started()
     using crowd = new Crowd(sandbox)
     crowd.call(`console.log(); ${LOOP}`, 2)
@@ -99,7 +104,7 @@ describe('one owner', () => {
   })
 
   test('with many streams has no more running than there are workers', { timeout: 300_000 }, async () => {
-    await using sandbox = createSandbox({ workers: 2 })
+    await using sandbox = createCodeSandbox({ workers: 2 })
     using crowd = new Crowd(sandbox)
     const items = Array.from({ length: 12 }, () => crowd.stream(`yield {}; yield {}; console.log(); ${LOOP}`))
     for (const one of items)
@@ -115,7 +120,7 @@ describe('one owner', () => {
   })
 
   test('with streams that never end gives its place to others between items', { timeout: 300_000 }, async () => {
-    await using sandbox = createSandbox({ workers: 1 })
+    await using sandbox = createCodeSandbox({ workers: 1 })
     using crowd = new Crowd(sandbox)
     const items = crowd.stream('for (;;) { for (const to = Date.now() + 20; Date.now() < to; ); yield {} }')
     const taking = (async () => {
@@ -128,14 +133,14 @@ describe('one owner', () => {
   })
 
   test('keeps only so many streams waiting, and leaves room for those of others', { timeout: 300_000 }, async () => {
-    await using sandbox = createSandbox({ workers: 1 })
+    await using sandbox = createCodeSandbox({ workers: 1 })
     using crowd = new Crowd(sandbox)
-    const items = Array.from({ length: HELD_BY_OWNER + 1 }, () => crowd.stream(COUNT))
+    const items = Array.from({ length: MAX_HELD_STREAMS_BY_OWNER + 1 }, () => crowd.stream(COUNT))
     for (const one of items) await one.next()
     await call(sandbox, 'return {}', { owner: other })
     assert.equal((await failure(items.pop()!.next())).type, 'code_busy')
     const others = sandbox.stream(script(COUNT, { owner: other }))
-    for (let i = 0; i < 3 * AHEAD_ITEMS; i++) assert.deepEqual((await others.next()).value, { i })
+    for (let i = 0; i < 3 * MAX_ITEMS_AHEAD; i++) assert.deepEqual((await others.next()).value, { i })
     for (const one of items) assert.deepEqual((await one.next()).value, { i: 1 })
     await others.return({})
   })
@@ -143,45 +148,45 @@ describe('one owner', () => {
 
 test('held streams have so many and so much memory, in all and for one owner', () => {
   const workers = 2
-  const room = MOST_MEMORY_MB - (workers + 1) * LARGEST_MEMORY_LIMIT_MB
-  const holds = new Holds(100, workers)
+  const room = MAX_TOTAL_MEMORY_MB - (workers + 1) * LARGEST_MEMORY_LIMIT_MB
+  const holds = new StreamQuota(100, workers)
   const most = (owner: string, megabytes: number) => {
     let count = 0
-    while (holds.add(owner, megabytes)) count++
+    while (holds.reserve(owner, megabytes)) count++
     return count
   }
-  assert.equal(most('small', 4), HELD_BY_OWNER)
-  for (let i = 0; i < HELD_BY_OWNER; i++) holds.remove('small', 4)
+  assert.equal(most('small', 4), MAX_HELD_STREAMS_BY_OWNER)
+  for (let i = 0; i < MAX_HELD_STREAMS_BY_OWNER; i++) holds.release('small', 4)
   const large = most('large', LARGEST_MEMORY_LIMIT_MB)
   assert.equal(large, Math.floor((room * 3) / 4 / LARGEST_MEMORY_LIMIT_MB))
   let all = large
   for (let n = 0; n < 100; n++) all += most(`owner ${n}`, LARGEST_MEMORY_LIMIT_MB)
   assert.equal(all, Math.floor(room / LARGEST_MEMORY_LIMIT_MB))
-  holds.remove('large', LARGEST_MEMORY_LIMIT_MB)
+  holds.release('large', LARGEST_MEMORY_LIMIT_MB)
   assert.equal(most('late', LARGEST_MEMORY_LIMIT_MB), 1)
-  assert.equal(new Holds(3, 1).add('first', 1), true)
+  assert.equal(new StreamQuota(3, 1).reserve('first', 1), true)
 })
 
 describe('places', () => {
   /** Lets the owners of these letters ask, in this order. A capital letter goes on with what its owner has begun. */
   function asked(limit: number, owners: string) {
-    const places = new Places(limit)
+    const places = new FairSemaphore(limit)
     let entered = ''
     const waiting = [...owners].map((letter) => ({
       owner: letter.toLowerCase(),
-      begun: letter !== letter.toLowerCase(),
-      enter: () => {
+      hasBegun: letter !== letter.toLowerCase(),
+      grant: () => {
         entered += letter
       },
-      refuse: () => {},
+      reject: () => {},
     }))
-    for (const one of waiting) places.ask(one)
+    for (const one of waiting) places.request(one)
     return { places, waiting, entered: () => entered }
   }
 
   test('go to owners in turns, and first to those that have none', () => {
     const { places, entered } = asked(1, 'aaaabbc')
-    for (const owner of 'abcabaa') places.giveBack(owner)
+    for (const owner of 'abcabaa') places.release(owner)
     assert.equal(entered(), 'abcabaa')
   })
 
@@ -205,40 +210,40 @@ describe('places', () => {
 
   test('are all used where only one owner asks, and one fewer where others wait', () => {
     const { places, entered } = asked(2, 'aaaabbb')
-    places.giveBack('a')
+    places.release('a')
     assert.equal(entered(), 'aab')
-    places.giveBack('b')
+    places.release('b')
     assert.equal(entered(), 'aabb')
-    places.giveBack('b')
-    places.giveBack('b')
+    places.release('b')
+    places.release('b')
     assert.equal(entered(), 'aabbba')
   })
 
   test('with a most for one owner go on to who has fewer than are free', () => {
-    const places = new Places(16, 4)
+    const places = new FairSemaphore(16, 4)
     let entered = ''
     const ask = (owner: string) =>
-      places.ask({ owner, begun: false, enter: () => (entered += owner), refuse: () => {} })
+      places.request({ owner, hasBegun: false, grant: () => (entered += owner), reject: () => {} })
     for (const owner of 'abcdefgh') for (let n = 0; n < 5; n++) ask(owner)
     assert.deepEqual([entered, places.hasSpare], ['aaaabbbbccccddef', false])
-    places.giveBack('a')
+    places.release('a')
     assert.equal(entered, 'aaaabbbbccccddefg')
-    for (const owner of 'efe') places.giveBack(owner)
+    for (const owner of 'efe') places.release(owner)
     assert.equal(entered, 'aaaabbbbccccddefghef')
   })
 
   test('go first to what its owner has begun', () => {
     const { places, entered } = asked(1, 'xaaAbA')
-    for (const owner of 'xabaa') places.giveBack(owner)
+    for (const owner of 'xabaa') places.release(owner)
     assert.equal(entered(), 'xAbAaa')
   })
 
   test('go to the runs of one owner in turns, however many of them the owner has', () => {
-    const places = new Places(1)
+    const places = new FairSemaphore(1)
     let entered = ''
     const [a1, a2, b1] = [{}, {}, {}]
     const ask = (name: string, run: object) =>
-      places.ask({ owner: name[0]!, run, begun: false, enter: () => (entered += `${name} `), refuse() {} })
+      places.request({ owner: name[0]!, run, hasBegun: false, grant: () => (entered += `${name} `), reject() {} })
     for (const [name, run] of [
       ['a1', a1],
       ['a1', a1],
@@ -248,21 +253,21 @@ describe('places', () => {
       ['b1', b1],
     ] as const)
       ask(name, run)
-    assert.equal(places.isWanted('a', a1), true)
-    for (const owner of 'ababaa') places.giveBack(owner)
+    assert.equal(places.hasOtherWaiters('a', a1), true)
+    for (const owner of 'ababaa') places.release(owner)
     assert.equal(entered.trim(), 'a1 b1 a1 b1 a2 a1')
     ask('a1', a1)
     ask('a1', a1)
-    assert.equal(places.isWanted('a', a1), false)
-    assert.equal(places.isWanted('a', a2), true)
+    assert.equal(places.hasOtherWaiters('a', a1), false)
+    assert.equal(places.hasOtherWaiters('a', a2), true)
   })
 
   test('go to others where a waiting one leaves', () => {
     const { places, waiting, entered } = asked(1, 'abca')
-    places.forget(waiting[1]!)
-    places.giveBack('a')
+    places.cancel(waiting[1]!)
+    places.release('a')
     assert.equal(entered(), 'ac')
-    assert.equal(places.isWanted('c'), true)
-    assert.equal(places.isWanted('a'), false)
+    assert.equal(places.hasOtherWaiters('c'), true)
+    assert.equal(places.hasOtherWaiters('a'), false)
   })
 })

@@ -1,7 +1,7 @@
 // Code does not take the processor from the main thread: its threads have a lower priority, and a still lower one where it takes long.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
 import { NO_NICE_THREADS, niceThreads } from '../helpers/nice-threads.ts'
 import { until } from '../helpers/server.ts'
 import { call, script } from './kit.ts'
@@ -9,7 +9,7 @@ import { call, script } from './kit.ts'
 test('threads of the sandbox are nicer than the main thread, and most where code goes on', {
   skip: NO_NICE_THREADS,
 }, async () => {
-  await using sandbox = createSandbox({ workers: 1 })
+  await using sandbox = createCodeSandbox({ workers: 1 })
   await call(sandbox, 'return {}')
   await until('its worker to be nice', () => niceThreads().includes(5))
   const end = new AbortController()
@@ -22,7 +22,7 @@ test('threads of the sandbox are nicer than the main thread, and most where code
 })
 
 test('a thread that ran long takes further code, at the priority of a new one', { skip: NO_NICE_THREADS }, async () => {
-  await using sandbox = createSandbox({ workers: 1 })
+  await using sandbox = createCodeSandbox({ workers: 1 })
   const long = 'for (const to = Date.now() + 1_500; Date.now() < to; ); return {}'
   const running = call(sandbox, long)
   await until('it to count as long', () => niceThreads().includes(15))

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { AHEAD_ITEMS } from '../../src/sandbox/limits.ts'
-import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
+import { MAX_ITEMS_AHEAD } from '../../src/sandbox/limits.ts'
 import { inSomeRound, withMoreTime } from '../helpers/patience.ts'
 import { scaled } from '../helpers/scale.ts'
 import { until } from '../helpers/server.ts'
 import { call, failure, script } from './kit.ts'
 
-const sandbox = createSandbox({ workers: 1, held: 4 })
+const sandbox = createCodeSandbox({ workers: 1, held: 4 })
 after(() => sandbox[Symbol.asyncDispose]())
 
 const stream = (code: string, more = {}) => sandbox.stream(script(code, more))
@@ -77,12 +77,12 @@ describe('a stream', () => {
       // There is one worker: what comes next has its turn when the stream has had its own.
       await call(sandbox, 'return {}')
       const ahead = ran
-      for (let i = 1; i < AHEAD_ITEMS; i++) await items.next()
+      for (let i = 1; i < MAX_ITEMS_AHEAD; i++) await items.next()
       await call(sandbox, 'return {}')
       const further = ran
       await items.return({})
-      assert.ok(ahead >= AHEAD_ITEMS && further > AHEAD_ITEMS, `${ahead}, then ${further} items`)
-      assert.ok(further <= 3 * AHEAD_ITEMS, `${further} items`)
+      assert.ok(ahead >= MAX_ITEMS_AHEAD && further > MAX_ITEMS_AHEAD, `${ahead}, then ${further} items`)
+      assert.ok(further <= 3 * MAX_ITEMS_AHEAD, `${further} items`)
     })
   })
 
@@ -176,7 +176,7 @@ describe('streams beside each other', () => {
   })
 
   test('that are left or cancelled at any moment give back what they had', async () => {
-    await using pool = createSandbox({ workers: 2, held: 4 })
+    await using pool = createCodeSandbox({ workers: 2, held: 4 })
     const work = `for (let i = 0; ; i++) { for (const to = Date.now() + i % 3; Date.now() < to; ); yield { i } }`
     await fc.assert(
       fc.asyncProperty(

@@ -2,14 +2,14 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { CreateWorkflowRequest, Secret, Setting } from '../../generated/types.ts'
-import type { Scope } from '../../src/db/scope.ts'
+import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import { type Answer, call } from '../helpers/http.ts'
 import type { TestServer } from '../helpers/server.ts'
 
-export const LOCAL: Scope = { user_id: '1', workspace_id: null }
+export const LOCAL: OwnerScope = { user_id: '1', workspace_id: null }
 
 /** Owners who are not the local one: another user, and the same user in a workspace. */
-export const OTHERS: readonly Scope[] = [
+export const OTHERS: readonly OwnerScope[] = [
   { user_id: '2', workspace_id: null },
   { user_id: '1', workspace_id: 'w' },
 ]

@@ -40,7 +40,7 @@ test('followers are told behind the end of its turn, and nothing is remembered o
     const [before] = one.frames.slice(-2)
     assert.deepEqual([before?.type, before?.status], ['turn_update', 'interrupted'])
   }
-  await until('nothing to be remembered', () => bench.server.context.chat.remembered === 0)
+  await until('nothing to be remembered', () => bench.server.context.chat.tracked_threads === 0)
 })
 
 test('one who reads on slowly is told nothing of the thread that is made next', async () => {
@@ -51,7 +51,7 @@ test('one who reads on slowly is told nothing of the thread that is made next', 
   await using client = await connect(bench.server)
   client.ws.pause()
   client.command('resume_chat', { thread_id })
-  await until('it to be followed', () => chat.remembered === 1)
+  await until('it to be followed', () => chat.tracked_threads === 1)
   const { key } = chat.threads.row(LOCAL_PRINCIPAL, thread_id)
   assert.equal((await remove(thread_id)).status, 204)
   const stranger = { user_id: 'stranger', workspace_id: null }

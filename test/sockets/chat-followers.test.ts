@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import type { Message } from '../../generated/types.ts'
-import { Followed } from '../../src/followed.ts'
+import { FollowQuota } from '../../src/follow-quota.ts'
 import { ChatFollowers } from '../../src/sockets/chat-followers.ts'
 import { type Bench, messagesOf, newThread, Reader, startChat } from '../chat/kit.ts'
 import { call } from '../helpers/http.ts'
@@ -111,14 +111,14 @@ test('whatever several do to one thread at once, each message has one answer, an
         client.close()
         await client.closed()
       }
-      await until('nothing to be remembered', () => bench.server.context.chat.remembered === 0)
+      await until('nothing to be remembered', () => bench.server.context.chat.tracked_threads === 0)
     }),
     { numRuns: 20 * scale, endOnFailure: true },
   )
 })
 
 test('all sockets together follow no more threads than they may, until one of them closes', async () => {
-  await using own = await startChat({ most_followed_threads: 8 })
+  await using own = await startChat({ max_followed_threads: 8 })
   const threads: string[] = []
   while (threads.length < 8) threads.push(await newThread(own.server))
   await using client = await connect(own.server)
@@ -146,7 +146,7 @@ test('a socket that closes lets go of its threads in steps', () => {
   let leaving: Iterator<void> = [].values()
   const app = {
     chat: { turns: { follow: () => () => void left++ } },
-    followed_threads: new Followed('threads', 10_000),
+    followed_threads: new FollowQuota('threads', 10_000),
     reading: {
       run(_owner: string, steps: Iterator<void>) {
         leaving = steps

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ChatMessage } from '../../generated/types.ts'
-import { type Scope, userKey } from '../../src/db/scope.ts'
-import { nextTurn, type Steps } from '../../src/time-slices.ts'
+import { type OwnerScope, userShareKey } from '../../src/db/owner-scope.ts'
+import { type Steps, yieldToEventLoop } from '../../src/shared/time-slices.ts'
 import { type Bench, lines, messagesOf, newThread, startChat } from '../chat/kit.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame } from '../helpers/socket.ts'
 import { graph, greeting, node, stored } from './kit.ts'
 
-const OWNER: Scope = { user_id: '1', workspace_id: null }
+const OWNER: OwnerScope = { user_id: '1', workspace_id: null }
 
 let bench: Bench
 before(async () => {
@@ -145,11 +145,11 @@ describe('tools of the client', () => {
     function* untilFree(): Steps<void> {
       while (!isFree) yield
     }
-    const busy = slices.run(userKey(OWNER), untilFree())
+    const busy = slices.run(userShareKey(OWNER), untilFree())
     const result = 'x'.repeat(500_000)
-    const given = chat.turns.result(OWNER, thread_id, String(tool_call_id), { result, error: null })
+    const given = chat.turns.submitToolResult(OWNER, thread_id, String(tool_call_id), { result, error: null })
     const refused = assert.rejects(given, { code: 'NOT_FOUND' })
-    await nextTurn()
+    await yieldToEventLoop()
     await chat.turns.interrupt(thread_id)
     await client.next({ type: 'turn_update', status: 'interrupted' })
     isFree = true

@@ -33,8 +33,8 @@ test('a stranger who names a thread is refused before what is done there has end
   const said = { content: 'Go on', model: 'led/model', at: '/data' }
   const order: string[] = []
   const answer = bench.led.answer(bench.led.answers.length)
-  const owners = turns.say({ user_id: '1', workspace_id: null }, thread_id, said, () => {})
-  const strangers = turns.say({ user_id: 'stranger', workspace_id: null }, thread_id, said, () => {})
+  const owners = turns.submitMessage({ user_id: '1', workspace_id: null }, thread_id, said, () => {})
+  const strangers = turns.submitMessage({ user_id: 'stranger', workspace_id: null }, thread_id, said, () => {})
   await Promise.all([
     owners.begun.then(() => order.push('begun')),
     assert.rejects(strangers.begun, { code: 'NOT_FOUND' }).then(() => order.push('refused')),

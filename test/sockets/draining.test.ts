@@ -47,7 +47,7 @@ test('a job that does not end in time is left for the next process: its watcher 
 })
 
 test('a client that does not answer the goodbye does not hold the server up', async () => {
-  await using bench = await startBench({ socket_times: { goodbye_ms: 50 } })
+  await using bench = await startBench({ socket_times: { close_timeout_ms: 50 } })
   const silent = new WebSocket(`${bench.server.url.replace('http', 'ws')}/ws`)
   await new Promise((resolve) => silent.once('open', resolve))
   silent.pause()

@@ -1,8 +1,8 @@
 // Commands that reach into a running job: `stream_input`, `end_input_stream`, `update_node_properties`.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Graph } from '../../src/engine/graph.ts'
-import { KEPT_VALUES } from '../../src/jobs/early-inputs.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { MAX_QUEUED_VALUES } from '../../src/jobs/run/queued-job-inputs.ts'
 import { type Client, connect } from '../helpers/socket.ts'
 import { type Bench, gated, graph, greeting, newId, node, startBench, streamed } from './kit.ts'
 
@@ -222,12 +222,13 @@ describe('a job that waits for its turn', () => {
     assert.equal((await client.ask('stream_input', { job_id: whole, input: 'x', value: 2 })).error, 'not_running')
     const open = newId()
     client.command('run_job', { job_id: open, graph: streamed() })
-    for (let at = 0; at < KEPT_VALUES; at++) client.command('stream_input', { job_id: open, input: 'x', value: at })
+    for (let at = 0; at < MAX_QUEUED_VALUES; at++)
+      client.command('stream_input', { job_id: open, input: 'x', value: at })
     const full = await client.ask('stream_input', { job_id: open, input: 'x', value: 'more' })
     assert.deepEqual([full.error, /no more values/.test(full.message!)], ['not_running', true])
     await client.ask('end_input_stream', { job_id: open, input: 'x' })
     await bench.gates.open(first)
-    const out = [...Array(KEPT_VALUES).keys()]
+    const out = [...Array(MAX_QUEUED_VALUES).keys()]
     assert.deepEqual((await client.collect(open)).at(-1)?.result, { outputs: { out } })
     assert.deepEqual((await client.collect(whole)).at(-1)?.result, { outputs: { out: [1] } })
   })

@@ -1,17 +1,17 @@
 // What the tests of the socket share: graphs, and node types that wait, flood and fail on demand.
 import type { CreateWorkflowRequest } from '../../generated/types.ts'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
-import type { Graph } from '../../src/engine/graph.ts'
-import { type NodeContext, NodeError, type NodeRegistry, type NodeType } from '../../src/engine/node-type.ts'
-import { ANY, t } from '../../src/engine/types.ts'
-import type { Submission } from '../../src/jobs/service.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { type NodeContext, NodeError, type NodeRegistry, type NodeType } from '../../src/engine/node-api/node-type.ts'
+import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
+import type { JobSubmission } from '../../src/jobs/service.ts'
 import { graph, node, testType, withTypes } from '../engine/kit.ts'
 import { startServer, type TestServer, type TestSettings, until } from '../helpers/server.ts'
 
 export { edge, graph, node, sink, source } from '../engine/kit.ts'
 
-const given = { name: 'value', type: ANY, required: true }
-const output = { name: 'output', type: ANY }
+const given = { name: 'value', type: ANY_TYPE, required: true }
+const output = { name: 'output', type: ANY_TYPE }
 
 interface Waiting {
   readonly key: string
@@ -25,7 +25,7 @@ export class Gates {
   /** The keys of all firings that have begun. */
   readonly begun: string[] = []
   readonly type: NodeType = testType('test.Gate', {
-    properties: [given, { name: 'key', type: t('str'), default: '' }],
+    properties: [given, { name: 'key', type: parseType('str'), default: '' }],
     outputs: [output],
     run: ({ value, key }, context) => this.#wait(value, key as string, context.signal),
   })
@@ -77,12 +77,12 @@ export class Gates {
 /** Gives `count` texts of `size` characters, `at_once` in one turn of the event loop, and with each a chunk, progress and a line. */
 const burst = testType('test.Burst', {
   properties: [
-    { name: 'count', type: t('int'), default: 1 },
-    { name: 'size', type: t('int'), default: 1 },
-    { name: 'at_once', type: t('int'), default: 16 },
-    { name: 'chunks', type: t('int'), default: 1 },
+    { name: 'count', type: parseType('int'), default: 1 },
+    { name: 'size', type: parseType('int'), default: 1 },
+    { name: 'at_once', type: parseType('int'), default: 16 },
+    { name: 'chunks', type: parseType('int'), default: 1 },
   ],
-  outputs: [{ name: 'item', type: t('str'), stream: true }],
+  outputs: [{ name: 'item', type: parseType('str'), stream: true }],
   async *run(given: Record<'count' | 'size' | 'at_once' | 'chunks', number>, context: NodeContext) {
     const { count, size, at_once, chunks } = given
     for (let at = 0; at < count; at++) {
@@ -98,7 +98,7 @@ const burst = testType('test.Burst', {
 
 /** Fails with `message`, in words that may be shown or not. */
 const fail = testType('test.Fail', {
-  properties: [given, { name: 'safe', type: t('bool'), default: true }],
+  properties: [given, { name: 'safe', type: parseType('bool'), default: true }],
   outputs: [output],
   run({ value, safe }) {
     if (safe) throw new NodeError(String(value), 'test_failed')
@@ -131,7 +131,7 @@ export function newId(prefix = 'job'): string {
 }
 
 /** A submission as another door would make it. */
-export function submission(more: Partial<Submission>): Submission {
+export function submission(more: Partial<JobSubmission>): JobSubmission {
   return {
     workflow_id: null,
     graph: null,
@@ -142,8 +142,8 @@ export function submission(more: Partial<Submission>): Submission {
     concurrent: true,
     timeout_seconds: null,
     options: { persistence: 'job', event_detail: 'full', asset_persistence: 'auto' },
-    watched: false,
-    fed: true,
+    hasFollower: false,
+    acceptsStreamInput: true,
     ...more,
   }
 }

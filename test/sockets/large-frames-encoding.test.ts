@@ -1,9 +1,9 @@
 // Large frames are encoded in steps, and are the same bytes as those that are encoded at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { encode } from '../../src/sockets/codec.ts'
-import { encodeSteps } from '../../src/sockets/large-frames.ts'
-import { finish } from '../../src/time-slices.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
+import { encodeSocketFrame } from '../../src/sockets/frames/codec.ts'
+import { encodeFrameSteps } from '../../src/sockets/frames/large-frames.ts'
 
 const list = (count: number, item: (at: number) => unknown) => Array.from({ length: count }, (_, at) => item(at))
 const record = (count: number, item: (at: number) => unknown) =>
@@ -26,7 +26,9 @@ for (const mode of ['binary', 'text'] as const) {
   for (const [name, value] of Object.entries(VALUES)) {
     test(`${name}, ${mode}`, () => {
       const frame = { type: 'output_update', value }
-      assert.ok(Buffer.from(encode(frame, mode, false)).equals(finish(encodeSteps(frame, mode))))
+      assert.ok(
+        Buffer.from(encodeSocketFrame(frame, mode, false)).equals(runToCompletion(encodeFrameSteps(frame, mode))),
+      )
     })
   }
 }

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { LARGE_PAYLOAD } from '../../src/payloads/payload-judge.ts'
+import { LARGE_PAYLOAD_BYTES } from '../../src/payloads/payload-validator.ts'
 import { PATIENCE_MS, withMoreTime } from '../helpers/patience.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect } from '../helpers/socket.ts'
@@ -107,7 +107,7 @@ describe('a client that does not read', () => {
 })
 
 describe('keep-alive', () => {
-  const quickly = (silence_ms: number) => ({ protocol_ping_ms: 10, frame_ping_ms: 10, silence_ms })
+  const quickly = (silence_ms: number) => ({ protocol_ping_ms: 10, frame_ping_ms: 10, idle_timeout_ms: silence_ms })
 
   test('protocol pings and ping frames come, and a client that answers stays', async () => {
     await withMoreTime(150, async (silence_ms) => {
@@ -152,13 +152,13 @@ describe('keep-alive', () => {
     await withMoreTime(150, async (silence_ms) => {
       await using bench = await startBench({ socket_times: quickly(silence_ms) })
       const { payloads } = bench.server.context
-      const judged = payloads.frame.bind(payloads)
-      payloads.frame = async (...of) => {
+      const judged = payloads.validateFrame.bind(payloads)
+      payloads.validateFrame = async (...of) => {
         await pause(3 * silence_ms)
         return judged(...of)
       }
       await using client = await connect(bench.server, { pong: false })
-      await client.ask('ping', { text: 'x'.repeat(LARGE_PAYLOAD) })
+      await client.ask('ping', { text: 'x'.repeat(LARGE_PAYLOAD_BYTES) })
     })
   })
 })

@@ -24,7 +24,7 @@ describe('messages', () => {
   })
 
   test('too many of one who does not answer the close: the connection is cut', async () => {
-    await using bench = await startBench({ config, socket_times: { goodbye_ms: 50 } })
+    await using bench = await startBench({ config, socket_times: { close_timeout_ms: 50 } })
     const at = new URL(bench.server.url)
     const socket = dial(at)
     let closed = false

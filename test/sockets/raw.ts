@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, createConnection, type Socket } from 'node:net'
-import type { Gate } from '../../src/access/gate.ts'
-import { Rechecks } from '../../src/access/recheck.ts'
+import type { Authenticator } from '../../src/access/authenticator.ts'
+import { CredentialRechecker } from '../../src/access/credential-rechecker.ts'
 import type { AppContext } from '../../src/context.ts'
-import { Gateway } from '../../src/sockets/gateway.ts'
-import type { SocketTimes } from '../../src/sockets/keep-alive.ts'
+import { SocketGateway } from '../../src/sockets/gateway.ts'
+import type { SocketTimeouts } from '../../src/sockets/keep-alive.ts'
 
 export interface Handshake {
   method?: string
@@ -80,11 +80,11 @@ export interface OwnGateway extends AsyncDisposable {
 /** A second door to the same services, before which `principalOf` stands. */
 export async function gatewayWith(
   app: AppContext,
-  principalOf: Gate,
-  times: Partial<SocketTimes> = {},
+  principalOf: Authenticator,
+  times: Partial<SocketTimeouts> = {},
 ): Promise<OwnGateway> {
-  const context = { ...app, principalOf, rechecks: new Rechecks(principalOf, app, times.recheck_ms) }
-  const gateway = new Gateway(context, times)
+  const context = { ...app, principalOf, rechecks: new CredentialRechecker(principalOf, app, times.recheck_ms) }
+  const gateway = new SocketGateway(context, times)
   const http = createServer()
   http.on('upgrade', (request, socket, head) => gateway.upgrade(request, socket, head))
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))

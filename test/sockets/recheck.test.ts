@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { get, type IncomingMessage } from 'node:http'
 import { describe, test } from 'node:test'
+import { AUTH_UNAVAILABLE, type AuthVerdict, admitPrincipal } from '../../src/access/auth-verdict.ts'
 import { LOCAL_PRINCIPAL, type TokenScope } from '../../src/access/principal.ts'
-import { admitted, UNAVAILABLE, type Verdict } from '../../src/access/verdict.ts'
 import { systemPlatform } from '../../src/platform.ts'
 import { call } from '../helpers/http.ts'
 import { type TestServer, until } from '../helpers/server.ts'
@@ -52,7 +52,7 @@ describe('a socket', () => {
     const { token } = await mint(server, new Date(now + 5_000).toISOString())
     await using client = await connect(server, { headers: bearer(token) })
     await using visitor = await connect(server, {
-      path: `/ws?api_key=${server.context.tokens.signed.appSession({ app_id: 'a', visitor_id: 'v', workspace_id: null })}`,
+      path: `/ws?api_key=${server.context.tokens.signed.issueAppSession({ app_id: 'a', visitor_id: 'v', workspace_id: null })}`,
     })
     now += 4_999
     await client.settled()
@@ -81,7 +81,7 @@ describe('a socket', () => {
   })
 
   test('whose client does not answer the close is cut', async () => {
-    await using bench = await startBench({ socket_times: { ...soon, goodbye_ms: 50 } })
+    await using bench = await startBench({ socket_times: { ...soon, close_timeout_ms: 50 } })
     const { id, token } = await mint(bench.server)
     await using client = await connect(bench.server, { headers: bearer(token) })
     client.ws.pause()
@@ -94,7 +94,7 @@ describe('a socket', () => {
   test('may do less when its token is good for less; an outage changes nothing', async () => {
     await using bench = await startBench()
     const person = { ...LOCAL_PRINCIPAL, trusted_as: 'identity_provider' } as const
-    let verdict: Verdict = admitted(person)
+    let verdict: AuthVerdict = admitPrincipal(person)
     let asked = 0
     const gate = () => {
       asked++
@@ -108,15 +108,15 @@ describe('a socket', () => {
     }
     await again()
     assert.equal((await client.ask('get_status')).error, undefined)
-    verdict = UNAVAILABLE
+    verdict = AUTH_UNAVAILABLE
     await again()
     await client.settled()
-    verdict = admitted({ ...person, scopes: ['read'] })
+    verdict = admitPrincipal({ ...person, scopes: ['read'] })
     await again()
     const job_id = newId()
     client.command('run_job', { job_id, graph: greeting })
     assert.match(String((await client.next({ job_id })).error), /lacks the scope "write"/)
-    verdict = admitted({ ...person, workspace_id: 'other' })
+    verdict = admitPrincipal({ ...person, workspace_id: 'other' })
     assert.deepEqual(await client.closed(), ENDED)
   })
 })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { frameOf } from '../../src/sockets/frames.ts'
-import { changedOutputs } from '../../src/sockets/outputs.ts'
+import { listChangedOutputs } from '../../src/sockets/jobs/changed-outputs.ts'
+import { createEventFrame } from '../../src/sockets/jobs/frames.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame, frameName } from '../helpers/socket.ts'
@@ -239,7 +239,7 @@ describe('reconnect_job', () => {
     const parse = t.mock.method(JSON, 'parse')
     const cost = async (told: number) => {
       const before = parse.mock.callCount()
-      const changed = (await changedOutputs(context, row, told)).length
+      const changed = (await listChangedOutputs(context, row, told)).length
       return [changed, parse.mock.callCount() - before]
     }
     const [last, all] = [row.last_sequence, 100]
@@ -264,7 +264,7 @@ describe('reconnect_job', () => {
     const { row } = await context.jobs.get({ user_id: '1', workspace_id: null }, job_id)
     const told: unknown[] = []
     for await (const { event, sequence } of context.events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
-      if (event?.type === 'node_status') told.push(frameOf(row, event, sequence!, context))
+      if (event?.type === 'node_status') told.push(createEventFrame(row, event, sequence!, context))
     }
     assert.deepEqual(told, live)
     assert.equal(live.at(-1)?.error, 'no such luck')

@@ -1,7 +1,7 @@
 // Coming back to jobs whose graphs this version cannot run.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { jobEventsOfType } from '../../src/db/job-events.ts'
+import { listJobEventsOfType } from '../../src/db/jobs/events.ts'
 import { graph, node } from '../engine/kit.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { startServer, until } from '../helpers/server.ts'
@@ -47,7 +47,7 @@ test(
     const job = submit(first, { graph: graph(nodes, ['in.output->out.value']) })
     await job.accepted()
     const { store, jobs } = first.context
-    const outputs = () => store.read((tx) => jobEventsOfType(tx, job.row.key, 'output_update', 0))
+    const outputs = () => store.read((tx) => listJobEventsOfType(tx, job.row.key, 'output_update', 0))
     await until('the output', () => outputs().length > 0)
     await jobs.cancel(job.row, job.row.id)
     await job.settled()

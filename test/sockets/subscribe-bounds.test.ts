@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import WebSocket from 'ws'
-import { MAX_SUBSCRIPTIONS } from '../../src/sockets/subscriptions.ts'
+import { MAX_SUBSCRIPTIONS } from '../../src/sockets/jobs/subscriptions.ts'
 import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame } from '../helpers/socket.ts'
 import { jobRow, putJob } from '../helpers/store.ts'
@@ -177,7 +177,7 @@ describe('subscriptions', () => {
 
 describe('all sockets together', () => {
   test('follow no more jobs than they may, in whatever way, until one of them closes', async () => {
-    await using own = await startPreview({ most_followed: 8 })
+    await using own = await startPreview({ max_followed_jobs: 8 })
     const keys = await suspended(own, 8)
     const [first, second, third, fourth] = keys as [number, number, number, number]
     await using client = await connect(own)
@@ -201,7 +201,7 @@ describe('all sockets together', () => {
   })
 
   test('a socket that closes lets go of all that it follows', async () => {
-    await using own = await startPreview({ most_followed: 8 })
+    await using own = await startPreview({ max_followed_jobs: 8 })
     const keys = await suspended(own, 5)
     for (let round = 0; round < 3; round++) {
       await using client = await connect(own)

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import type { JobEvent, SubscribeJobResponse } from '../../generated/types.ts'
-import { jobByKey } from '../../src/db/jobs.ts'
-import { bury } from '../../src/db/tombstones.ts'
-import { t } from '../../src/engine/types.ts'
-import { MAX_SUBSCRIPTIONS } from '../../src/sockets/subscriptions.ts'
+import { findJobByKey } from '../../src/db/jobs/rows.ts'
+import { insertTombstone } from '../../src/db/jobs/tombstones.ts'
+import { parseType } from '../../src/engine/node-api/values/type-metadata.ts'
+import { MAX_SUBSCRIPTIONS } from '../../src/sockets/jobs/subscriptions.ts'
 import { graph, node, sink, source, testType } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
@@ -25,7 +25,7 @@ after(() => server[Symbol.asyncDispose]())
 
 /** More than a history in memory and the buffers of a socket hold together. */
 const burst = testType('test.Flood', {
-  outputs: [{ name: 'item', type: t('str'), stream: true }],
+  outputs: [{ name: 'item', type: parseType('str'), stream: true }],
   async *run() {
     for (let at = 0; at < 4_400; at++) {
       yield { item: `${at}:`.padEnd(8_000, 'x') }
@@ -87,7 +87,7 @@ const ITEMS = numbers(1, 30)
 async function held(of: GatedServer = server, items: readonly unknown[] = ITEMS): Promise<string> {
   const { row } = submit(of, { graph: streaming(items) })
   await until('its items', () => {
-    const stored = of.context.store.read((tx) => jobByKey(tx, row.key))
+    const stored = of.context.store.read((tx) => findJobByKey(tx, row.key))
     return stored && stored.last_sequence > items.length
   })
   await until('the gate', () => of.gate.waiting[0])
@@ -168,7 +168,7 @@ describe('subscribe_job', () => {
     await using client = await connect(server)
     assert.equal((await subscribe(client, 'job_none')).error?.code, 'JOB_NOT_FOUND')
     await server.context.store.write((tx) =>
-      bury(tx, { user_id: '1', workspace_id: null, id: 'job_old' }, '2026-01-01T00:00:00.000Z'),
+      insertTombstone(tx, { user_id: '1', workspace_id: null, id: 'job_old' }, '2026-01-01T00:00:00.000Z'),
     )
     assert.equal((await subscribe(client, 'job_old')).error?.code, 'JOB_EXPIRED')
   })

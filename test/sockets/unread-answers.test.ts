@@ -16,7 +16,7 @@ let job_id: string
 before(async () => {
   kept = keptLog()
   const environment = { SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' }
-  server = await startServer({ environment, held_most: 20_000_000, log: kept.log })
+  server = await startServer({ environment, max_response_buffer_bytes: 20_000_000, log: kept.log })
   const headers = { 'Content-Type': 'application/json' }
   const body = JSON.stringify({ params: { in: TEXT } })
   const stored = await fetch(`${server.url}/api/workflows`, {

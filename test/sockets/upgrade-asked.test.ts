@@ -1,8 +1,8 @@
 // Upgrades on which somebody else must be asked who calls: they wait, and their clients may be gone by the time of the answer.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { AUTH_UNAVAILABLE, type AuthVerdict, admitPrincipal } from '../../src/access/auth-verdict.ts'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
-import { admitted, UNAVAILABLE, type Verdict } from '../../src/access/verdict.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { accepted, assertBare, dial, gatewayWith, handshake, upgrade } from './raw.ts'
 
@@ -15,21 +15,21 @@ after(() => server[Symbol.asyncDispose]())
 describe('where somebody else must be asked who calls', () => {
   /** A gate that answers when the test says so. */
   function slowGate() {
-    const asked: ((verdict: Verdict | Error) => void)[] = []
+    const asked: ((verdict: AuthVerdict | Error) => void)[] = []
     const gate = () =>
-      new Promise<Verdict>((resolve, reject) =>
+      new Promise<AuthVerdict>((resolve, reject) =>
         asked.push((verdict) => (verdict instanceof Error ? reject(verdict) : resolve(verdict))),
       )
-    const answer = async (verdict: Verdict | Error) => (await until('the question', () => asked.shift()))(verdict)
+    const answer = async (verdict: AuthVerdict | Error) => (await until('the question', () => asked.shift()))(verdict)
     return { gate, answer, asked }
   }
 
   test('the upgrade waits; an outage is 503, a broken gate 500', async () => {
     const { gate, answer } = slowGate()
     await using door = await gatewayWith(server.context, gate)
-    const cases: [Verdict | Error, (text: string) => void][] = [
-      [admitted(LOCAL_PRINCIPAL), accepted],
-      [UNAVAILABLE, (text) => assertBare(text, '503 Service Unavailable')],
+    const cases: [AuthVerdict | Error, (text: string) => void][] = [
+      [admitPrincipal(LOCAL_PRINCIPAL), accepted],
+      [AUTH_UNAVAILABLE, (text) => assertBare(text, '503 Service Unavailable')],
       [new Error('the gate is broken'), (text) => assertBare(text, '500 Internal Server Error')],
     ]
     for (const [verdict, check] of cases) {
@@ -43,7 +43,7 @@ describe('where somebody else must be asked who calls', () => {
     const { gate, answer, asked } = slowGate()
     await using door = await gatewayWith(server.context, gate, { linger_ms: 50 })
     for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
-      for (const verdict of [admitted(LOCAL_PRINCIPAL), UNAVAILABLE, new Error('the gate is broken')]) {
+      for (const verdict of [admitPrincipal(LOCAL_PRINCIPAL), AUTH_UNAVAILABLE, new Error('the gate is broken')]) {
         const at = new URL(door.url)
         const socket = dial(at)
         socket.on('error', () => {})
@@ -58,7 +58,7 @@ describe('where somebody else must be asked who calls', () => {
       }
     }
     const waiting = upgrade(door.url, '/ws')
-    await answer(admitted(LOCAL_PRINCIPAL))
+    await answer(admitPrincipal(LOCAL_PRINCIPAL))
     accepted(await waiting)
   })
 
@@ -69,7 +69,7 @@ describe('where somebody else must be asked who calls', () => {
     const [refused, waiting] = [dial(at), dial(at)]
     for (const socket of [refused, waiting]) socket.on('error', () => {})
     refused.write(handshake(at, '/ws'))
-    await answer(UNAVAILABLE)
+    await answer(AUTH_UNAVAILABLE)
     await until('the refusal', () => refused.bytesRead > 0)
     waiting.write(handshake(at, '/ws'))
     await until('the question', () => asked.length === 1)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
+import { admitPrincipal } from '../../src/access/auth-verdict.ts'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
-import { admitted } from '../../src/access/verdict.ts'
 import { createLog } from '../../src/log.ts'
 import { startServer } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
@@ -127,7 +127,7 @@ describe('refused upgrades', () => {
   })
 
   test('of HTTP/1.0, or with a body: never accepted', async () => {
-    await using open = await gatewayWith(bench.server.context, () => admitted(LOCAL_PRINCIPAL))
+    await using open = await gatewayWith(bench.server.context, () => admitPrincipal(LOCAL_PRINCIPAL))
     accepted(await upgradeAt(open.url, '/ws'))
     assertBare(await upgradeAt(open.url, '/ws', { version: '1.0' }), '400 Bad Request')
     const bodies: [Handshake['headers'], string][] = [
@@ -143,7 +143,7 @@ describe('refused upgrades', () => {
   test('tokens that are no good on a socket: 401; what is no token at all counts for nothing', async () => {
     const { mcp, signed } = bench.server.context.tokens
     const { token } = await mcp.issue(LOCAL_PRINCIPAL, { client_id: 'c', scopes: ['read', 'write'] })
-    const session = signed.appSession({ app_id: 'a', visitor_id: 'v', workspace_id: null })
+    const session = signed.issueAppSession({ app_id: 'a', visitor_id: 'v', workspace_id: null })
     for (const key of [token, 'nta_', 'nda_', 'nda_a.b', `${session}x`, session.replace('nda_', 'nta_')]) {
       assertBare(await upgrade('/ws', { Authorization: `Bearer ${key}` }), '401 Unauthorized')
       assertBare(await upgrade(`/ws?api_key=${key}`), '401 Unauthorized')

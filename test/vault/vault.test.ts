@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createDecipheriv, createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { keyIdOf, Vault, VaultError } from '../../src/vault/vault.ts'
+import { readKeyId, Vault, VaultError } from '../../src/vault/vault.ts'
 import { scaled } from '../helpers/scale.ts'
 
 const MASTER = Buffer.from('a master key for the tests only.')
@@ -112,8 +112,8 @@ describe('sealed bytes', () => {
   })
 
   test('say under which key they are, without it', () => {
-    assert.equal(keyIdOf(cipher.seal(bytes(''), '')), FINGERPRINT.slice(0, 8))
-    assert.throws(() => keyIdOf(bytes('')), /cut off/)
-    assert.throws(() => keyIdOf(Buffer.alloc(33, 2)), /unknown version 2/)
+    assert.equal(readKeyId(cipher.seal(bytes(''), '')), FINGERPRINT.slice(0, 8))
+    assert.throws(() => readKeyId(bytes('')), /cut off/)
+    assert.throws(() => readKeyId(Buffer.alloc(33, 2)), /unknown version 2/)
   })
 })

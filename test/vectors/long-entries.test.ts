@@ -1,7 +1,7 @@
 // Entries that are as long as one may be, next to very many short ones: they are few on the average, and many at their place.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Vectors } from '../../src/vectors/vectors.ts'
+import type { VectorStore } from '../../src/vectors/vector-store.ts'
 import { longestTurn } from '../helpers/loop.ts'
 import { openStore } from '../helpers/store.ts'
 import { entry, never, vectorsOf } from './kit.ts'
@@ -14,14 +14,14 @@ const LONGEST_TURN = 150
 const label = '漢'.repeat(15_900)
 const text = '漢'.repeat(100_000)
 
-async function fill(vectors: Vectors, short: number): Promise<void> {
+async function fill(vectors: VectorStore, short: number): Promise<void> {
   const short_ones = Array.from({ length: short }, (_, at) => entry(`short ${at}`, [1]))
   const long_ones = Array.from({ length: LONG }, (_, at) => entry(`long ${at}`, [1], { text, metadata: { label } }))
   await vectors.put('i', [...short_ones, ...long_ones], null, never)
 }
 
 /** Writes short entries in the places of the long ones. */
-async function fillShortly(vectors: Vectors): Promise<void> {
+async function fillShortly(vectors: VectorStore): Promise<void> {
   const entries = Array.from({ length: LONG }, (_, at) => entry(`long ${at}`, [1], { metadata: { label: 'short' } }))
   await vectors.put('i', entries, null, never)
 }
@@ -64,7 +64,7 @@ describe('long entries', () => {
       now += bytes
       most = Math.max(most, now)
     }
-    await vectors.search({ ...query, signal: never, held })
+    await vectors.search({ ...query, signal: never, onBytesHeld: held })
     assert.ok(most > LONG * 2 * text.length, `${most} bytes`)
     assert.equal(now, 0)
     const outgrown = new AbortController()
@@ -73,7 +73,7 @@ describe('long entries', () => {
       if (now > 1_000_000) outgrown.abort(new Error('too much'))
     }
     most = 0
-    await assert.rejects(vectors.search({ ...query, signal: outgrown.signal, held: limited }), /too much/)
+    await assert.rejects(vectors.search({ ...query, signal: outgrown.signal, onBytesHeld: limited }), /too much/)
     assert.ok(most < 2_000_000, `${most} bytes`)
     assert.equal(now, 0)
   })

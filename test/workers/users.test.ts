@@ -1,7 +1,7 @@
 // Whose turn it is, through the whole service: a user in two workspaces is one user, and shares workers as one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WORKERS } from '../../src/sandbox/limits.ts'
+import { DEFAULT_WORKERS } from '../../src/sandbox/limits.ts'
 import { call } from '../helpers/http.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { startServer, until } from '../helpers/server.ts'
@@ -42,12 +42,12 @@ test('the code of a user in two workspaces leaves others a worker', { timeout: 3
     const lists = await Promise.all(greedy.map((token) => ask<unknown[]>(token, 'GET', '/api/jobs?status=running')))
     return lists.flat().length
   }
-  for (let at = 0; at < 2 * WORKERS; at++) {
+  for (let at = 0; at < 2 * DEFAULT_WORKERS; at++) {
     ask(greedy[at % 2]!, 'POST', runs[at % 2]!, {}).catch(() => {})
     await until('it to run', async () => (await running()) === at + 1)
   }
   const other = await idp.token({ sub: 'other' })
   const { id } = await ask(other, 'POST', '/api/workflows', { name: 'Code', graph: code('return {}') })
   assert.equal((await ask(other, 'POST', `/api/workflows/${id}/run`, {})).status, 'completed')
-  assert.equal(await running(), 2 * WORKERS)
+  assert.equal(await running(), 2 * DEFAULT_WORKERS)
 })

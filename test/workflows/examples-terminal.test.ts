@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { examples } from '../../src/workflows/examples.ts'
+import { loadExamples } from '../../src/workflows/examples.ts'
 import { SVC } from '../helpers/process.ts'
 import { withoutPlaces } from './example-files.ts'
 import { examplesWeb, PRINTED } from './examples-web.ts'
@@ -29,7 +29,7 @@ async function outputsOf(command: string): Promise<unknown> {
 }
 
 test('the README prints one command for each example', () => {
-  assert.deepEqual([...COMMANDS.keys()].sort(), [...examples().keys()])
+  assert.deepEqual([...COMMANDS.keys()].sort(), [...loadExamples().keys()])
   for (const [id, command] of COMMANDS) assert.match(command, new RegExp(`^([A-Z_]+=\\S+ )?svc run ${id}( --param |$)`))
 })
 
@@ -38,7 +38,7 @@ describe('svc run, as the README prints it', { concurrency: 2 }, () => {
     test(command, async () => {
       await using web = await examplesWeb()
       const here = command.replace(/(?<!\S)svc(?= run)/, `"${process.execPath}" "${SVC}"`).replace(PRINTED, web.url)
-      assert.deepEqual(await outputsOf(here), examples().get(id)?.outputs)
+      assert.deepEqual(await outputsOf(here), loadExamples().get(id)?.outputs)
     })
   }
 })
@@ -47,5 +47,5 @@ test('the alias that the README gives, and npx, find svc', async () => {
   const [alias] = /^alias svc="\$PWD\/(.*)"$/m.exec(readme)!.slice(1)
   const rest = COMMANDS.get('greeting')!.replace(/^svc/, '')
   for (const command of [`"$PWD/${alias}"`, 'npx svc'])
-    assert.deepEqual(await outputsOf(command + rest), examples().get('greeting')!.outputs)
+    assert.deepEqual(await outputsOf(command + rest), loadExamples().get('greeting')!.outputs)
 })

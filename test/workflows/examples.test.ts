@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { RunResult } from '../../generated/types.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
-import { examples } from '../../src/workflows/examples.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
+import { loadExamples } from '../../src/workflows/examples.ts'
 import { call } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { reader } from '../http/storage-kit.ts'
@@ -45,7 +45,7 @@ async function gives(id: string, params: Record<string, unknown>, outputs: unkno
 }
 
 describe('runWorkflow with an example', () => {
-  for (const { id, params, outputs } of examples().values()) {
+  for (const { id, params, outputs } of loadExamples().values()) {
     test(`${id} gives its outputs`, () => gives(id, params, outputs))
   }
 })
@@ -146,10 +146,10 @@ describe('runWorkflow with an example and other params', () => {
 
 describe('the examples', () => {
   test('are many, and each is named like its file and its purpose said in one sentence', () => {
-    assert.ok(examples().size >= 40)
-    const names = [...examples().values()].map(({ name }) => name)
+    assert.ok(loadExamples().size >= 40)
+    const names = [...loadExamples().values()].map(({ name }) => name)
     assert.equal(new Set(names).size, names.length)
-    for (const { id, description, tags } of examples().values()) {
+    for (const { id, description, tags } of loadExamples().values()) {
       assert.match(id, /^[a-z]+(-[a-z]+)*$/)
       assert.match(description, /^[A-Z][^.]*\.$/, id)
       assert.ok(tags.length > 0, id)
@@ -157,8 +157,8 @@ describe('the examples', () => {
   })
 
   test('are valid without a warning, and small', () => {
-    for (const { id, graph } of examples().values()) {
-      const { issues } = compileGraph(graph, builtinNodes)
+    for (const { id, graph } of loadExamples().values()) {
+      const { issues } = compileGraph(graph, builtinRegistry)
       assert.deepEqual(issues, [], id)
       assert.ok(graph.nodes.length <= 15, id)
     }
@@ -166,7 +166,7 @@ describe('the examples', () => {
 
   test('describe their inputs, and need none but a name to greet and an address to ask', () => {
     const required: string[] = []
-    for (const { id, graph } of examples().values()) {
+    for (const { id, graph } of loadExamples().values()) {
       for (const { type, data } of graph.nodes.filter((node) => node.type.startsWith('input.'))) {
         assert.ok(data?.description, `${id}: ${type}`)
         if (data?.value === undefined) required.push(`${id} ${data?.name}`)
@@ -177,14 +177,14 @@ describe('the examples', () => {
   })
 
   test('lie side by side in an editor', () => {
-    for (const { id, graph } of examples().values()) {
+    for (const { id, graph } of loadExamples().values()) {
       const places = graph.nodes.map(({ ui_properties }) => JSON.stringify(ui_properties))
       assert.equal(new Set(places).size, graph.nodes.length, id)
     }
   })
 
   test('show streams, branches, loops, failures, retries, tables, code, dates, hashes, sub-workflows and work on files', () => {
-    const nodes = [...examples().values()].flatMap(({ graph }) => graph.nodes)
+    const nodes = [...loadExamples().values()].flatMap(({ graph }) => graph.nodes)
     const used = new Set(nodes.map(({ type }) => type))
     const wanted = `control.ForEach control.Collect control.Zip control.Cross control.Take control.Batch control.Reduce control.Count
       control.If control.Switch control.Loop control.Catch workflow.Call code.JavaScript data.Group data.Join data.Pivot

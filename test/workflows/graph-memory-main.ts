@@ -1,11 +1,11 @@
 // Compiles large graphs and runs them until all their nodes wait, and prints what was estimated for each and what the heap has of it.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Graph } from '../../src/engine/graph.ts'
-import { compileGraph } from '../../src/engine/plan.ts'
-import { newRun } from '../../src/engine/sub-workflow.ts'
-import { builtinNodes } from '../../src/nodes/registry.ts'
-import { finish } from '../../src/time-slices.ts'
-import { graphMemory } from '../../src/workflows/graph-memory.ts'
+import { compileGraph } from '../../src/engine/compile/compiler.ts'
+import type { Graph } from '../../src/engine/compile/graph.ts'
+import { createRun } from '../../src/engine/runtime/sub-workflow.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
+import { estimateGraphMemorySteps } from '../../src/workflows/graph-memory-estimate.ts'
 import { Recorder } from '../engine/kit.ts'
 
 const COUNT = 10_000
@@ -54,19 +54,19 @@ function used(): number {
 
 const held: unknown[] = []
 /** What is made once for all. */
-compileGraph(SHAPES.chain() as Graph, builtinNodes)
+compileGraph(SHAPES.chain() as Graph, builtinRegistry)
 
 for (const [name, make] of Object.entries(SHAPES)) {
   const text = textOf(make)
   const before = used()
   const graph = JSON.parse(text) as Graph
-  const compiled = compileGraph(graph, builtinNodes)
+  const compiled = compileGraph(graph, builtinRegistry)
   const observer = new Recorder()
-  const run = newRun(compiled.plan!, { params: {}, signal: new AbortController().signal, observer })
+  const run = createRun(compiled.plan!, { params: {}, signal: new AbortController().signal, observer })
   run.start()
   for (let turns = 0; turns < 20; turns++) await pause(5)
   const taken = used() - before + text.length
   held.push(graph, compiled, run, text)
-  process.stdout.write(`${name}\t${finish(graphMemory(text)).kept}\t${taken}\n`)
+  process.stdout.write(`${name}\t${runToCompletion(estimateGraphMemorySteps(text)).retained_bytes}\t${taken}\n`)
 }
 process.exit(held.length === 0 ? 1 : 0)

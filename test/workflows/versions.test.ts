@@ -1,10 +1,10 @@
 // Lists of versions of a workflow that has very many: they are read in steps, and what is long in them is not kept.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keepGraph } from '../../src/db/graphs.ts'
+import { saveGraph } from '../../src/db/graphs.ts'
 import { insertWorkflow, insertWorkflowVersion } from '../../src/db/workflows.ts'
-import { finish } from '../../src/time-slices.ts'
-import { type ListedVersion, versionSteps } from '../../src/workflows/versions.ts'
+import { runToCompletion } from '../../src/shared/time-slices.ts'
+import { type ListedVersion, readVersionsSteps } from '../../src/workflows/versions.ts'
 import { openStore, type TestStore, workflowRow } from '../helpers/store.ts'
 
 const ALL = Number.POSITIVE_INFINITY
@@ -14,7 +14,7 @@ async function putVersions({ store }: TestStore, count: number, description: str
   await store.write((tx) => {
     const row = workflowRow('a')
     const { name, graph_sha256, etag, created_at } = row
-    keepGraph(tx, graph_sha256, '{}')
+    saveGraph(tx, graph_sha256, '{}')
     insertWorkflow(tx, row)
     for (let revision = 1; revision <= count; revision++)
       insertWorkflowVersion(tx, { workflow_id: 'a', revision, name, description, graph_sha256, etag, created_at })
@@ -32,7 +32,7 @@ for (const [what, count, description, most_at_once] of [
     await using opened = await openStore()
     await putVersions(opened, count, description)
     const { store } = opened
-    const steps = versionSteps(store, 'a', NEWEST, ALL)
+    const steps = readVersionsSteps(store, 'a', NEWEST, ALL)
     let yielded = 0
     for (;;) {
       const step = steps.next()
@@ -44,8 +44,8 @@ for (const [what, count, description, most_at_once] of [
       break
     }
     assert.ok(yielded >= count / most_at_once, `${yielded} steps`)
-    assert.deepEqual(revisions(finish(versionSteps(store, 'a', 41, 7))), down(40, 34))
-    assert.deepEqual(revisions(finish(versionSteps(store, 'a', 4, 7))), [3, 2, 1])
-    assert.deepEqual(finish(versionSteps(store, 'a', 1, 7)), [])
-    assert.deepEqual(finish(versionSteps(store, 'b', NEWEST, ALL)), [])
+    assert.deepEqual(revisions(runToCompletion(readVersionsSteps(store, 'a', 41, 7))), down(40, 34))
+    assert.deepEqual(revisions(runToCompletion(readVersionsSteps(store, 'a', 4, 7))), [3, 2, 1])
+    assert.deepEqual(runToCompletion(readVersionsSteps(store, 'a', 1, 7)), [])
+    assert.deepEqual(runToCompletion(readVersionsSteps(store, 'b', NEWEST, ALL)), [])
   })

@@ -1,12 +1,12 @@
 // One request of the client, whichever door it came through: a command on the socket, or an HTTP request.
 import type { ServerResponse } from 'node:http'
-import type { Connection } from './connection.ts'
-import { type Refusal, sdkError, socketError } from './records.ts'
+import type { ClientConnection } from './connection.ts'
+import type { JsonMap } from './frame-codec.ts'
+import { type CallError, toSdkErrorBody, toSocketError } from './server-records.ts'
 import type { Transcript } from './transcript.ts'
-import type { Fields } from './wire.ts'
 
 /** The command's name; for what HTTP alone has, the operation's. */
-export type CallName =
+export type ClientCallName =
   | 'get_capabilities'
   | 'preflight_workflow'
   | 'get_workflow'
@@ -23,88 +23,88 @@ export type CallName =
   | 'getJob'
   | 'followJobEvents'
 
-export interface Call {
-  readonly name: CallName
-  readonly door: 'http' | 'socket'
-  readonly data: Fields
+export interface ClientCall {
+  readonly name: ClientCallName
+  readonly transport: 'http' | 'socket'
+  readonly data: JsonMap
   /** The socket that it came on. */
-  readonly connection: Connection | null
+  readonly connection: ClientConnection | null
   readonly request_id: unknown
   /** Its place in the transcript. */
   readonly entry: number
-  reply(result: Fields | readonly unknown[]): void
-  refuse(refusal: Refusal, retry_after_seconds?: number): void
+  reply(result: JsonMap | readonly unknown[]): void
+  refuse(refusal: CallError, retry_after_seconds?: number): void
   /** The connection breaks before there is an answer. */
-  lose(): void
+  breakBeforeReply(): void
   /** The connection breaks in the middle of the answer: over HTTP in its body, on the socket before the frame is whole. */
-  cut(result: Fields): void
+  breakDuringReply(result: JsonMap): void
 }
 
-type Decorate = (record: Fields) => Fields
+type RecordDecorator = (record: JsonMap) => JsonMap
 
-export class SocketCall implements Call {
-  readonly door = 'socket'
-  readonly name: CallName
-  readonly data: Fields
-  readonly connection: Connection
+export class SocketCall implements ClientCall {
+  readonly transport = 'socket'
+  readonly name: ClientCallName
+  readonly data: JsonMap
+  readonly connection: ClientConnection
   readonly entry: number
   readonly request_id: unknown
-  readonly #head: Fields
+  readonly #head: JsonMap
 
-  constructor(connection: Connection, name: CallName, frame: Fields, entry: number) {
+  constructor(connection: ClientConnection, name: ClientCallName, frame: JsonMap, entry: number) {
     this.name = name
     this.connection = connection
-    this.data = (frame.data ?? {}) as Fields
+    this.data = (frame.data ?? {}) as JsonMap
     this.entry = entry
     this.request_id = frame.request_id
     this.#head = { type: 'rpc_response', request_id: frame.request_id, command: frame.command }
   }
 
-  reply(result: Fields | readonly unknown[]): void {
+  reply(result: JsonMap | readonly unknown[]): void {
     this.connection.send({ ...this.#head, result })
   }
 
-  refuse(refusal: Refusal): void {
-    this.connection.send({ ...this.#head, error: socketError(refusal) })
+  refuse(refusal: CallError): void {
+    this.connection.send({ ...this.#head, error: toSocketError(refusal) })
   }
 
-  lose(): void {
+  breakBeforeReply(): void {
     this.connection.drop()
   }
 
-  cut(): void {
+  breakDuringReply(): void {
     this.connection.drop()
   }
 }
 
-export interface HttpPlace {
+export interface HttpCallContext {
   readonly response: ServerResponse
   readonly transcript: Transcript
   readonly where: string
   readonly entry: number
-  readonly decorate: Decorate
+  readonly decorate: RecordDecorator
   /** Answered with server-sent events. */
   readonly stream: boolean
 }
 
 /** Half an answer gets so long to arrive before the connection breaks. */
-const CUT_MS = 15
-const SUCCESS: Partial<Record<CallName, number>> = { submit_job: 202, uploadTemporaryAsset: 201 }
+const BREAK_DELAY_MS = 15
+const SUCCESS_STATUSES: Partial<Record<ClientCallName, number>> = { submit_job: 202, uploadTemporaryAsset: 201 }
 
-export class HttpCall implements Call {
-  readonly door = 'http'
+export class HttpCall implements ClientCall {
+  readonly transport = 'http'
   readonly connection = null
   readonly request_id = null
-  readonly name: CallName
-  readonly data: Fields
+  readonly name: ClientCallName
+  readonly data: JsonMap
   readonly entry: number
   readonly #response: ServerResponse
   readonly #transcript: Transcript
   readonly #where: string
-  readonly #decorate: Decorate
+  readonly #decorate: RecordDecorator
   readonly #stream: boolean
 
-  constructor(name: CallName, data: Fields, to: HttpPlace) {
+  constructor(name: ClientCallName, data: JsonMap, to: HttpCallContext) {
     this.name = name
     this.data = data
     this.entry = to.entry
@@ -115,34 +115,39 @@ export class HttpCall implements Call {
     this.#stream = to.stream
   }
 
-  reply(result: Fields | readonly unknown[]): void {
-    if (this.#stream) this.#sendEvents(result as readonly Fields[])
-    else this.#send(SUCCESS[this.name] ?? 200, {}, Array.isArray(result) ? result : this.#decorate(result as Fields))
+  reply(result: JsonMap | readonly unknown[]): void {
+    if (this.#stream) this.#sendEvents(result as readonly JsonMap[])
+    else
+      this.#send(
+        SUCCESS_STATUSES[this.name] ?? 200,
+        {},
+        Array.isArray(result) ? result : this.#decorate(result as JsonMap),
+      )
   }
 
-  refuse(refusal: Refusal, retry_after_seconds?: number): void {
+  refuse(refusal: CallError, retry_after_seconds?: number): void {
     const headers: Record<string, string> = {}
     if (retry_after_seconds !== undefined) headers['Retry-After'] = String(retry_after_seconds)
-    this.#send(refusal.status, headers, sdkError(refusal))
+    this.#send(refusal.status, headers, toSdkErrorBody(refusal))
   }
 
-  lose(): void {
+  breakBeforeReply(): void {
     this.#transcript.add('note', this.#where, 'the connection breaks before the answer')
     this.#response.socket?.destroy()
   }
 
-  cut(result: Fields): void {
+  breakDuringReply(result: JsonMap): void {
     const body = Buffer.from(JSON.stringify(this.#decorate(result)))
     this.#transcript.add('note', this.#where, 'the connection breaks in the middle of the answer')
-    const status = SUCCESS[this.name] ?? 200
+    const status = SUCCESS_STATUSES[this.name] ?? 200
     this.#response.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': body.byteLength })
     this.#response.write(body.subarray(0, body.byteLength / 2), () => {
-      setTimeout(() => this.#response.destroy(), CUT_MS)
+      setTimeout(() => this.#response.destroy(), BREAK_DELAY_MS)
     })
   }
 
   /** All of them at once, and the end of the stream. */
-  #sendEvents(events: readonly Fields[]): void {
+  #sendEvents(events: readonly JsonMap[]): void {
     const status = events.length === 0 ? 204 : 200
     this.#transcript.add('to_client', this.#where, `${status} server-sent events`, events)
     this.#response.writeHead(status, { 'Content-Type': 'text/event-stream' })

@@ -1,104 +1,104 @@
 // One socket of the client, as the reference server sees it: it sends, and it can break in several ways.
 import type { WebSocket } from 'ws'
+import { decodeFrame, encodeFrame, type FrameMode, type JsonMap } from './frame-codec.ts'
 import { PROTOCOL_PING, type Transcript } from './transcript.ts'
-import { decodeFrame, encodeFrame, type Fields, type Mode } from './wire.ts'
 
 /** What was written gets so long to arrive before a connection breaks. */
 const FLUSH_MS = 15
 
-export interface ConnectionEvents {
+export interface ClientConnectionListener {
   /** Counts what has come; false where it is too much. */
-  take(bytes: number, where: string): boolean
-  frame(connection: Connection, frame: Fields, entry: number): void
+  countBytes(bytes: number, where: string): boolean
+  onFrame(connection: ClientConnection, frame: JsonMap, entry: number): void
   /** A frame that cannot be read. */
-  unreadable(connection: Connection, entry: number): void
-  pong(connection: Connection): void
+  onUnreadableFrame(connection: ClientConnection, entry: number): void
+  onPong(connection: ClientConnection): void
 }
 
-export class Connection {
+export class ClientConnection {
   readonly id: number
   /** The encoding of what the server sends. */
-  mode: Mode = 'binary'
+  mode: FrameMode = 'binary'
   readonly #ws: WebSocket
   readonly #transcript: Transcript
-  readonly #decorate: (frame: Fields) => Fields
-  #broken = false
+  readonly #decorate: (frame: JsonMap) => JsonMap
+  #isBroken = false
 
   constructor(
     id: number,
     ws: WebSocket,
-    parts: { transcript: Transcript; events: ConnectionEvents; decorate: (frame: Fields) => Fields },
+    parts: { transcript: Transcript; events: ClientConnectionListener; decorate: (frame: JsonMap) => JsonMap },
   ) {
     this.id = id
     this.#ws = ws
     this.#transcript = parts.transcript
     this.#decorate = parts.decorate
-    parts.transcript.add('note', this.where, 'opened')
+    parts.transcript.add('note', this.label, 'opened')
     ws.on('message', (data, binary) => this.#receive(data as Buffer, binary, parts.events))
     ws.on('ping', (data) => {
-      if (!this.#broken) ws.pong(data)
+      if (!this.#isBroken) ws.pong(data)
     })
-    ws.on('pong', () => parts.events.pong(this))
-    ws.on('close', (code) => parts.transcript.add('note', this.where, `closed with ${code}`))
+    ws.on('pong', () => parts.events.onPong(this))
+    ws.on('close', (code) => parts.transcript.add('note', this.label, `closed with ${code}`))
     ws.on('error', () => {})
   }
 
-  get where(): string {
+  get label(): string {
     return `socket ${this.id}`
   }
 
-  get open(): boolean {
-    return !this.#broken && this.#ws.readyState === this.#ws.OPEN
+  get isOpen(): boolean {
+    return !this.#isBroken && this.#ws.readyState === this.#ws.OPEN
   }
 
-  send(frame: Fields): void {
-    if (!this.open) return
+  send(frame: JsonMap): void {
+    if (!this.isOpen) return
     const decorated = this.#decorate(frame)
-    this.#transcript.add('to_client', this.where, this.mode === 'text' ? 'text frame' : 'binary frame', decorated)
+    this.#transcript.add('to_client', this.label, this.mode === 'text' ? 'text frame' : 'binary frame', decorated)
     this.#ws.send(encodeFrame(decorated, this.mode))
   }
 
   ping(): void {
-    if (!this.open) return
-    this.#transcript.add('to_client', this.where, PROTOCOL_PING)
+    if (!this.isOpen) return
+    this.#transcript.add('to_client', this.label, PROTOCOL_PING)
     this.#ws.ping()
   }
 
   /** Breaks without a closing handshake, once what was sent has had the time to arrive. */
   drop(): void {
-    if (this.#broken) return
-    this.#broken = true
-    this.#transcript.add('note', this.where, 'the connection breaks')
+    if (this.#isBroken) return
+    this.#isBroken = true
+    this.#transcript.add('note', this.label, 'the connection breaks')
     setTimeout(() => this.#ws.terminate(), FLUSH_MS)
   }
 
   close(code: number, reason: string): void {
-    if (this.#broken) return
-    this.#broken = true
-    this.#transcript.add('to_client', this.where, `close ${code} ${reason}`)
+    if (this.#isBroken) return
+    this.#isBroken = true
+    this.#transcript.add('to_client', this.label, `close ${code} ${reason}`)
     this.#ws.close(code, reason)
   }
 
   /** Stays open, and neither reads nor writes any more. */
-  silence(): void {
-    this.#broken = true
-    this.#transcript.add('note', this.where, 'the connection falls silent')
+  fallSilent(): void {
+    this.#isBroken = true
+    this.#transcript.add('note', this.label, 'the connection falls silent')
     this.#ws.pause()
   }
 
-  end(): void {
-    this.#broken = true
+  terminate(): void {
+    this.#isBroken = true
     this.#ws.terminate()
   }
 
-  #receive(data: Buffer, binary: boolean, events: ConnectionEvents): void {
-    if (!events.take(data.byteLength, this.where)) return this.end()
+  #receive(data: Buffer, binary: boolean, events: ClientConnectionListener): void {
+    if (!events.countBytes(data.byteLength, this.label)) return this.terminate()
     const frame = decodeFrame(data, binary)
     const what = `${binary ? 'binary' : 'text'} frame`
     const content = frame ?? `${data.byteLength} bytes that cannot be read`
-    const entry = this.#transcript.add('from_client', this.where, what, content)
-    if (this.#broken) return
-    if (frame === null) events.unreadable(this, entry)
-    else events.frame(this, frame, entry)
+    const entry = this.#transcript.add('from_client', this.label, what, content)
+    if (this.#isBroken) return
+    if (frame === null) events.onUnreadableFrame(this, entry)
+    else events.onFrame(this, frame, entry)
   }
 }

@@ -1,15 +1,18 @@
 // A client under test as a command of its own, which is started once for each scenario.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { Driver } from './perform.ts'
+import type { ClientDriver } from './scenario-runner.ts'
 
 /** How long a command may take to end when its scenario is over. */
-const GRACE_MS = 1_000
+const TERMINATION_GRACE_MS = 1_000
 /** So much of what it says is kept for the transcript. */
-const LONGEST_WORD = 2_000
+const MAX_OUTPUT_CHARACTERS = 2_000
 
 /** Runs `command` in a shell with SVC_URL, SVC_TOKEN, SVC_SCENARIO and SVC_TASK (JSON) in its environment. */
-export function execDriver(command: string, environment: Readonly<Record<string, string | undefined>>): Driver {
+export function createExecDriver(
+  command: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): ClientDriver {
   return async ({ url, token, scenario, task, signal }) => {
     const child = spawn(command, {
       shell: true,
@@ -25,13 +28,13 @@ export function execDriver(command: string, environment: Readonly<Record<string,
     let words = ''
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => {
-        words = `${words}${text}`.slice(-LONGEST_WORD)
+        words = `${words}${text}`.slice(-MAX_OUTPUT_CHARACTERS)
       })
     }
     const exited = once(child, 'exit')
     const end = () => {
       child.kill('SIGTERM')
-      const timer = setTimeout(() => child.kill('SIGKILL'), GRACE_MS)
+      const timer = setTimeout(() => child.kill('SIGKILL'), TERMINATION_GRACE_MS)
       child.once('exit', () => clearTimeout(timer))
     }
     signal.addEventListener('abort', end)

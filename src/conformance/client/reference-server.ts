@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { isAdmitted } from './admission.ts'
-import { Connection } from './connection.ts'
-import { serve } from './http-door.ts'
-import { urlOf } from './routes.ts'
-import { decoration, type Production } from './scenario.ts'
-import { receiveFrame } from './socket-door.ts'
-import type { Stage } from './stage.ts'
+import { ClientConnection } from './connection.ts'
+import { serveHttpRequest } from './http-endpoint.ts'
+import { parseRequestUrl } from './routes.ts'
+import { createDecorator, type ScenarioContext } from './scenario.ts'
+import type { ScenarioRun } from './scenario-run.ts'
+import { createFrameHandler } from './socket-endpoint.ts'
+import { isTokenAccepted } from './token-check.ts'
 
 export interface ReferenceServer extends AsyncDisposable {
   readonly url: string
@@ -17,20 +17,20 @@ export interface ReferenceServer extends AsyncDisposable {
 
 /** How often the socket says something, whatever the scenario: a client may take longer silence for a loss. */
 const KEEP_ALIVE_MS = 25_000
-const LARGEST_FRAME = 32 * 1024 * 1024
+const MAX_FRAME_BYTES = 32 * 1024 * 1024
 
 /** Listens on 127.0.0.1; port 0 takes any free one. */
-export async function openServer(production: Production, port: number): Promise<ReferenceServer> {
+export async function openReferenceServer(production: ScenarioContext, port: number): Promise<ReferenceServer> {
   let requests = 0
   const http = createServer((request, response) => {
     requests += 1
-    void serve(request, response, production, `http ${requests}`)
+    void serveHttpRequest(request, response, production, `http ${requests}`)
   })
-  const sockets = new WebSocketServer({ noServer: true, autoPong: false, maxPayload: LARGEST_FRAME })
-  const welcome = welcomeTo(production)
+  const sockets = new WebSocketServer({ noServer: true, autoPong: false, maxPayload: MAX_FRAME_BYTES })
+  const welcome = createSocketHandler(production)
   http.on('upgrade', (request, socket, head) => {
     socket.on('error', () => {})
-    if (mayOpen(request, socket, production)) sockets.handleUpgrade(request, socket, head, welcome)
+    if (canUpgrade(request, socket, production)) sockets.handleUpgrade(request, socket, head, welcome)
   })
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject)
@@ -39,7 +39,7 @@ export async function openServer(production: Production, port: number): Promise<
   return {
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
     async [Symbol.asyncDispose]() {
-      production.stage.end()
+      production.scenarioRun.dispose()
       sockets.close()
       http.closeAllConnections()
       await new Promise((resolve) => http.close(resolve))
@@ -48,47 +48,48 @@ export async function openServer(production: Production, port: number): Promise<
 }
 
 /** What happens to each socket that opens. */
-function welcomeTo(production: Production): (ws: WebSocket) => void {
-  const { stage, scenario } = production
+function createSocketHandler(production: ScenarioContext): (ws: WebSocket) => void {
+  const { scenarioRun: run, scenario } = production
   const events = {
-    take: (bytes: number, where: string) => stage.take(bytes, where),
-    frame: receiveFrame(stage, scenario),
-    unreadable: (_: Connection, entry: number) => stage.violate('the client sent a frame that cannot be read', entry),
-    pong: (connection: Connection) => scenario.play.pong?.(connection, stage),
+    countBytes: (bytes: number, where: string) => run.countBytes(bytes, where),
+    onFrame: createFrameHandler(run, scenario),
+    onUnreadableFrame: (_: ClientConnection, entry: number) =>
+      run.addViolation('the client sent a frame that cannot be read', entry),
+    onPong: (connection: ClientConnection) => scenario.script.onPong?.(connection, run),
   }
-  const parts = { transcript: stage.transcript, events, decorate: decoration(production) }
+  const parts = { transcript: run.transcript, events, decorate: createDecorator(production) }
   return (ws) => {
-    const connection = new Connection(stage.connections.length + 1, ws, parts)
-    stage.connections.push(connection)
-    stage.connected = true
-    keepAlive(connection, stage)
-    scenario.play.open?.(connection, stage)
+    const connection = new ClientConnection(run.connections.length + 1, ws, parts)
+    run.connections.push(connection)
+    run.hasConnected = true
+    scheduleKeepAlive(connection, run)
+    scenario.script.onOpen?.(connection, run)
   }
 }
 
 /** As the contract has it. A connection that is broken, or has fallen silent, sends nothing any more. */
-function keepAlive(connection: Connection, stage: Stage): void {
-  stage.after(stage.paced(KEEP_ALIVE_MS, 100), () => {
-    if (!connection.open) return
+function scheduleKeepAlive(connection: ClientConnection, run: ScenarioRun): void {
+  run.schedule(run.scaleTime(KEEP_ALIVE_MS, 100), () => {
+    if (!connection.isOpen) return
     connection.send({ type: 'ping', ts: Date.now() })
     connection.ping()
-    keepAlive(connection, stage)
+    scheduleKeepAlive(connection, run)
   })
 }
 
 /** Whether a handshake may go on; else it is refused. */
-function mayOpen(request: IncomingMessage, socket: Duplex, production: Production): boolean {
-  const { transcript } = production.stage
+function canUpgrade(request: IncomingMessage, socket: Duplex, production: ScenarioContext): boolean {
+  const { transcript } = production.scenarioRun
   const entry = transcript.add('from_client', 'handshake', `${request.method} ${request.url}`)
-  const status = refusalOf(request, production, entry)
+  const status = findRefusalStatus(request, production, entry)
   if (status === null) return true
   transcript.add('to_client', 'handshake', `${status}`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
   return false
 }
 
-function refusalOf(request: IncomingMessage, production: Production, entry: number): number | null {
-  if (urlOf(request.url!).pathname !== '/ws') return 404
-  if (!isAdmitted(request, production, entry)) return 401
-  return production.scenario.play.upgrade?.(production.stage) ?? null
+function findRefusalStatus(request: IncomingMessage, production: ScenarioContext, entry: number): number | null {
+  if (parseRequestUrl(request.url!).pathname !== '/ws') return 404
+  if (!isTokenAccepted(request, production, entry)) return 401
+  return production.scenario.script.onUpgrade?.(production.scenarioRun) ?? null
 }

@@ -1,41 +1,41 @@
 // What the scenarios found, as text, JSON or JUnit.
-import { type Format, xml } from '../report.ts'
-import type { Outcome } from './perform.ts'
-import { type Entry, isBeat } from './transcript.ts'
+import { escapeXml, type ReportFormat } from '../server-report.ts'
+import type { ScenarioOutcome } from './scenario-runner.ts'
+import { isKeepAliveEntry, type TranscriptEntry } from './transcript.ts'
 
-export function clientReport(outcomes: readonly Outcome[], format: Format): string {
-  return { text, json, junit }[format](outcomes)
+export function formatClientReport(outcomes: readonly ScenarioOutcome[], format: ReportFormat): string {
+  return { text: formatText, json: formatJson, junit: formatJunit }[format](outcomes)
 }
 
-function summary(outcomes: readonly Outcome[]) {
-  const count = (verdict: Outcome['verdict']) => outcomes.filter((one) => one.verdict === verdict).length
+function countVerdicts(outcomes: readonly ScenarioOutcome[]) {
+  const count = (verdict: ScenarioOutcome['verdict']) => outcomes.filter((one) => one.verdict === verdict).length
   return { pass: count('pass'), fail: count('fail'), open: count('open') }
 }
 
 /** 0: all passed; 1: some failed; 2: some are open. */
-export function exitCode(outcomes: readonly Outcome[]): number {
-  const { fail, open } = summary(outcomes)
+export function reportExitCode(outcomes: readonly ScenarioOutcome[]): number {
+  const { fail, open } = countVerdicts(outcomes)
   return fail > 0 ? 1 : open > 0 ? 2 : 0
 }
 
 /** The text of a report, scenario by scenario. One defect may fail dozens of them: its transcript is shown once. */
-export class ReportText {
-  readonly #outcomes: Outcome[] = []
+export class TextReportWriter {
+  readonly #outcomes: ScenarioOutcome[] = []
 
   /** One line for a scenario that passed; the rule, and the transcript or where it stands, for another one. */
-  outcome(outcome: Outcome): string {
+  formatOutcome(outcome: ScenarioOutcome): string {
     const { verdict, scenario, rule, reason } = outcome
     const first = this.#outcomes.find((one) => one.reason === reason)
     this.#outcomes.push(outcome)
     if (reason === null) return `${verdict}  ${scenario}\n`
     const shown = first
       ? `      the same as in ${first.scenario}, whose transcript is above\n`
-      : transcriptText(outcome)
+      : formatTranscript(outcome)
     return `${verdict}  ${scenario}: ${reason}\n      ${rule}\n${shown}`
   }
 
   /** The causes that several scenarios have, the most frequent first, and the counts. */
-  end(): string {
+  formatSummary(): string {
     const causes = [...Map.groupBy(this.#outcomes, ({ reason }) => reason)]
       .filter(([reason, { length }]) => reason !== null && length > 1)
       .sort(([, one], [, other]) => other.length - one.length)
@@ -43,21 +43,21 @@ export class ReportText {
         ([reason, all]) =>
           `${all.length} scenarios: ${reason}\n      ${all.map(({ scenario }) => scenario).join(', ')}\n`,
       )
-    const { pass, fail, open } = summary(this.#outcomes)
+    const { pass, fail, open } = countVerdicts(this.#outcomes)
     return `${causes.join('')}${this.#outcomes.length} scenarios: ${pass} pass, ${fail} fail, ${open} open\n`
   }
 }
 
-function text(outcomes: readonly Outcome[]): string {
-  const report = new ReportText()
-  return `${outcomes.map((outcome) => report.outcome(outcome)).join('')}${report.end()}`
+function formatText(outcomes: readonly ScenarioOutcome[]): string {
+  const report = new TextReportWriter()
+  return `${outcomes.map((outcome) => report.formatOutcome(outcome)).join('')}${report.formatSummary()}`
 }
 
 const ARROWS = { from_client: '>', to_client: '<', note: ' ' } as const
 /** The most characters of one record. */
-const LONGEST = 600
+const MAX_RECORD_CHARACTERS = 600
 
-function transcriptText({ transcript, entry }: Outcome): string {
+function formatTranscript({ transcript, entry }: ScenarioOutcome): string {
   const lines: string[] = []
   let beats = 0
   const fold = () => {
@@ -65,36 +65,36 @@ function transcriptText({ transcript, entry }: Outcome): string {
     beats = 0
   }
   for (const [index, one] of transcript.entries()) {
-    if (isBeat(one) && index !== entry) beats++
+    if (isKeepAliveEntry(one) && index !== entry) beats++
     else {
       fold()
-      lines.push(entryText(one, index === entry))
+      lines.push(formatEntry(one, index === entry))
     }
   }
   fold()
   return lines.join('')
 }
 
-function entryText({ ms, direction, where, what, content }: Entry, isMarked: boolean): string {
-  const record = content === undefined ? '' : ` ${(JSON.stringify(content) ?? '').slice(0, LONGEST)}`
+function formatEntry({ ms, direction, where, what, content }: TranscriptEntry, isMarked: boolean): string {
+  const record = content === undefined ? '' : ` ${(JSON.stringify(content) ?? '').slice(0, MAX_RECORD_CHARACTERS)}`
   return `    ${isMarked ? '!' : ' '} ${String(ms).padStart(6)} ms ${ARROWS[direction]} ${where}: ${what}${record}\n`
 }
 
-function json(outcomes: readonly Outcome[]): string {
-  const report = { version: 2, suite: 'client', summary: summary(outcomes), scenarios: outcomes }
+function formatJson(outcomes: readonly ScenarioOutcome[]): string {
+  const report = { version: 2, suite: 'client', summary: countVerdicts(outcomes), scenarios: outcomes }
   return `${JSON.stringify(report, null, 2)}\n`
 }
 
-function junit(outcomes: readonly Outcome[]): string {
-  const { fail, open } = summary(outcomes)
+function formatJunit(outcomes: readonly ScenarioOutcome[]): string {
+  const { fail, open } = countVerdicts(outcomes)
   const time = outcomes.reduce((sum, { duration_ms }) => sum + duration_ms, 0) / 1000
   const cases = outcomes.map((outcome) => {
     const { scenario, verdict, reason, rule, duration_ms } = outcome
-    const begin = `  <testcase classname="client" name="${xml(scenario)}" time="${duration_ms / 1000}"`
+    const begin = `  <testcase classname="client" name="${escapeXml(scenario)}" time="${duration_ms / 1000}"`
     if (verdict === 'pass') return `${begin}/>`
     const kind = verdict === 'fail' ? 'failure' : 'error'
-    const told = xml(`${rule}\n${transcriptText(outcome)}`)
-    return `${begin}><${kind} message="${xml(reason ?? '')}">${told}</${kind}></testcase>`
+    const told = escapeXml(`${rule}\n${formatTranscript(outcome)}`)
+    return `${begin}><${kind} message="${escapeXml(reason ?? '')}">${told}</${kind}></testcase>`
   })
   const head = `<testsuite name="conformance of clients" tests="${outcomes.length}" failures="${fail}" errors="${open}" skipped="0" time="${time}">`
   return `<?xml version="1.0" encoding="UTF-8"?>\n${[head, ...cases, '</testsuite>'].join('\n')}\n`

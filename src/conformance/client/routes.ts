@@ -1,17 +1,17 @@
 // Which HTTP request is which call, and the data that it brings.
-import type { CallName } from './call.ts'
-import { type Fields, isFields } from './wire.ts'
+import type { ClientCallName } from './call.ts'
+import { isMap, type JsonMap } from './frame-codec.ts'
 
-export interface Asked {
-  readonly name: CallName
-  readonly data: Fields
+export interface RoutedCall {
+  readonly name: ClientCallName
+  readonly data: JsonMap
 }
 
 interface Route {
   readonly method: string
   /** Segments; those that begin with `:` are parameters. */
   readonly path: string
-  readonly name: CallName
+  readonly name: ClientCallName
 }
 
 const ROUTES: readonly Route[] = [
@@ -32,10 +32,10 @@ const ROUTES: readonly Route[] = [
 ]
 
 /** The parameters of a path, or null where it is another one. */
-function match(path: string, actual: readonly string[]): Fields | null {
+function matchPath(path: string, actual: readonly string[]): JsonMap | null {
   const segments = path.split('/').slice(1)
   if (segments.length !== actual.length) return null
-  const parameters: Fields = {}
+  const parameters: JsonMap = {}
   for (const [index, segment] of segments.entries()) {
     if (segment.startsWith(':')) parameters[segment.slice(1)] = actual[index]
     else if (segment !== actual[index]) return null
@@ -44,22 +44,22 @@ function match(path: string, actual: readonly string[]): Fields | null {
 }
 
 /** Where the target of a request leads. Clients send any: one that is no path, such as `*:99999`, leads where nothing is. */
-export function urlOf(target: string): URL {
+export function parseRequestUrl(target: string): URL {
   return URL.parse(`http://server${target}`) ?? new URL('http://server/no-path')
 }
 
 /** What is asked for, or null where the contract has no such path. `body`: the JSON of the request. */
-export function route(method: string, target: string, body: unknown): Asked | null {
-  const { pathname } = urlOf(target)
-  const actual = decoded(pathname.replace(/\/$/, ''))
+export function routeRequest(method: string, target: string, body: unknown): RoutedCall | null {
+  const { pathname } = parseRequestUrl(target)
+  const actual = decodeSegments(pathname.replace(/\/$/, ''))
   for (const { method: wanted, path, name } of ROUTES) {
-    const parameters = method === wanted && actual ? match(path, actual) : null
-    if (parameters) return { name, data: { ...(isFields(body) ? body : {}), ...parameters } }
+    const parameters = method === wanted && actual ? matchPath(path, actual) : null
+    if (parameters) return { name, data: { ...(isMap(body) ? body : {}), ...parameters } }
   }
   return null
 }
 
-function decoded(path: string): string[] | null {
+function decodeSegments(path: string): string[] | null {
   try {
     return path.split('/').slice(1).map(decodeURIComponent)
   } catch {

@@ -1,25 +1,25 @@
 // All scenarios, in the order in which they are played: one for each requirement that the contract has of clients.
 import type { Scenario } from './scenario.ts'
-import { cancellations } from './scenarios/cancellation.ts'
-import { correlation } from './scenarios/correlation.ts'
-import { doors } from './scenarios/doors.ts'
-import { events } from './scenarios/events.ts'
-import { keepAlive } from './scenarios/keep-alive.ts'
-import { snapshots } from './scenarios/snapshots.ts'
-import { sockets } from './scenarios/sockets.ts'
-import { states } from './scenarios/states.ts'
-import { submissions } from './scenarios/submissions.ts'
-import { tolerance } from './scenarios/tolerance.ts'
+import { cancellationScenarios } from './scenarios/cancellation.ts'
+import { eventScenarios } from './scenarios/job-events.ts'
+import { snapshotScenarios } from './scenarios/job-snapshots.ts'
+import { stateScenarios } from './scenarios/job-states.ts'
+import { keepAliveScenarios } from './scenarios/keep-alive.ts'
+import { correlationScenarios } from './scenarios/reply-correlation.ts'
+import { socketScenarios } from './scenarios/socket-failures.ts'
+import { submissionScenarios } from './scenarios/submissions.ts'
+import { tokenIdAndUploadScenarios } from './scenarios/tokens-ids-and-uploads.ts'
+import { toleranceScenarios } from './scenarios/unknown-data-tolerance.ts'
 
 export const scenarios: readonly Scenario[] = [
-  ...correlation,
-  ...tolerance,
-  ...events,
-  ...snapshots,
-  ...states,
-  ...sockets,
-  ...keepAlive,
-  ...submissions,
-  ...cancellations,
-  ...doors,
+  ...correlationScenarios,
+  ...toleranceScenarios,
+  ...eventScenarios,
+  ...snapshotScenarios,
+  ...stateScenarios,
+  ...socketScenarios,
+  ...keepAliveScenarios,
+  ...submissionScenarios,
+  ...cancellationScenarios,
+  ...tokenIdAndUploadScenarios,
 ]

@@ -1,35 +1,40 @@
 // Plays scenarios at a client, one after the other on one port.
-import type { Driver, Outcome, Surroundings } from './perform.ts'
-import { perform } from './perform.ts'
+import type { ClientDriver, DriverEnvironment, ScenarioOutcome } from './scenario-runner.ts'
+import { runScenario } from './scenario-runner.ts'
 import { scenarios } from './scenarios.ts'
 
-export interface SuiteOptions {
+export interface ClientSuiteOptions {
   /** Ids of scenarios; empty for all. */
   readonly only: readonly string[]
-  readonly driver: Driver | null
+  readonly driver: ClientDriver | null
   readonly port: number
   readonly pace: number
   readonly timeout_ms: number
   readonly stop: AbortSignal
   /** A scenario begins. */
-  readonly announce: (surroundings: Omit<Surroundings, 'signal'>) => void
+  readonly onScenarioStart: (surroundings: Omit<DriverEnvironment, 'signal'>) => void
   /** A scenario is over. */
-  readonly tell: (outcome: Outcome) => void
+  readonly onOutcome: (outcome: ScenarioOutcome) => void
 }
 
 /** The scenarios with these ids, in their own order. @throws RangeError for an id that there is not */
-export function chosen(only: readonly string[]) {
+export function selectScenarios(only: readonly string[]) {
   const unknown = only.find((id) => !scenarios.some((scenario) => scenario.id === id))
   if (unknown !== undefined) throw new RangeError(`there is no scenario "${unknown}"`)
   return only.length === 0 ? scenarios : scenarios.filter(({ id }) => only.includes(id))
 }
 
-export async function judgeClient({ only, tell, announce, ...options }: SuiteOptions): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
+export async function runClientSuite({
+  only,
+  onOutcome: tell,
+  onScenarioStart: announce,
+  ...options
+}: ClientSuiteOptions): Promise<ScenarioOutcome[]> {
+  const outcomes: ScenarioOutcome[] = []
   let port = options.port
-  for (const scenario of chosen(only)) {
+  for (const scenario of selectScenarios(only)) {
     if (options.stop.aborted) break
-    const outcome = await perform(scenario, {
+    const outcome = await runScenario(scenario, {
       ...options,
       port,
       announce: (surroundings) => {

@@ -1,14 +1,15 @@
 // The server's capabilities, read once.
+
+import { expect } from './check-outcomes.ts'
 import { isMap, type JsonMap } from './json.ts'
-import { shown } from './target.ts'
-import type { Trial } from './trial.ts'
-import { expect } from './verdicts.ts'
+import type { SuiteContext } from './suite-context.ts'
+import { toEvidenceParts } from './target-server.ts'
 
 /** @throws Skip where the server does not claim them */
-export async function capabilities(t: Trial): Promise<JsonMap> {
-  t.needs('getCapabilities')
-  const answer = await t.once('capabilities', () => t.good('getCapabilities', 200))
-  const { request, answer: got } = shown(answer)
+export async function readCapabilities(t: SuiteContext): Promise<JsonMap> {
+  t.requireOperations('getCapabilities')
+  const answer = await t.memoize('capabilities', () => t.callExpecting('getCapabilities', 200))
+  const { request, answer: got } = toEvidenceParts(answer)
   expect(isMap(answer.body), 'the capabilities are an object', request, got)
   return answer.body
 }

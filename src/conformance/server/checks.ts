@@ -2,7 +2,7 @@
 import type { ServerRequirementId } from '../../../generated/requirements.ts'
 import { accessChecks } from './checks/access.ts'
 import { capabilityChecks } from './checks/capabilities.ts'
-import type { Check } from './checks/check.ts'
+import type { RequirementCheck } from './checks/check-types.ts'
 import { claimChecks } from './checks/claims.ts'
 import { discoveryChecks } from './checks/discovery.ts'
 import { errorChecks } from './checks/errors.ts'
@@ -16,7 +16,7 @@ import { stateChecks } from './checks/states.ts'
 import { submissionChecks } from './checks/submission.ts'
 import { uploadChecks } from './checks/uploads.ts'
 
-export const serverChecks: Readonly<Record<ServerRequirementId, Check>> = {
+export const serverChecks: Readonly<Record<ServerRequirementId, RequirementCheck>> = {
   ...claimChecks,
   ...accessChecks,
   ...capabilityChecks,

@@ -15,12 +15,12 @@ export function listOf(value: unknown): unknown[] {
 }
 
 /** One member of each map of a list, as text. */
-export function namesOf(value: unknown, key: string): string[] {
+export function pluckTexts(value: unknown, key: string): string[] {
   return listOf(value).map((one) => String(mapOf(one)[key]))
 }
 
 /** One text for equal values, whatever the order of their keys. */
-export function canonical(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, member) =>
     isMap(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
@@ -28,13 +28,13 @@ export function canonical(value: unknown): string {
   )
 }
 
-export function same(a: unknown, b: unknown): boolean {
-  return canonical(a) === canonical(b)
+export function isSameJson(a: unknown, b: unknown): boolean {
+  return canonicalJson(a) === canonicalJson(b)
 }
 
 /** Every member of a tree with its path, the root first. */
-export function* members(value: unknown, path = ''): Generator<{ path: string; key: string; value: unknown }> {
+export function* walkMembers(value: unknown, path = ''): Generator<{ path: string; key: string; value: unknown }> {
   yield { path, key: path.slice(path.lastIndexOf('/') + 1), value }
   if (typeof value !== 'object' || value === null) return
-  for (const [key, member] of Object.entries(value)) yield* members(member, `${path}/${key}`)
+  for (const [key, member] of Object.entries(value)) yield* walkMembers(member, `${path}/${key}`)
 }

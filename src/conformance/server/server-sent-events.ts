@@ -1,6 +1,6 @@
 // Server-sent events as they come (WHATWG HTML, server-sent events).
 import type { IncomingMessage } from 'node:http'
-import { bounded } from './exchange.ts'
+import { readBoundedChunks } from './http-exchange.ts'
 
 export interface ServerSentEvent {
   id: string | null
@@ -9,20 +9,20 @@ export interface ServerSentEvent {
 }
 
 /** Each event of a stream, without comments. */
-export async function* blocks(incoming: IncomingMessage): AsyncGenerator<ServerSentEvent> {
+export async function* readServerSentEvents(incoming: IncomingMessage): AsyncGenerator<ServerSentEvent> {
   let text = ''
   const decoder = new TextDecoder()
-  for await (const chunk of bounded(incoming)) {
+  for await (const chunk of readBoundedChunks(incoming)) {
     text = (text + decoder.decode(chunk, { stream: true })).replaceAll('\r\n', '\n')
     for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-      const event = eventOf(text.slice(0, end))
+      const event = parseEventBlock(text.slice(0, end))
       text = text.slice(end + 2)
       if (event) yield event
     }
   }
 }
 
-function eventOf(block: string): ServerSentEvent | null {
+function parseEventBlock(block: string): ServerSentEvent | null {
   const event: ServerSentEvent = { id: null, event: 'message', data: '' }
   const data: string[] = []
   for (const line of block.split('\n')) {

@@ -66,15 +66,15 @@ async function minted({ context }: TestServer, expires_at: string | null = null)
   return {
     ntk: (await access.mint(ALICE, { name: 'a program', expires_at })).token,
     nta: (await mcp.issue(ALICE, { client_id: 'client', scopes: ['read', 'write'] })).token,
-    nda: signed.appSession(VISITOR),
-    delegated: signed.delegated(CAROL),
+    nda: signed.issueAppSession(VISITOR),
+    delegated: signed.issueDelegatedToken(CAROL),
   }
 }
 
 async function revoked({ context }: TestServer): Promise<string> {
   const { access } = context.tokens
   const { id, token } = await access.mint(ALICE, { name: 'soon revoked' })
-  if (!access.check(token, Date.now())) throw new Error('it was never good')
+  if (!access.verify(token, Date.now())) throw new Error('it was never good')
   await access.revoke(ALICE, id)
   return token
 }

@@ -1,7 +1,7 @@
 // Everything that the database holds of one owner, as text: what a stranger did to it shows as a difference. The tables are those of the
 // schema itself, told apart by their columns; one that fits nowhere must be named as nobody's. Indexes for searching, which SQLite has as tables
 // too, hold nothing but what other tables do.
-import type { Scope } from '../../../src/db/scope.ts'
+import type { OwnerScope } from '../../../src/db/owner-scope.ts'
 import type { Statement } from '../../../src/db/statement.ts'
 import type { Store, Tx } from '../../../src/db/store.ts'
 
@@ -20,7 +20,7 @@ const WAYS: readonly [columns: readonly string[], condition: string][] = [
   [['workflow_id'], `workflow_id in (select id from workflow where ${MINE})`],
 ]
 
-export function rowsOf(store: Store, { user_id, workspace_id }: Scope): string {
+export function rowsOf(store: Store, { user_id, workspace_id }: OwnerScope): string {
   return store.read((tx) =>
     queriesOf(tx)
       .map((sql) => JSON.stringify([sql, tx.all(query(sql), [user_id, workspace_id])], asText))

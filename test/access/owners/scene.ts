@@ -2,7 +2,7 @@
 // the same user in another one.
 import { randomUUID } from 'node:crypto'
 import type { Asset, CreatedToken, JobSnapshot, StoredObject, Thread, Workflow } from '../../../generated/types.ts'
-import type { Scope } from '../../../src/db/scope.ts'
+import type { OwnerScope } from '../../../src/db/owner-scope.ts'
 import { graph, node } from '../../engine/kit.ts'
 import { call } from '../../helpers/http.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../helpers/identity-provider.ts'
@@ -13,7 +13,7 @@ import { fieldsForm, given } from '../../http/uploads-kit.ts'
 import { streamed } from '../../sockets/kit.ts'
 
 /** Somebody who calls, with a credential. */
-export interface Caller extends Scope {
+export interface Caller extends OwnerScope {
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -63,7 +63,7 @@ export type StrangerKind = (typeof STRANGERS)[number]
 /** Names of secrets are their owners' choice: everybody may use this one. */
 export const OWNERS_SECRET = 'OWNERS_SECRET'
 
-const OWNER: Scope = { user_id: 'owner', workspace_id: 'workspace-of-both' }
+const OWNER: OwnerScope = { user_id: 'owner', workspace_id: 'workspace-of-both' }
 
 /** `look` is asked once, before the owner has anything. */
 export async function startScene(look: (server: TestServer, caller: Caller) => Promise<string>): Promise<Scene> {
@@ -72,7 +72,7 @@ export async function startScene(look: (server: TestServer, caller: Caller) => P
   // What is compared are the statements of requests: nothing is to be swept, or looked at, meanwhile.
   await server.context.retention[Symbol.asyncDispose]()
   await server.context.previews[Symbol.asyncDispose]()
-  const caller = (scope: Scope) => callerOf(idp, scope)
+  const caller = (scope: OwnerScope) => callerOf(idp, scope)
   const empty = await look(server, await caller({ user_id: 'first', workspace_id: 'of-the-first' }))
   const owner = await caller(OWNER)
   const things = await everything(server, owner)
@@ -96,7 +96,7 @@ export async function startScene(look: (server: TestServer, caller: Caller) => P
   }
 }
 
-async function callerOf(idp: IdentityProvider, scope: Scope): Promise<Caller> {
+async function callerOf(idp: IdentityProvider, scope: OwnerScope): Promise<Caller> {
   const { user_id, workspace_id } = scope
   const token = await idp.token({ sub: user_id, ...(workspace_id === null ? {} : { workspace_id }) })
   return { ...scope, headers: { Authorization: `Bearer ${token}` } }

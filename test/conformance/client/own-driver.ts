@@ -1,7 +1,7 @@
 // Does the tasks of the scenarios with the project's own client.
 import { type Client, createClient, type Job, JobError, ServiceError } from '../../../src/client/node.ts'
-import type { Driver } from '../../../src/conformance/client/perform.ts'
-import type { Task } from '../../../src/conformance/client/tasks.ts'
+import type { ClientDriver } from '../../../src/conformance/client/scenario-runner.ts'
+import type { ClientTask } from '../../../src/conformance/client/tasks.ts'
 
 interface Report {
   readonly status: string
@@ -9,9 +9,9 @@ interface Report {
   readonly events: readonly number[]
 }
 
-type Of<K extends Task['kind']> = Extract<Task, { kind: K }>
+type Of<K extends ClientTask['kind']> = Extract<ClientTask, { kind: K }>
 
-export const ownDriver: Driver = async ({ url, task, signal }) => {
+export const ownDriver: ClientDriver = async ({ url, task, signal }) => {
   const client = clientFor(url, task)
   signal.addEventListener('abort', () => client.close())
   try {
@@ -24,7 +24,7 @@ export const ownDriver: Driver = async ({ url, task, signal }) => {
 }
 
 /** Times are shortened as those of the scenarios are. */
-function clientFor(url: string, { tokens, pace, encoding }: Task): Client {
+function clientFor(url: string, { tokens, pace, encoding }: ClientTask): Client {
   const unused = [...tokens]
   return createClient({
     url,
@@ -41,7 +41,7 @@ function refusalOf(error: unknown): Report {
   throw error
 }
 
-const WORK: { readonly [K in Task['kind']]: (client: Client, task: Of<K>) => Promise<Report> } = {
+const WORK: { readonly [K in ClientTask['kind']]: (client: Client, task: Of<K>) => Promise<Report> } = {
   run: async (client, { workflow_id, inputs, preflight }) => {
     if (preflight) {
       const { runnable } = await client.preflight({ workflow_id, inputs: { ...inputs }, level: 'execution' })

@@ -4,14 +4,14 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import WebSocket from 'ws'
-import { partsOf } from '../../../src/conformance/client/multipart.ts'
-import type { Driver } from '../../../src/conformance/client/perform.ts'
-import { route } from '../../../src/conformance/client/routes.ts'
-import { decodeFrame } from '../../../src/conformance/client/wire.ts'
+import { decodeFrame } from '../../../src/conformance/client/frame-codec.ts'
+import { parseFormParts } from '../../../src/conformance/client/multipart-parser.ts'
+import { routeRequest } from '../../../src/conformance/client/routes.ts'
+import type { ClientDriver } from '../../../src/conformance/client/scenario-runner.ts'
 import { play } from './play.ts'
 
 /** Opens a socket of the scenario and sends this. */
-function sending(data: string | Buffer): Driver {
+function sending(data: string | Buffer): ClientDriver {
   return async ({ url, token, signal }) => {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/ws?api_key=${token}`)
     socket.on('error', () => {})
@@ -23,7 +23,7 @@ function sending(data: string | Buffer): Driver {
 }
 
 /** Opens a socket, says nothing, and ends when it has heard both kinds of ping twice. */
-const listening: Driver = async ({ url, token, signal }) => {
+const listening: ClientDriver = async ({ url, token, signal }) => {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws?api_key=${token}`)
   const heard = { frame: 0, protocol: 0 }
   const { promise: enough, resolve } = Promise.withResolvers<void>()
@@ -42,7 +42,7 @@ const listening: Driver = async ({ url, token, signal }) => {
 }
 
 /** Asks for this and no more. */
-function asking(method: string, path: string, body?: unknown): Driver {
+function asking(method: string, path: string, body?: unknown): ClientDriver {
   return async ({ url, token }) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const answer = await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) })
@@ -51,7 +51,7 @@ function asking(method: string, path: string, body?: unknown): Driver {
 }
 
 /** Posts this, once or again and again as long as it is taken. */
-function posting(path: string, piece: string | Buffer, endless = false): Driver {
+function posting(path: string, piece: string | Buffer, endless = false): ClientDriver {
   return async ({ url, token }) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const sent = request(`${url}${path}`, { method: 'POST', headers })
@@ -132,17 +132,17 @@ describe('the reference server', () => {
   test('finds parameters in paths however they are encoded, and nothing in others', () => {
     const id = 'a/b c%2F?x#ü'
     const path = `/api/sdk/v1/jobs/${encodeURIComponent(id)}`
-    assert.deepEqual(route('GET', path, undefined), { name: 'get_job_snapshot', data: { job_id: id } })
-    assert.equal(route('POST', `${path}/cancel`, undefined)?.name, 'request_job_cancellation')
+    assert.deepEqual(routeRequest('GET', path, undefined), { name: 'get_job_snapshot', data: { job_id: id } })
+    assert.equal(routeRequest('POST', `${path}/cancel`, undefined)?.name, 'request_job_cancellation')
     for (const other of ['/api/sdk/v1/jobs/a/b', '/api/sdk/v1/jobs/%zz', '/', '/api/sdk/v1']) {
-      assert.equal(route('GET', other, undefined), null, other)
+      assert.equal(routeRequest('GET', other, undefined), null, other)
     }
-    assert.equal(route('DELETE', path, undefined), null)
+    assert.equal(routeRequest('DELETE', path, undefined), null)
   })
 
   test('takes multipart bodies apart, and says what is wrong with others', () => {
     const type = 'multipart/form-data; boundary=x'
-    const body = (text: string) => partsOf(type, Buffer.from(text))
+    const body = (text: string) => parseFormParts(type, Buffer.from(text))
     const head = 'Content-Disposition: form-data; name="file"; filename='
     const one = (filename: string) => body(`--x\r\n${head}${filename}\r\nContent-Type: a/b\r\n\r\n\r\n--y\r\n--x--\r\n`)
     for (const [filename, name] of [
@@ -158,6 +158,6 @@ describe('the reference server', () => {
     }
     assert.match(String(body('x')), /begin with its boundary/)
     assert.match(String(body('--x\r\nA: b\r\n\r\nc')), /without its last boundary/)
-    assert.match(String(partsOf('text/plain', Buffer.from(''))), /content type/)
+    assert.match(String(parseFormParts('text/plain', Buffer.from(''))), /content type/)
   })
 })

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { clientRequirements } from '../../../generated/requirements.ts'
-import type { Outcome } from '../../../src/conformance/client/perform.ts'
 import type { ScenarioId } from '../../../src/conformance/client/scenario.ts'
+import type { ScenarioOutcome } from '../../../src/conformance/client/scenario-runner.ts'
 import { scenarios } from '../../../src/conformance/client/scenarios.ts'
 import { ownDriver } from './own-driver.ts'
 import { each, play, told } from './play.ts'
@@ -18,7 +18,7 @@ const PATIENT_MS = 20_000
 /** How long a client is waited for that will never report. */
 const HANGING_MS = 4_000
 
-const playedBy: Partial<Record<'socket' | 'http', Promise<Outcome[]>>> = {}
+const playedBy: Partial<Record<'socket' | 'http', Promise<ScenarioOutcome[]>>> = {}
 const ids = scenarios.map(({ id }) => id)
 
 describe('the scenarios for clients', () => {

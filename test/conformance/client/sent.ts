@@ -1,7 +1,7 @@
 // What the reference server sent in a scenario, held against the contract.
 import { frameValidators, schemaValidators, type Validate } from '../../../generated/validators-out.js'
-import type { Outcome } from '../../../src/conformance/client/perform.ts'
 import type { ScenarioId } from '../../../src/conformance/client/scenario.ts'
+import type { ScenarioOutcome } from '../../../src/conformance/client/scenario-runner.ts'
 
 type Fields = Record<string, unknown>
 
@@ -19,7 +19,7 @@ function isDeclared(frame: Fields): boolean {
 }
 
 /** Frames that are none of the contract's. */
-export function frameProblems({ scenario, transcript }: Outcome): string[] {
+export function frameProblems({ scenario, transcript }: ScenarioOutcome): string[] {
   const sent = transcript.filter(({ direction, where }) => direction === 'to_client' && where.startsWith('socket'))
   const frames = sent.map(({ content }) => content).filter((content) => content !== undefined) as Fields[]
   return frames
@@ -28,7 +28,7 @@ export function frameProblems({ scenario, transcript }: Outcome): string[] {
 }
 
 /** The answers to the requests of a transcript that one of the schemas describes. */
-export function bodyProblems({ scenario, transcript }: Outcome): string[] {
+export function bodyProblems({ scenario, transcript }: ScenarioOutcome): string[] {
   return transcript.flatMap(({ direction, where, what }) => {
     const validate = direction === 'from_client' ? BODIES[what.split(' ')[1] ?? ''] : undefined
     if (!validate || !where.startsWith('http')) return []

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { perform } from '../../../src/conformance/client/perform.ts'
+import { runScenario } from '../../../src/conformance/client/scenario-runner.ts'
 import { scenarios } from '../../../src/conformance/client/scenarios.ts'
 
 const UPGRADE =
@@ -19,7 +19,7 @@ async function statusOf(port: number, headers: string): Promise<string> {
 
 test('a target that is no path is refused, and the scenario goes on', { timeout: 10_000 }, async () => {
   const found: string[] = []
-  const outcome = await perform(scenarios[0]!, {
+  const outcome = await runScenario(scenarios[0]!, {
     driver: async ({ url, token }) => {
       const port = Number(new URL(url).port)
       found.push(await statusOf(port, UPGRADE), await statusOf(port, `Authorization: Bearer ${token}\r\n`))

@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { describe, test } from 'node:test'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { FORMATS, reportText } from '../../../src/conformance/report.ts'
-import { judgeServer } from '../../../src/conformance/server/suite.ts'
-import { Target } from '../../../src/conformance/server/target.ts'
-import { Stopped, Unreachable } from '../../../src/conformance/server/verdicts.ts'
+import { ServerUnreachableError, SuiteStoppedError } from '../../../src/conformance/server/check-outcomes.ts'
+import { runServerSuite } from '../../../src/conformance/server/suite.ts'
+import { TargetServer } from '../../../src/conformance/server/target-server.ts'
+import { formatServerReport, REPORT_FORMATS } from '../../../src/conformance/server-report.ts'
 import { withMoreTime } from '../../helpers/patience.ts'
 
 const LONG_MS = 600_000
@@ -73,7 +73,7 @@ const dripping: RequestListener = ({ url }, response) => {
 }
 
 function judging(url: string, only: string, timeout_ms: number, stop: AbortSignal = NEVER) {
-  return judgeServer({ url, token: null, profile: 'full', timeout_ms, only: [only], stop })
+  return runServerSuite({ url, token: null, profile: 'full', timeout_ms, only: [only], stop })
 }
 
 describe('an answer that never ends', () => {
@@ -92,13 +92,13 @@ describe('an answer that never ends', () => {
 
   test('makes a server whose documents are like that none that could be judged', async () => {
     await using server = await serving((_request, response) => drip(response, 'application/json', ' '))
-    await assert.rejects(judging(server.url, 'server.capabilities.record', 200), Unreachable)
+    await assert.rejects(judging(server.url, 'server.capabilities.record', 200), ServerUnreachableError)
   })
 
   test('is no stream of events that could be followed', async () => {
     await using server = await serving((_request, response) => drip(response, 'text/event-stream', ': still here\n\n'))
-    using target = new Target({ url: server.url, token: null, timeout_ms: 50, stop: NEVER })
-    await assert.rejects(target.events('/events', {}), /no whole answer within 200 ms/)
+    using target = new TargetServer({ url: server.url, token: null, timeout_ms: 50, stop: NEVER })
+    await assert.rejects(target.readEvents('/events', {}), /no whole answer within 200 ms/)
   })
 
   test('is no refusal of an upgrade', async () => {
@@ -119,7 +119,7 @@ test('an answer without measure is cut off', async () => {
     response.on('drain', more)
     more()
   })
-  using target = new Target({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
+  using target = new TargetServer({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
   await assert.rejects(target.send('GET', '/'), /an answer of more than \d+ bytes/)
 })
 
@@ -128,11 +128,11 @@ test('answers without measure in all are not kept', async () => {
   await using server = await serving((_request, response) => {
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(piece)
   })
-  using target = new Target({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
+  using target = new TargetServer({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
   for (let times = 0; times < 5; times++) await target.send('GET', '/')
   await assert.rejects(target.send('GET', '/'), /answers and frames of more than \d+ bytes together/)
   await assert.rejects(target.send('GET', '/'), /answers and frames of more than \d+ bytes together/)
-  target.forget()
+  target.clearKept()
   assert.equal((await target.send('GET', '/')).status, 200)
 })
 
@@ -153,7 +153,7 @@ test('an answer that is nested too deep is none, and the report can be written',
     report.requirements.map(({ verdict }) => verdict),
     ['fail'],
   )
-  for (const format of FORMATS) assert.ok(reportText(report, format).length < 100_000)
+  for (const format of REPORT_FORMATS) assert.ok(formatServerReport(report, format).length < 100_000)
 })
 
 test('a server that asks to wait for ever is waited for once', async () => {
@@ -162,7 +162,7 @@ test('a server that asks to wait for ever is waited for once', async () => {
     asked++
     response.writeHead(429, { 'Retry-After': '0' }).end()
   })
-  using target = new Target({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
+  using target = new TargetServer({ url: server.url, token: null, timeout_ms: LONG_MS, stop: NEVER })
   for (let times = 0; times < 5; times++) assert.equal((await target.send('GET', '/')).status, 429)
   assert.equal(asked, 4 + 4)
 })
@@ -193,7 +193,7 @@ describe('a judgement that is stopped', () => {
 
   test('sends nothing any more', async () => {
     await using server = await serving(dripping)
-    using target = new Target({ url: server.url, token: null, timeout_ms: LONG_MS, stop: AbortSignal.abort() })
-    await assert.rejects(target.send('GET', '/'), Stopped)
+    using target = new TargetServer({ url: server.url, token: null, timeout_ms: LONG_MS, stop: AbortSignal.abort() })
+    await assert.rejects(target.send('GET', '/'), SuiteStoppedError)
   })
 })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { serverRequirements } from '../../../generated/requirements.ts'
-import { judgeServer } from '../../../src/conformance/server/suite.ts'
+import { runServerSuite } from '../../../src/conformance/server/suite.ts'
 import { DEFECTS, type Defect } from './minimal-server/defects.ts'
 import { startMinimal } from './minimal-server/server.ts'
 import { EXPIRED_JOB, SWEPT_JOB } from './minimal-server/service.ts'
@@ -30,13 +30,13 @@ async function judge(options: {
   const { preview, token, defect, only = [], timeout_ms = 10_000 } = options
   await using server = await startMinimal({ preview, token, other_token: OTHER, defects: defect ? [defect] : [] })
   const given = token === null ? {} : { other_token: OTHER, expired_job: EXPIRED_JOB, swept_job: SWEPT_JOB }
-  const { requirements } = await judgeServer({
+  const { requirements } = await runServerSuite({
     url: server.url,
     token,
     profile: 'full',
     timeout_ms,
     only,
-    given,
+    operator_inputs: given,
     // Signs that are twice overdue are missing even on a busy machine.
     keep_alive: { protocol_ping_ms: KEEP_ALIVE.protocol_ping_ms * 2, frame_ping_ms: KEEP_ALIVE.frame_ping_ms * 2 },
     patience_ms: 5_000,

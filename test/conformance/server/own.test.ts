@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../../src/access/principal.ts'
-import type { ConformanceReport } from '../../../src/conformance/report.ts'
-import { graphs } from '../../../src/conformance/server/graphs.ts'
-import { judgeServer } from '../../../src/conformance/server/suite.ts'
+import { sampleGraphs } from '../../../src/conformance/server/sample-graphs.ts'
+import { runServerSuite } from '../../../src/conformance/server/suite.ts'
+import type { ConformanceReport } from '../../../src/conformance/server-report.ts'
 import { systemPlatform } from '../../../src/platform.ts'
 import { startServer, type TestServer } from '../../helpers/server.ts'
 
@@ -51,7 +51,14 @@ async function judge(server: TestServer, token: string | null): Promise<Conforma
   const other = { ...LOCAL_PRINCIPAL, user_id: 'another' }
   const { token: other_token } = await server.context.tokens.access.mint(other, { name: 'suite' })
   const given = { other_token }
-  return judgeServer({ url: server.url, token, profile: 'full', timeout_ms: 10_000, only: [], given })
+  return runServerSuite({
+    url: server.url,
+    token,
+    profile: 'full',
+    timeout_ms: 10_000,
+    only: [],
+    operator_inputs: given,
+  })
 }
 
 describe('this server keeps the contract', () => {
@@ -81,7 +88,7 @@ describe('this server keeps the contract', () => {
       'server.socket.undecodable',
       'server.http.revisions',
     ]
-    const { requirements } = await judgeServer({
+    const { requirements } = await runServerSuite({
       url: server.url,
       token: null,
       profile: 'full',
@@ -105,13 +112,13 @@ describe('this server keeps the contract', () => {
     now += 8 * DAY
     await server.context.retention.sweep()
     const given = { expired_job, swept_job }
-    const { requirements } = await judgeServer({
+    const { requirements } = await runServerSuite({
       url: server.url,
       token: null,
       profile: 'full',
       timeout_ms: 10_000,
       only: AGED,
-      given,
+      operator_inputs: given,
     })
     assert.deepEqual(
       requirements.map(({ verdict, evidence }) => ({ verdict, evidence })),
@@ -125,16 +132,16 @@ describe('this server keeps the contract', () => {
     const options = { url: server.url, token: null, profile: 'full', timeout_ms: 10_000, only: [SELDOM] } as const
     const keep_alive = { protocol_ping_ms: 1_000, frame_ping_ms: 1_000 }
     const judged = async (patience_ms: number) =>
-      (await judgeServer({ ...options, patience_ms, keep_alive })).requirements.map(({ verdict }) => verdict)
+      (await runServerSuite({ ...options, patience_ms, keep_alive })).requirements.map(({ verdict }) => verdict)
     assert.deepEqual(await judged(5_000), ['pass'])
     assert.deepEqual(await judged(0), ['skipped'])
-    const [asTheContractSays] = (await judgeServer({ ...options, patience_ms: 10_000 })).requirements
+    const [asTheContractSays] = (await runServerSuite({ ...options, patience_ms: 10_000 })).requirements
     assert.match(asTheContractSays!.reason!, /after 27 seconds, which would take \d+ more/)
   })
 
   test('and everything that the suite has made is gone', async () => {
     await using server = await startServer({ environment: PREVIEW })
-    await judgeServer({
+    await runServerSuite({
       url: server.url,
       token: null,
       profile: 'full',
@@ -154,6 +161,6 @@ async function anyJob(url: string): Promise<string> {
     const headers = { 'Content-Type': 'application/json' }
     return (await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })).json()
   }
-  const { id } = (await post('/api/workflows', { name: 'aged', graph: graphs.anything })) as { id: string }
+  const { id } = (await post('/api/workflows', { name: 'aged', graph: sampleGraphs.anything })) as { id: string }
   return ((await post(`/api/workflows/${id}/run`, { params: { value: 1 } })) as { job_id: string }).job_id
 }

@@ -1,6 +1,6 @@
 // What the witness saw against the log: nothing that had finished ran again, and what must not run twice never did.
 
-import { sha256 } from '../../../src/hashes.ts'
+import { sha256 } from '../../../src/shared/hashes.ts'
 import { answerTo, type CallRecord } from '../counter.ts'
 import { type Evidence, type Fault, fault, isTerminalStatus, type Judge } from '../evidence.ts'
 import { largeOf } from '../large.ts'

@@ -1,6 +1,6 @@
 // The assets that a job keeps: the one that it was asked for, once, however often it was interrupted, and no other.
 
-import { sha256 } from '../../../src/hashes.ts'
+import { sha256 } from '../../../src/shared/hashes.ts'
 import { answerTo } from '../counter.ts'
 import { type Evidence, type Fault, fault, type Judge } from '../evidence.ts'
 import { largeOf } from '../large.ts'

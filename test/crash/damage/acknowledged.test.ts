@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { type Connection, connect } from '../../../src/db/connection.ts'
-import { markPath } from '../../../src/db/mark-file.ts'
-import { structureDamages } from '../../../src/db/structure.ts'
+import { openConnection, type SqliteConnection } from '../../../src/db/connection.ts'
+import { findStructureDamages } from '../../../src/db/integrity/structure-damage.ts'
+import { commitMarkPath } from '../../../src/db/loss-detection/commit-mark-file.ts'
 import { inFolder } from '../../helpers/folder.ts'
 import { jobRow, openStore, putJob } from '../../helpers/store.ts'
 import { relent, slowDown } from '../strike.ts'
@@ -13,9 +13,9 @@ import { copiedPages, keepAcknowledged } from './acknowledged.ts'
 
 /** The numbers of jobs in a database whose structure is sound. */
 function jobsIn(path: string): number[] {
-  const db = connect(path, { exists: true })
+  const db = openConnection(path, { exists: true })
   try {
-    assert.deepEqual(structureDamages(db), [])
+    assert.deepEqual(findStructureDamages(db), [])
     return db.prepare('select key from job order by key').pluck().all() as number[]
   } finally {
     db.close()
@@ -28,19 +28,19 @@ async function killed(folder: string, between: (path: string) => void = () => {}
   const { store, path } = opened
   if (isStruck) changed(path, slowDown)
   await store.write((tx) => putJob(tx, jobRow(1)))
-  const mark = readFileSync(markPath(path))
+  const mark = readFileSync(commitMarkPath(path))
   await store.write((tx) => {
     for (let key = 2; key < 200; key++) putJob(tx, jobRow(key))
   })
   between(path)
   cpSync(join(path, '..'), folder, { recursive: true })
   const copy = join(folder, 'svc.db')
-  writeFileSync(markPath(copy), mark)
+  writeFileSync(commitMarkPath(copy), mark)
   return copy
 }
 
-function changed(path: string, change: (db: Connection) => void): void {
-  const db = connect(path, { exists: true })
+function changed(path: string, change: (db: SqliteConnection) => void): void {
+  const db = openConnection(path, { exists: true })
   change(db)
   db.close()
 }

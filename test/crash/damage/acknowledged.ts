@@ -2,10 +2,10 @@
 import { readFileSync, truncateSync } from 'node:fs'
 import { endianness } from 'node:os'
 import { dirname } from 'node:path'
-import { lastCommitIn } from '../../../src/db/commit-mark.ts'
-import { connectForReading } from '../../../src/db/connection.ts'
-import { sizeOf } from '../../../src/db/emptied.ts'
-import { markPath, readMark } from '../../../src/db/mark-file.ts'
+import { openReadOnlyConnection } from '../../../src/db/connection.ts'
+import { commitMarkPath, readCommitMark } from '../../../src/db/loss-detection/commit-mark-file.ts'
+import { readLastCommit } from '../../../src/db/loss-detection/commit-numbering.ts'
+import { fileSize } from '../../../src/db/loss-detection/missing-database.ts'
 import { relent } from '../strike.ts'
 
 /** The write-ahead log's own header, and that of each page in it (https://www.sqlite.org/fileformat2.html#walformat). */
@@ -22,7 +22,7 @@ const COPIED_AT = 128
  * already stays: without the others they would be damage. So many pages of the log, `copied`, may be there.
  */
 export function keepAcknowledged(database: string, copied: number): boolean {
-  const mark = readMark(markPath(database))
+  const mark = readCommitMark(commitMarkPath(database))
   if (mark === null || mark === 'damaged') return false
   const log = `${database}-wal`
   const ends = commitEnds(log).filter(({ pages }) => pages >= copied)
@@ -38,9 +38,9 @@ export function keepAcknowledged(database: string, copied: number): boolean {
 }
 
 function numberOf(database: string): number {
-  const db = connectForReading(database)
+  const db = openReadOnlyConnection(database)
   try {
-    return lastCommitIn(db)?.number ?? 0
+    return readLastCommit(db)?.number ?? 0
   } finally {
     db.close()
   }
@@ -52,7 +52,7 @@ function numberOf(database: string): number {
  */
 export function copiedPages(database: string): number {
   const index = `${database}-shm`
-  if ((sizeOf(index) ?? 0) === 0) return 0
+  if ((fileSize(index) ?? 0) === 0) return 0
   const bytes = readFileSync(index)
   return endianness() === 'LE' ? bytes.readUInt32LE(COPIED_AT) : bytes.readUInt32BE(COPIED_AT)
 }
@@ -65,7 +65,7 @@ interface CommitEnd {
 
 /** Where in the log each commit ends. */
 function commitEnds(log: string): CommitEnd[] {
-  if ((sizeOf(log) ?? 0) < HEADER) return []
+  if ((fileSize(log) ?? 0) < HEADER) return []
   const bytes = readFileSync(log)
   const salts = bytes.subarray(AT.salts, AT.salts + SALTS_BYTES)
   const step = PAGE_HEADER + bytes.readUInt32BE(AT.page_bytes)

@@ -1,6 +1,6 @@
 // What a copy of a killed server's folder is asked for, and what of the answers a restart leaves as it is: jobs that had not ended go on.
 import type { Asset, JobEvent, JobSnapshot } from '../../../generated/types.ts'
-import { connectForReading } from '../../../src/db/connection.ts'
+import { openReadOnlyConnection } from '../../../src/db/connection.ts'
 import { type CensusRow, census, databaseOf } from '../census.ts'
 import { isTerminalStatus } from '../evidence.ts'
 import { exchange } from '../files/transfer.ts'
@@ -48,7 +48,7 @@ function some<T>(list: readonly T[], random: Random): T[] {
 }
 
 function namesIn(data_dir: string) {
-  const db = connectForReading(databaseOf(data_dir))
+  const db = openReadOnlyConnection(databaseOf(data_dir))
   const names = (sql: string) => db.prepare(sql).pluck().all() as string[]
   try {
     return {

@@ -2,7 +2,7 @@
 import { existsSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { journalFolder } from '../../../src/db/data-folder.ts'
+import { journalFolderPath } from '../../../src/db/files/data-folder.ts'
 import { databaseOf } from '../census.ts'
 import type { Fault } from '../evidence.ts'
 import { filesBelow } from './below.ts'
@@ -13,8 +13,8 @@ const OLD = 7_200
 /** Makes all files so old that one without a row is swept: its page will not come any more. Gives how many there are. */
 export function ageValues(data_dir: string): number {
   const long_ago = Date.now() / 1_000 - OLD
-  const files = filesBelow(journalFolder(data_dir))
-  for (const key of files) utimesSync(join(journalFolder(data_dir), key), long_ago, long_ago)
+  const files = filesBelow(journalFolderPath(data_dir))
+  for (const key of files) utimesSync(join(journalFolderPath(data_dir), key), long_ago, long_ago)
   return files.length
 }
 
@@ -29,7 +29,7 @@ export function strayValues(data_dir: string): Fault[] {
   const rows = valueRows(data_dir)
   const named = new Set(rows.map(({ content_key }) => content_key))
   const told = (kind: Fault['kind'], what: string): Fault => ({ kind, job_id: null, what })
-  const folder = journalFolder(data_dir)
+  const folder = journalFolderPath(data_dir)
   return [
     ...filesBelow(folder).flatMap((key) =>
       named.has(key) ? [] : [told('contradiction', `no row names the large value ${key}`)],

@@ -1,6 +1,6 @@
 // Bodies and commands that are right, as large or as many as they may be: what is stored, uploaded, run, removed and followed.
 import { encode } from '@msgpack/msgpack'
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { passing, rows, sized } from './values.ts'

@@ -1,5 +1,5 @@
 // Large files of users that nodes load, work on and save.
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 import { sized } from './values.ts'
 

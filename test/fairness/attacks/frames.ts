@@ -1,7 +1,7 @@
 // Small frames and small requests, many at once: each of them costs little.
 import type { Socket } from 'node:net'
 import type WebSocket from 'ws'
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { AttackOf } from '../kit.ts'
 
 const sized = (full: number, share: number) => Math.max(1, Math.floor(full * share))

@@ -1,5 +1,5 @@
 // Large graphs: stored, read, listed as an interface and run.
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 
 const sized = (full: number, share: number) => Math.max(2, Math.floor(full * share))

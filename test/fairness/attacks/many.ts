@@ -1,6 +1,6 @@
 // Many readers of one user at once: each by itself takes little of each turn of the event loop.
 import { once } from 'node:events'
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { passing, sized } from './values.ts'

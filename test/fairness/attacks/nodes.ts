@@ -1,7 +1,8 @@
 // Workflows whose nodes have much to do: patterns, long texts, long lists and long streams. The nodes themselves are good: what they
 // are given is large, and their results are counted, so that answers stay small.
-import { MOST_DYNAMIC_INPUTS } from '../../../src/engine/constants.ts'
-import type { Graph } from '../../../src/engine/graph.ts'
+
+import type { Graph } from '../../../src/engine/compile/graph.ts'
+import { MAX_DYNAMIC_INPUTS } from '../../../src/engine/compile/node-constants.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 
 type Data = Record<string, unknown>
@@ -126,7 +127,7 @@ const named: AttackOf = (share) => {
 
 /** Each firing of a node is given all of its inputs by their names. */
 const given: AttackOf = (share) => {
-  const count = sized(MOST_DYNAMIC_INPUTS, share)
+  const count = sized(MAX_DYNAMIC_INPUTS, share)
   const names = listOf(count, (at) => `k${at}`)
   const node = {
     id: 'code',

@@ -1,7 +1,7 @@
 // Large values of a job that has ended, read again: its state, its events, and the lists that it is in.
 import { once } from 'node:events'
 import { encode } from '@msgpack/msgpack'
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { passing, rows, sized } from './values.ts'

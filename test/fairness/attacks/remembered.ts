@@ -1,6 +1,6 @@
 // Jobs that remember large values and go on: after an answer, and once more from where they were cancelled.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { rows, sized } from './values.ts'

@@ -1,7 +1,7 @@
 // Large values that are right: parameters of runs and values for streamed inputs, which are stored, run through a graph and sent back.
 import { once } from 'node:events'
 import { encode } from '@msgpack/msgpack'
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 import type { User } from '../user.ts'
 import { running } from './nodes.ts'

@@ -1,5 +1,5 @@
 // Indexes of vectors: many long vectors with long metadata that are kept, and searches that look at all of them.
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 import { sized } from './values.ts'
 

@@ -1,6 +1,6 @@
 // Work of the processes and threads beside the main thread: small PDFs whose content unfolds to very much, and code that does not end.
 import { deflateSync } from 'node:zlib'
-import type { Graph } from '../../../src/engine/graph.ts'
+import type { Graph } from '../../../src/engine/compile/graph.ts'
 import { pdfOf, pdfStream } from '../../nodes/document-files.ts'
 import type { Attack, AttackOf } from '../kit.ts'
 

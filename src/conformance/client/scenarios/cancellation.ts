@@ -1,72 +1,74 @@
 // Cancellations: what their acknowledgement means, and what it does not mean.
-import { grow, jobOf } from '../answers.ts'
-import { cancelled, completed, GREETING, output, status } from '../life.ts'
-import { cancellation } from '../records.ts'
-import type { Scenario, Turn } from '../scenario.ts'
-import { cancel } from '../tasks.ts'
-import { CANCELS, ENDED } from './common.ts'
+import { appendEvents, findJobOfCall } from '../default-replies.ts'
+import type { CallHandler, Scenario } from '../scenario.ts'
+import { cancelledEvent, completedEvent, GREETING, outputEvent, statusEvent } from '../scripted-events.ts'
+import { createCancellationReply } from '../server-records.ts'
+import { createCancelWork } from '../tasks.ts'
+import { CANCEL_STEP, EXPECT_RISING_EVENTS } from './expectations.ts'
 
 const PAUSE_MS = 120
-const RUNS = () => [status('accepted'), status('running')]
+const createRunningEvents = () => [statusEvent('accepted'), statusEvent('running')]
 
 /** Accepts the cancellation, and ends the job later in this way. */
-const endingWith =
-  (...life: Parameters<typeof grow>[2]): Turn =>
-  (call, stage) => {
-    const job = jobOf(call, stage)
-    grow(stage, job, [status('cancel_requested')])
-    call.reply(cancellation(job))
-    stage.after(PAUSE_MS, () => grow(stage, job, life))
+const acceptAndEndWith =
+  (...life: Parameters<typeof appendEvents>[2]): CallHandler =>
+  (call, run) => {
+    const job = findJobOfCall(call, run)
+    appendEvents(run, job, [statusEvent('cancel_requested')])
+    call.reply(createCancellationReply(job))
+    run.schedule(PAUSE_MS, () => appendEvents(run, job, life))
   }
 
-const notTerminal: Scenario = {
+const cancelNotTerminal: Scenario = {
   id: 'cancel-not-terminal',
   title: 'A cancellation is acknowledged, and takes its time',
-  work: cancel('running'),
-  step: CANCELS,
-  life: RUNS,
-  play: { calls: { request_job_cancellation: [endingWith(cancelled)] } },
+  work: createCancelWork('running'),
+  step: CANCEL_STEP,
+  createEvents: createRunningEvents,
+  script: { calls: { request_job_cancellation: [acceptAndEndWith(cancelledEvent)] } },
   expected: { status: ['cancelled'], value: null, events: [1, 2, 3, 4] },
 }
 
-const overtaken: Scenario = {
+const cancelOvertaken: Scenario = {
   id: 'cancel-overtaken',
   title: 'The job completes after its cancellation is accepted',
-  work: cancel('running'),
-  step: CANCELS,
-  life: RUNS,
-  play: { calls: { request_job_cancellation: [endingWith(output(), completed())] } },
+  work: createCancelWork('running'),
+  step: CANCEL_STEP,
+  createEvents: createRunningEvents,
+  script: { calls: { request_job_cancellation: [acceptAndEndWith(outputEvent(), completedEvent())] } },
   expected: { status: ['completed'], value: GREETING, events: [1, 2, 3, 4, 5] },
 }
 
-const atOnce: Scenario = {
+const cancelAtOnce: Scenario = {
   id: 'cancel-at-once',
   title: 'A queued job is cancelled at once, and no event says so',
-  work: cancel('queued'),
-  step: CANCELS,
-  life: () => [status('queued', 2)],
-  play: {
+  work: createCancelWork('queued'),
+  step: CANCEL_STEP,
+  createEvents: () => [statusEvent('queued', 2)],
+  script: {
     calls: {
-      request_job_cancellation: (call, stage) => {
-        const job = jobOf(call, stage)
-        if (!job.terminal) {
-          job.extend([cancelled])
+      request_job_cancellation: (call, run) => {
+        const job = findJobOfCall(call, run)
+        if (!job.isTerminal) {
+          job.extend([cancelledEvent])
           job.stored = job.events.length
         }
-        call.reply(cancellation(job))
+        call.reply(createCancellationReply(job))
       },
     },
   },
   expected: { status: ['cancelled'], value: null, events: 'rising' },
 }
 
-const afterEnd: Scenario = {
+const cancelAfterEnd: Scenario = {
   id: 'cancel-after-end',
   title: 'The job has ended before its cancellation is asked for',
-  work: cancel('ended'),
-  step: CANCELS,
-  play: { calls: { request_job_cancellation: (call, stage) => call.reply(cancellation(jobOf(call, stage))) } },
-  expected: ENDED,
+  work: createCancelWork('ended'),
+  step: CANCEL_STEP,
+  script: {
+    calls: { request_job_cancellation: (call, run) => call.reply(createCancellationReply(findJobOfCall(call, run))) },
+  },
+  expected: EXPECT_RISING_EVENTS,
 }
 
-export const cancellations = [notTerminal, overtaken, atOnce, afterEnd]
+export const cancellationScenarios = [cancelNotTerminal, cancelOvertaken, cancelAtOnce, cancelAfterEnd]

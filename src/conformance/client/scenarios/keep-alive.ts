@@ -1,68 +1,74 @@
 // Silence, pings, and the two encodings.
-import { accept, follow, jobOf, send, tell } from '../answers.ts'
-import { greetingLife } from '../life.ts'
+import {
+  acceptSubscription,
+  broadcastEvents,
+  findJobOfCall,
+  replySubscription,
+  sendEvents,
+} from '../default-replies.ts'
 import type { Scenario } from '../scenario.ts'
-import type { Stage } from '../stage.ts'
-import { run } from '../tasks.ts'
-import { ALL, COMPLETE, FOLLOWS, GREETED, sending } from './common.ts'
+import type { ScenarioRun } from '../scenario-run.ts'
+import { greetingEvents } from '../scripted-events.ts'
+import { createRunWork } from '../tasks.ts'
+import { ALL_SEQUENCES, EXPECT_ALL_EVENTS, EXPECT_EVENTS_OR_SNAPSHOT, FOLLOW_STEP, sendOnly } from './expectations.ts'
 
 const halfOpen: Scenario = {
   id: 'half-open',
   title: 'The socket falls silent and stays open',
-  work: run(),
-  step: FOLLOWS,
-  play: {
+  work: createRunWork(),
+  step: FOLLOW_STEP,
+  script: {
     calls: {
       subscribe_job: [
-        (call, stage) => {
-          sending(1, 2)(call, stage)
-          call.connection!.silence()
+        (call, run) => {
+          sendOnly(1, 2)(call, run)
+          call.connection!.fallSilent()
         },
       ],
     },
   },
-  expected: COMPLETE,
-  patience_ms: 90_000,
+  expected: EXPECT_EVENTS_OR_SNAPSHOT,
+  extra_timeout_ms: 90_000,
 }
 
 const PONG_MS = 5_000
 
-const ping: Scenario = {
+const pingAnswered: Scenario = {
   id: 'ping-answered',
   title: 'The server pings in both ways and waits for an answer',
-  work: run(),
-  step: FOLLOWS,
-  play: {
+  work: createRunWork(),
+  step: FOLLOW_STEP,
+  script: {
     calls: {
       subscribe_job: [
-        (call, stage) => {
-          accept(call, stage)
-          send(call, stage, [1, 2, 3])
-          stage.counts.set('pinged', 1)
+        (call, run) => {
+          acceptSubscription(call, run)
+          sendEvents(call, run, [1, 2, 3])
+          run.counts.set('pinged', 1)
           call.connection!.send({ type: 'ping', ts: 1_768_469_400_000 })
           call.connection!.ping()
-          stage.after(stage.paced(PONG_MS, 400), () => {
-            if (stage.counts.has('pinged'))
-              stage.violate('neither the ping of the protocol nor the ping frame was answered')
+          run.schedule(run.scaleTime(PONG_MS, 400), () => {
+            if (run.counts.has('pinged'))
+              run.addViolation('neither the ping of the protocol nor the ping frame was answered')
           })
         },
       ],
     },
-    pong: goOn,
-    frame: (_connection, frame, stage) => {
-      if (frame.type === 'pong') goOn(_connection, stage)
+    onPong: resumeAfterPong,
+    onFrame: (_connection, frame, run) => {
+      if (frame.type === 'pong') resumeAfterPong(_connection, run)
       return false
     },
   },
-  expected: GREETED,
+  expected: EXPECT_ALL_EVENTS,
 }
 
-function goOn(_connection: unknown, stage: Stage): void {
-  const [job] = stage.followers.keys()
-  if (job && stage.counts.delete('pinged')) tell(stage, job, [4, 5, 6])
+function resumeAfterPong(_connection: unknown, run: ScenarioRun): void {
+  const [job] = run.followersByJob.keys()
+  if (job && run.counts.delete('pinged')) broadcastEvents(run, job, [4, 5, 6])
 }
 
-const VALUE = {
+const EVERY_KIND_OF_VALUE = {
   text: 'Grüße, Ада! 你好 🎉',
   numbers: [0, -1, 255, 65_536, 2 ** 40, -(2 ** 40), 1.5, 1e300],
   flags: [true, false, null],
@@ -70,31 +76,31 @@ const VALUE = {
   long: 'x'.repeat(70_000),
 }
 
-const messagepack: Scenario = {
+const messagepackFirst: Scenario = {
   id: 'messagepack-first',
   title: 'The output has every kind of value, in MessagePack',
-  work: run(),
-  step: FOLLOWS,
-  life: () => greetingLife(VALUE),
-  play: { calls: { subscribe_job: [(call, stage) => follow(call, jobOf(call, stage), stage)] } },
-  expected: { status: ['completed'], value: VALUE, events: ALL },
+  work: createRunWork(),
+  step: FOLLOW_STEP,
+  createEvents: () => greetingEvents(EVERY_KIND_OF_VALUE),
+  script: { calls: { subscribe_job: [(call, run) => replySubscription(call, findJobOfCall(call, run), run)] } },
+  expected: { status: ['completed'], value: EVERY_KIND_OF_VALUE, events: ALL_SEQUENCES },
 }
 
 const textMode: Scenario = {
   id: 'text-mode',
   title: 'The client asks for JSON text',
-  work: run({ encoding: 'json-text' }),
+  work: createRunWork({ encoding: 'json-text' }),
   step: 'set_mode with the mode text',
-  late: true,
-  play: {
-    frame: (connection, frame, stage) => {
+  isReachedByScript: true,
+  script: {
+    onFrame: (connection, frame, run) => {
       if (frame.command !== 'set_mode') return false
-      stage.reach()
+      run.markStepReached()
       connection.send({ type: 'ping', ts: 1_768_469_400_000 })
       return false
     },
   },
-  expected: GREETED,
+  expected: EXPECT_ALL_EVENTS,
 }
 
-export const keepAlive = [halfOpen, ping, messagepack, textMode]
+export const keepAliveScenarios = [halfOpen, pingAnswered, messagepackFirst, textMode]

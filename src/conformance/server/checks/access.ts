@@ -1,94 +1,94 @@
 // Who may call, as far as one token or none can tell.
 import { type OperationInfo, operationManifest } from '../../../../generated/operations.ts'
-import { workflow } from '../jobs.ts'
+import { CheckFindings, CheckSkipped, expect } from '../check-outcomes.ts'
+import { storeSampleWorkflow } from '../job-actions.ts'
 import { mapOf } from '../json.ts'
-import { openSocket } from '../socket.ts'
-import { type Answer, shown } from '../target.ts'
-import type { Trial } from '../trial.ts'
-import { expect, Findings, Skip } from '../verdicts.ts'
-import type { ChecksOf } from './check.ts'
-import { othersJobs } from './other-principal.ts'
+import type { SuiteContext } from '../suite-context.ts'
+import { openSuiteSocket } from '../suite-socket.ts'
+import { type SuiteAnswer, toEvidenceParts } from '../target-server.ts'
+import type { AreaChecks } from './check-types.ts'
+import { checkJobsOfOtherPrincipal } from './other-principal.ts'
 
 /** Of the right prefix; whether it was ever issued does not matter where it is refused. */
-const CONFINED = 'nta_conformance'
+const CONFINED_TOKEN = 'nta_conformance'
 
-export const accessChecks: ChecksOf<'access'> = {
+export const accessChecks: AreaChecks<'access'> = {
   'server.access.before-routing': async (t) => {
-    const findings = new Findings()
-    if (!(await wantsCredential(t))) throw new Skip('the server wants no credential of this caller')
+    const findings = new CheckFindings()
+    if (!(await requiresCredential(t))) throw new CheckSkipped('the server wants no credential of this caller')
     const places = operationManifest
       .filter(({ access }) => access !== 'public')
       .map(({ method, path }) => [method, path])
     for (const [method, path] of [['get', '/api/conformance-unknown'], ...places] as [string, string][]) {
       const answer = await t.target.send(method.toUpperCase(), path.replace(/\{\w+\}/g, 'x'), { anonymous: true })
-      findings.see(isRefusal(answer, method), () => ({
+      findings.addCase(isPlainRefusal(answer, method), () => ({
         finding: `${method} ${path} is no plain 401`,
-        ...shown(answer),
+        ...toEvidenceParts(answer),
       }))
     }
-    findings.settle('')
+    findings.throwIfBroken('')
   },
   'server.access.confined-token': async (t) => {
-    const findings = new Findings()
+    const findings = new CheckFindings()
     for (const path of ['/api/sdk/v1/capabilities', '/api/jobs', '/api/conformance-unknown']) {
-      const answer = await t.target.send('GET', path, { headers: { Authorization: `Bearer ${CONFINED}` } })
+      const answer = await t.target.send('GET', path, { headers: { Authorization: `Bearer ${CONFINED_TOKEN}` } })
       const right = answer.status === 401 && mapOf(answer.body).error === 'invalid_token'
-      findings.see(right, () => ({
+      findings.addCase(right, () => ({
         finding: `${path} takes a token for /mcp, or refuses it otherwise`,
-        ...shown(answer),
+        ...toEvidenceParts(answer),
       }))
     }
-    findings.settle('')
+    findings.throwIfBroken('')
   },
   'server.access.refused-upgrade': async (t) => {
-    const opened = await openSocket(t.target, { headers: { Authorization: `Bearer ${CONFINED}` } })
+    const opened = await openSuiteSocket(t.target, { headers: { Authorization: `Bearer ${CONFINED_TOKEN}` } })
     if ('socket' in opened) opened.socket[Symbol.dispose]()
     expect(!('socket' in opened), 'the upgrade is accepted with a token for /mcp')
     expect(opened.status === 401 && opened.text === '', 'the refusal is no bare 401', { path: '/ws' }, opened)
   },
   'server.access.public': async (t) => {
-    const findings = new Findings()
-    for (const info of operationManifest.filter((one) => isProbe(t, one))) {
+    const findings = new CheckFindings()
+    for (const info of operationManifest.filter((one) => isPublicProbe(t, one))) {
       const answer = await t.call(info.operationId, {}, { anonymous: true })
       const finding = `${info.operationId} is public and answers ${answer.status} without a credential`
-      findings.see(answer.status !== 401 && answer.status !== 403, () => ({ finding, ...shown(answer) }))
+      findings.addCase(answer.status !== 401 && answer.status !== 403, () => ({ finding, ...toEvidenceParts(answer) }))
     }
-    findings.settle('the server claims no public operation')
+    findings.throwIfBroken('the server claims no public operation')
   },
   'server.access.query-token': async (t) => {
     const { token } = t.target
-    if (token === null) throw new Skip('no token is given: give --token')
-    if (!(await wantsCredential(t))) throw new Skip('the server wants no credential of this caller')
-    const opened = await openSocket(t.target, { headers: {}, query: `api_key=${encodeURIComponent(token)}` })
+    if (token === null) throw new CheckSkipped('no token is given: give --token')
+    if (!(await requiresCredential(t))) throw new CheckSkipped('the server wants no credential of this caller')
+    const opened = await openSuiteSocket(t.target, { headers: {}, query: `api_key=${encodeURIComponent(token)}` })
     if ('socket' in opened) opened.socket[Symbol.dispose]()
     expect('socket' in opened, 'the upgrade is refused with the token as api_key', { path: '/ws?api_key=…' }, opened)
   },
-  'server.access.others-jobs': othersJobs,
+  'server.access.others-jobs': checkJobsOfOtherPrincipal,
   'server.access.same-principal': async (t) => {
-    t.needsCommands('get_workflow_interface')
-    const { id } = await workflow(t, 'greeting')
-    const socket = await t.socket()
-    const reply = await socket.ask('get_workflow_interface', { id })
+    t.requireCommands('get_workflow_interface')
+    const { id } = await storeSampleWorkflow(t, 'greeting')
+    const socket = await t.openSocket()
+    const reply = await socket.request('get_workflow_interface', { id })
     expect(mapOf(reply.result).workflow_id === id, 'the socket does not see a workflow made over HTTP', { id }, reply)
   },
 }
 
 /** Whether anything claimed that is not public is refused to who sends nothing. */
-async function wantsCredential(t: Trial): Promise<boolean> {
+async function requiresCredential(t: SuiteContext): Promise<boolean> {
   const asked = operationManifest.find(({ operationId, access, method, path }) => {
-    return access === 'principal' && method === 'get' && !path.includes('{') && t.serves(operationId)
+    return access === 'principal' && method === 'get' && !path.includes('{') && t.hasOperation(operationId)
   })
-  if (!asked) throw new Skip('the server claims no operation that wants a credential')
-  return t.once('wants credential', async () => {
+  if (!asked) throw new CheckSkipped('the server claims no operation that wants a credential')
+  return t.memoize('wants credential', async () => {
     const { status } = await t.target.send('GET', asked.path, { anonymous: true })
     return status === 401
   })
 }
 
-function isRefusal({ status, body, text }: Answer, method: string): boolean {
+function isPlainRefusal({ status, body, text }: SuiteAnswer, method: string): boolean {
   return status === 401 && (method === 'head' ? text === '' : typeof mapOf(body).error === 'string')
 }
 
-function isProbe(t: Trial, { operationId, method, access, path }: OperationInfo): boolean {
-  return t.serves(operationId) && access === 'public' && method === 'get' && !path.includes('{')
+function isPublicProbe(t: SuiteContext, { operationId, method, access, path }: OperationInfo): boolean {
+  return t.hasOperation(operationId) && access === 'public' && method === 'get' && !path.includes('{')
 }

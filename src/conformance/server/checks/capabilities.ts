@@ -1,55 +1,55 @@
 // Capabilities: the record, and that it is true.
 import { schemaValidators } from '../../../../generated/validators-out.js'
-import { capabilities } from '../capabilities.ts'
-import { listOf, mapOf, same } from '../json.ts'
-import { completedRun } from '../runs.ts'
-import { clockOf } from '../target.ts'
-import { expect } from '../verdicts.ts'
-import type { ChecksOf } from './check.ts'
+import { readCapabilities } from '../capabilities.ts'
+import { expect } from '../check-outcomes.ts'
+import { isSameJson, listOf, mapOf } from '../json.ts'
+import { observeCompletedRun } from '../observed-runs.ts'
+import { readServerTime } from '../target-server.ts'
+import type { AreaChecks } from './check-types.ts'
 
 /** How far the server's two clocks may be apart, and how far from the suite's. */
-const APART_MS = { own: 10_000, ours: 300_000 }
+const MAX_CLOCK_DIFFERENCE_MS = { own: 10_000, ours: 300_000 }
 
-export const capabilityChecks: ChecksOf<'capabilities'> = {
+export const capabilityChecks: AreaChecks<'capabilities'> = {
   'server.capabilities.record': async (t) => {
-    const record = await capabilities(t)
+    const record = await readCapabilities(t)
     expect(schemaValidators.Capabilities(record), "the capabilities are not the contract's record", {}, record)
   },
   'server.capabilities.same-over-socket': async (t) => {
-    t.needsCommands('get_capabilities')
-    const { server_time: _, ...http } = await capabilities(t)
-    const reply = await (await t.socket()).ask('get_capabilities')
+    t.requireCommands('get_capabilities')
+    const { server_time: _, ...http } = await readCapabilities(t)
+    const reply = await (await t.openSocket()).request('get_capabilities')
     const { server_time: __, ...socket } = mapOf(reply.result)
-    expect(same(http, socket), 'the socket answers other capabilities', { http }, reply)
+    expect(isSameJson(http, socket), 'the socket answers other capabilities', { http }, reply)
   },
   'server.capabilities.batch-limit': async (t) => {
-    t.needs('getWorkflowInterfaces')
-    const { max_rpc_batch } = mapOf((await capabilities(t)).limits)
+    t.requireOperations('getWorkflowInterfaces')
+    const { max_rpc_batch } = mapOf((await readCapabilities(t)).limits)
     const ids = Array.from({ length: Number(max_rpc_batch) + 1 }, (_, at) => `conformance-${at}`)
     const answer = await t.call('getWorkflowInterfaces', {}, { json: { ids } })
     expect(answer.status === 400, `${ids.length} ids are answered with ${answer.status}`, { max_rpc_batch })
-    await t.good('getWorkflowInterfaces', 200, {}, { json: { ids: ids.slice(1) } })
+    await t.callExpecting('getWorkflowInterfaces', 200, {}, { json: { ids: ids.slice(1) } })
   },
   'server.capabilities.server-time': async (t) => {
-    t.needs('getCapabilities')
-    const answer = await t.good('getCapabilities', 200)
+    t.requireOperations('getCapabilities')
+    const answer = await t.callExpecting('getCapabilities', 200)
     const { server_time } = mapOf(answer.body)
-    const clock = clockOf(answer)
+    const clock = readServerTime(answer)
     const apart = Math.abs(Date.parse(String(server_time)) - (clock ?? Date.now()))
-    const near = apart <= (clock === null ? APART_MS.ours : APART_MS.own)
+    const near = apart <= (clock === null ? MAX_CLOCK_DIFFERENCE_MS.ours : MAX_CLOCK_DIFFERENCE_MS.own)
     expect(near, `server_time is ${apart} ms away from now`, { date: answer.headers.date }, { server_time })
   },
   'server.capabilities.limits': async (t) => {
-    const { limits } = await capabilities(t)
+    const { limits } = await readCapabilities(t)
     const { idempotency_retention_seconds, request_timeout_seconds, max_job_event_replay } = mapOf(limits)
     const kept = Number(idempotency_retention_seconds) >= Number(request_timeout_seconds)
     expect(kept, 'a key is forgotten before its request has been given up', {}, limits)
-    const { events } = await completedRun(t)
+    const { events } = await observeCompletedRun(t)
     const most = Number(max_job_event_replay)
     expect(events.length <= most, `${events.length} events are kept, of ${most} at most`, {}, limits)
   },
   'server.capabilities.encodings': async (t) => {
-    const { supported_encodings, default_encoding } = await capabilities(t)
+    const { supported_encodings, default_encoding } = await readCapabilities(t)
     const both = ['messagepack', 'json-text'].every((encoding) => listOf(supported_encodings).includes(encoding))
     const found = { supported_encodings, default_encoding }
     expect(

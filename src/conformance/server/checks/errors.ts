@@ -1,121 +1,126 @@
 // The error forms of each door, and what every record keeps to.
 import { errorCatalogue } from '../../../../generated/errors.ts'
 import { schemaValidators } from '../../../../generated/validators-out.js'
-import { invalidRequests } from '../invalid-requests.ts'
-import { history, isTerminal, start, watch, workflow } from '../jobs.ts'
-import { canonical, type JsonMap, mapOf, members } from '../json.ts'
-import { everything } from '../survey.ts'
-import { type Answer, shown } from '../target.ts'
-import type { Trial } from '../trial.ts'
-import { expect, Findings } from '../verdicts.ts'
-import type { Check, ChecksOf } from './check.ts'
+import { CheckFindings, expect } from '../check-outcomes.ts'
+import { sendInvalidRequests } from '../invalid-requests.ts'
+import { isTerminal, pollJobUntil, readHistory, startJob, storeSampleWorkflow } from '../job-actions.ts'
+import { canonicalJson, type JsonMap, mapOf, walkMembers } from '../json.ts'
+import { exerciseServer } from '../operation-survey.ts'
+import type { SuiteContext } from '../suite-context.ts'
+import { type SuiteAnswer, toEvidenceParts } from '../target-server.ts'
+import type { AreaChecks, RequirementCheck } from './check-types.ts'
 
-const DOORS = { api: 'ApiError', sdk: 'SdkError', openai: 'OpenAiError' } as const
+const ERROR_SCHEMAS = { api: 'ApiError', sdk: 'SdkError', openai: 'OpenAiError' } as const
 
-export const errorChecks: ChecksOf<'errors' | 'records'> = {
-  'server.errors.api-form': form('api', '/api/conformance-unknown'),
-  'server.errors.sdk-form': form('sdk', '/api/sdk/v1/conformance-unknown'),
+export const errorChecks: AreaChecks<'errors' | 'records'> = {
+  'server.errors.api-form': createFormCheck('api', '/api/conformance-unknown'),
+  'server.errors.sdk-form': createFormCheck('sdk', '/api/sdk/v1/conformance-unknown'),
   'server.errors.openai-form': async (t) => {
-    t.needs('listModels')
-    return form('openai', '/v1/conformance-unknown')(t)
+    t.requireOperations('listModels')
+    return createFormCheck('openai', '/v1/conformance-unknown')(t)
   },
   'server.errors.catalogue': async (t) => {
-    const findings = new Findings()
-    for (const answer of await errorsOf(t)) {
-      const fault = catalogueFault(answer)
-      findings.see(fault === null, () => ({ finding: fault!, ...shown(answer) }))
+    const findings = new CheckFindings()
+    for (const answer of await collectErrors(t)) {
+      const fault = findCatalogueFault(answer)
+      findings.addCase(fault === null, () => ({ finding: fault!, ...toEvidenceParts(answer) }))
     }
-    findings.settle('no error was seen')
+    findings.throwIfBroken('no error was seen')
   },
   'server.errors.no-cause': async (t) => {
-    await errorsOf(t)
-    const findings = new Findings()
+    await collectErrors(t)
+    const findings = new CheckFindings()
     for (const answer of t.target.answers.filter(({ status }) => status >= 400)) {
       const told = /\n\s+at \S|\/(home|usr|opt|var|node_modules)\/|node:internal|SQLITE_|SELECT .* FROM/.test(
         answer.text,
       )
-      findings.see(!told, () => ({ finding: 'an error tells of its cause', ...shown(answer) }))
+      findings.addCase(!told, () => ({ finding: 'an error tells of its cause', ...toEvidenceParts(answer) }))
     }
-    findings.settle('no error was seen')
+    findings.throwIfBroken('no error was seen')
   },
   'server.records.timestamps': async (t) => {
-    await everything(t)
-    const findings = new Findings()
+    await exerciseServer(t)
+    const findings = new CheckFindings()
     for (const answer of t.target.answers.filter(({ path }) => path.startsWith('/api/'))) {
-      for (const { key, value } of members(answer.body)) {
+      for (const { key, value } of walkMembers(answer.body)) {
         if (!/^\w+_(at|time)$|^timestamp$/.test(key) || typeof value !== 'string') continue
         const right = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/.test(value) && !Number.isNaN(Date.parse(value))
-        findings.see(right, () => ({ finding: `${key} is ${value}, no RFC 3339 time in UTC`, ...shown(answer) }))
+        findings.addCase(right, () => ({
+          finding: `${key} is ${value}, no RFC 3339 time in UTC`,
+          ...toEvidenceParts(answer),
+        }))
       }
     }
-    findings.settle('no timestamp was seen')
+    findings.throwIfBroken('no timestamp was seen')
   },
-  'server.records.secrets-redacted': secretsRedacted,
+  'server.records.secrets-redacted': checkSecretsRedacted,
 }
 
 /** An unknown path and everything refused must have the form of their door. */
-function form(door: keyof typeof DOORS, unknown: string): Check {
+function createFormCheck(door: keyof typeof ERROR_SCHEMAS, unknown: string): RequirementCheck {
   return async (t) => {
-    const findings = new Findings()
+    const findings = new CheckFindings()
     const stray = await t.target.send('GET', unknown)
-    await errorsOf(t)
+    await collectErrors(t)
     const ours = t.calls.filter(
       ({ info, answer }) => info.errors === door && answer.status >= 400 && answer.status !== 401,
     )
     for (const answer of [stray, ...ours.map((call) => call.answer)]) {
       if (answer.method === 'HEAD') continue
       const right =
-        schemaValidators[DOORS[door]](answer.body) && statusIsCode(answer) && (door !== 'sdk' || isFlat(answer))
-      findings.see(right, () => ({ finding: `an error is no ${DOORS[door]}`, ...shown(answer) }))
+        schemaValidators[ERROR_SCHEMAS[door]](answer.body) &&
+        isStatusCode(answer) &&
+        (door !== 'sdk' || isFlatForm(answer))
+      findings.addCase(right, () => ({ finding: `an error is no ${ERROR_SCHEMAS[door]}`, ...toEvidenceParts(answer) }))
     }
-    findings.settle('no error was seen')
+    findings.throwIfBroken('no error was seen')
   }
 }
 
-function statusIsCode({ body, status }: Answer): boolean {
+function isStatusCode({ body, status }: SuiteAnswer): boolean {
   return mapOf(mapOf(body).error).code === status
 }
 
-function isFlat({ body }: Answer): boolean {
+function isFlatForm({ body }: SuiteAnswer): boolean {
   const { message, detail, error } = mapOf(body)
   return message === detail && mapOf(error).message === message
 }
 
 /** Makes errors of several kinds, and gives those with an object as error. */
-async function errorsOf(t: Trial): Promise<Answer[]> {
-  await everything(t)
-  await invalidRequests(t, 'malformed-json').catch(() => {})
-  if (t.serves('preflightWorkflow'))
+async function collectErrors(t: SuiteContext): Promise<SuiteAnswer[]> {
+  await exerciseServer(t)
+  await sendInvalidRequests(t, 'malformed-json').catch(() => {})
+  if (t.hasOperation('preflightWorkflow'))
     await t.call('preflightWorkflow', {}, { json: { workflow_id: 'conformance-unknown' } })
-  if (t.serves('getJobSnapshot')) await t.call('getJobSnapshot', { values: { job_id: 'conformance-unknown' } })
-  if (t.serves('getJob')) await t.call('getJob', { values: { id: 'conformance-unknown' } })
+  if (t.hasOperation('getJobSnapshot')) await t.call('getJobSnapshot', { values: { job_id: 'conformance-unknown' } })
+  if (t.hasOperation('getJob')) await t.call('getJob', { values: { id: 'conformance-unknown' } })
   return t.target.answers.filter(({ status, body }) => status >= 400 && typeof mapOf(body).error === 'object')
 }
 
-type Catalogue = Readonly<Record<string, { status: number; type: string; retryable: boolean } | undefined>>
+type ErrorInfoByCode = Readonly<Record<string, { status: number; type: string; retryable: boolean } | undefined>>
 
-function catalogueFault({ body, status }: Answer): string | null {
+function findCatalogueFault({ body, status }: SuiteAnswer): string | null {
   const { code, retryable, error } = mapOf(body)
   const { type } = mapOf(error)
   const named = Object.values(errorCatalogue).find((one) => one.type === type)
   if (!named) return `the type ${String(type)} is not in the catalogue`
   if (named.status !== status) return `${String(type)} comes with ${status}, not ${named.status}`
   if (typeof code !== 'string') return null
-  const info = (errorCatalogue as Catalogue)[code]
+  const info = (errorCatalogue as ErrorInfoByCode)[code]
   if (!info) return `the code ${code} is not in the catalogue`
   if (info.status !== status || info.type !== type) return `${code} comes with ${status} and ${String(type)}`
   return info.retryable === retryable ? null : `${code} is called ${retryable ? '' : 'not '}retryable`
 }
 
-const SECRET = 'conformance-secret-0f1e2d3c4b5a'
+const STORED_SECRET = 'conformance-secret-0f1e2d3c4b5a'
 
-async function secretsRedacted(t: Trial): Promise<void> {
-  t.needs('putSecret', 'deleteSecret')
+async function checkSecretsRedacted(t: SuiteContext): Promise<void> {
+  t.requireOperations('putSecret', 'deleteSecret')
   const place = { values: { name: 'CONFORMANCE_REDACTED' } }
   t.cleanups.push(() => t.call('deleteSecret', place))
-  await t.good('putSecret', 200, place, { json: { value: SECRET } })
-  const job_id = await start(t, await workflow(t, 'greeting'), { name: `it is ${SECRET}` })
-  const final = (await watch(t, job_id, isTerminal)).at(-1)!
-  const all: JsonMap = { final, events: await history(t, job_id) }
-  expect(!canonical(all).includes(SECRET), 'a stored secret is repeated', { input: 'name' }, final)
+  await t.callExpecting('putSecret', 200, place, { json: { value: STORED_SECRET } })
+  const job_id = await startJob(t, await storeSampleWorkflow(t, 'greeting'), { name: `it is ${STORED_SECRET}` })
+  const final = (await pollJobUntil(t, job_id, isTerminal)).at(-1)!
+  const all: JsonMap = { final, events: await readHistory(t, job_id) }
+  expect(!canonicalJson(all).includes(STORED_SECRET), 'a stored secret is repeated', { input: 'name' }, final)
 }

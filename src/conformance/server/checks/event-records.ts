@@ -1,32 +1,33 @@
 // What events and their frames say of a job, its nodes and its state, one by one.
-import { subscribed } from '../jobs.ts'
+
+import { CheckFindings } from '../check-outcomes.ts'
+import { readSubscription } from '../job-actions.ts'
 import { type JsonMap, mapOf } from '../json.ts'
-import { allRuns, completedRun, type Run } from '../runs.ts'
-import type { Trial } from '../trial.ts'
-import { Findings } from '../verdicts.ts'
-import { statusAt } from './transitions.ts'
+import { type ObservedRun, observeAllRuns, observeCompletedRun } from '../observed-runs.ts'
+import type { SuiteContext } from '../suite-context.ts'
+import { findStatusAt } from './state-transitions.ts'
 
 /** Each frame names the job that was subscribed to, and so does the event in it. */
-export async function frameIds(t: Trial): Promise<void> {
-  t.needsCommands('subscribe_job')
-  const findings = new Findings()
-  for (const { job_id, workflow_id, final, followed } of await allRuns(t)) {
-    const replayed = (await subscribed(t, job_id, 0)).frames.filter(({ type }) => type === 'job_event')
+export async function checkFrameIds(t: SuiteContext): Promise<void> {
+  t.requireCommands('subscribe_job')
+  const findings = new CheckFindings()
+  for (const { job_id, workflow_id, final, followed } of await observeAllRuns(t)) {
+    const replayed = (await readSubscription(t, job_id, 0)).frames.filter(({ type }) => type === 'job_event')
     for (const frame of [...replayed, ...followed.flatMap(({ frames }) => frames)]) {
       const event = mapOf(frame.event)
       const own = frame.job_id === job_id && event.job_id === job_id && event.workflow_id === workflow_id
-      findings.see(own && event.workspace_id === final.workspace_id, () => ({
+      findings.addCase(own && event.workspace_id === final.workspace_id, () => ({
         finding: 'a frame or the event in it is of another job, workflow or workspace',
         request: { job_id, workflow_id },
         answer: frame,
       }))
     }
   }
-  findings.settle('no frame of an event came')
+  findings.throwIfBroken('no frame of an event came')
 }
 
 /** What is wrong with the events of nodes of a run, or null. */
-export function nodeRecords({ events, graph }: Run): string | null {
+export function findNodeRecordFault({ events, graph }: ObservedRun): string | null {
   const types = new Map(graph.nodes.map(({ id, type }) => [id, type]))
   const done = new Map<string, number>()
   for (const { type, node_id, node_type, status, progress } of events) {
@@ -44,19 +45,25 @@ export function nodeRecords({ events, graph }: Run): string | null {
 }
 
 /** Subscriptions to a job that has not ended: the answer is the job as it was at `replay_to_sequence`. */
-export async function activeSubscriptions(t: Trial): Promise<void> {
-  t.needsCommands('subscribe_job')
-  const { events, followed, job_id } = await completedRun(t)
-  const findings = new Findings()
-  for (const { after, known, reply, door } of followed) {
+export async function checkActiveSubscriptions(t: SuiteContext): Promise<void> {
+  t.requireCommands('subscribe_job')
+  const { events, followed, job_id } = await observeCompletedRun(t)
+  const findings = new CheckFindings()
+  for (const { after, known, reply, transport: door } of followed) {
     if (reply === null) continue
-    const fault = answerFault(reply, job_id, after, known, events)
-    findings.see(fault === null, () => ({ finding: `${door} after ${after}: ${fault}`, answer: reply }))
+    const fault = findSubscriptionFault(reply, job_id, after, known, events)
+    findings.addCase(fault === null, () => ({ finding: `${door} after ${after}: ${fault}`, answer: reply }))
   }
-  findings.settle('no subscription was made')
+  findings.throwIfBroken('no subscription was made')
 }
 
-function answerFault(reply: JsonMap, job_id: string, after: number, known: number, events: JsonMap[]): string | null {
+function findSubscriptionFault(
+  reply: JsonMap,
+  job_id: string,
+  after: number,
+  known: number,
+  events: JsonMap[],
+): string | null {
   const { snapshot, replay_from_sequence: from, replay_to_sequence: to } = reply
   const { status, last_sequence, job_id: named } = mapOf(snapshot)
   if (reply.job_id !== job_id || named !== job_id) return 'it is of another job'
@@ -64,6 +71,6 @@ function answerFault(reply: JsonMap, job_id: string, after: number, known: numbe
   if (!(Number(to) >= known)) return `replay_to_sequence is ${String(to)}, and ${known} was persisted before`
   if (last_sequence !== to) return `last_sequence of the snapshot is ${String(last_sequence)}, and not ${String(to)}`
   if (from !== (Number(to) > after ? after + 1 : null)) return `replay_from_sequence is ${String(from)}`
-  const told = statusAt(events, Number(to))
+  const told = findStatusAt(events, Number(to))
   return told === status ? null : `the snapshot is ${String(status)}, and the history ${told} at ${String(to)}`
 }

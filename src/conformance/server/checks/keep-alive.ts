@@ -1,39 +1,39 @@
 // Signs of life on a silent socket: it is opened first of all, says nothing, and is judged last, when the signs are due.
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Socket } from '../socket.ts'
-import type { Trial } from '../trial.ts'
-import { Findings, Skip } from '../verdicts.ts'
+import { CheckFindings, CheckSkipped } from '../check-outcomes.ts'
+import type { SuiteContext } from '../suite-context.ts'
+import type { SuiteSocket } from '../suite-socket.ts'
 
 /** How much later than they are due signs may come, as a part of the time between them. */
-const LATE = 0.08
+const TOLERANCE = 0.08
 
-interface Silent {
-  socket: Socket
+interface SilentSocket {
+  socket: SuiteSocket
   since: number
 }
 
 /** A socket that asks nothing. */
-export function silentSocket(t: Trial): Promise<Silent> {
-  return t.once('silent socket', async () => ({ socket: await t.socket(), since: performance.now() }))
+export function openSilentSocket(t: SuiteContext): Promise<SilentSocket> {
+  return t.memoize('silent socket', async () => ({ socket: await t.openSocket(), since: performance.now() }))
 }
 
 /** Both signs have come as soon as both are due. Nothing is said before, unless the judgement may wait for it. */
-export async function keepAlive(t: Trial): Promise<void> {
-  const { socket, since } = await silentSocket(t)
+export async function checkKeepAlive(t: SuiteContext): Promise<void> {
+  const { socket, since } = await openSilentSocket(t)
   const { protocol_ping_ms, frame_ping_ms } = t.keep_alive
-  const due = Math.max(protocol_ping_ms, frame_ping_ms) * (1 + LATE)
+  const due = Math.max(protocol_ping_ms, frame_ping_ms) * (1 + TOLERANCE)
   const left = since + due - performance.now()
   if (left > t.patience_ms)
-    throw new Skip(
+    throw new CheckSkipped(
       `a silent socket is judged after ${due / 1_000} seconds, which would take ${Math.ceil(left / 1_000)} more: give a longer --patience`,
     )
   if (left > 0) await wait(left, undefined, { signal: t.target.stop })
   const frames = socket.frames.filter(({ body }) => body.type === 'ping').length
-  const findings = new Findings()
-  findings.see(socket.closed === null, () => ({
+  const findings = new CheckFindings()
+  findings.addCase(socket.closed === null, () => ({
     finding: `a silent socket that answers pings is closed (${socket.closed})`,
   }))
-  findings.see(frames > 0, () => ({ finding: `no ping frame has come within ${due} ms` }))
-  findings.see(socket.pings > 0, () => ({ finding: `no ping of the protocol has come within ${due} ms` }))
-  findings.settle('')
+  findings.addCase(frames > 0, () => ({ finding: `no ping frame has come within ${due} ms` }))
+  findings.addCase(socket.pings > 0, () => ({ finding: `no ping of the protocol has come within ${due} ms` }))
+  findings.throwIfBroken('')
 }

@@ -1,18 +1,19 @@
 // Preflight: its issues, its levels and that it leaves nothing behind.
-import { broken } from '../graphs.ts'
-import { ownWorkflow, workflow } from '../jobs.ts'
-import { type JsonMap, listOf, mapOf, namesOf, same } from '../json.ts'
-import { type Answer, shown } from '../target.ts'
-import type { Trial } from '../trial.ts'
-import { expect, Findings, Skip } from '../verdicts.ts'
-import type { Check, ChecksOf } from './check.ts'
-import { cost, issuePlaces } from './preflight-more.ts'
 
-export const preflightChecks: ChecksOf<'preflight'> = {
+import { CheckFindings, CheckSkipped, expect } from '../check-outcomes.ts'
+import { storeOwnWorkflow, storeSampleWorkflow } from '../job-actions.ts'
+import { isSameJson, type JsonMap, listOf, mapOf, pluckTexts } from '../json.ts'
+import { brokenGraphs } from '../sample-graphs.ts'
+import type { SuiteContext } from '../suite-context.ts'
+import { type SuiteAnswer, toEvidenceParts } from '../target-server.ts'
+import type { AreaChecks, RequirementCheck } from './check-types.ts'
+import { checkIssuePlaces, checkPreflightCost } from './preflight-issues-and-cost.ts'
+
+export const preflightChecks: AreaChecks<'preflight'> = {
   'server.preflight.runnable': async (t) => {
-    const { id, etag } = await workflow(t, 'greeting')
-    const summary = await preflight(t, { workflow_id: id, workflow_etag: etag, inputs: { name: 'Ada' } })
-    const right = summary.runnable === true && errorsIn(summary).length === 0
+    const { id, etag } = await storeSampleWorkflow(t, 'greeting')
+    const summary = await runPreflight(t, { workflow_id: id, workflow_etag: etag, inputs: { name: 'Ada' } })
+    const right = summary.runnable === true && listErrors(summary).length === 0
     expect(
       right && summary.workflow_id === id && summary.workflow_etag === etag,
       'it is not runnable, or of another workflow',
@@ -21,54 +22,54 @@ export const preflightChecks: ChecksOf<'preflight'> = {
     )
   },
   'server.preflight.runnable-follows-issues': async (t) => {
-    const findings = new Findings()
-    const { id } = await workflow(t, 'limits')
+    const findings = new CheckFindings()
+    const { id } = await storeSampleWorkflow(t, 'limits')
     for (const inputs of [{ count: 3 }, {}, { count: 'x' }, { count: 9 }, { count: 1, odd: 1 }]) {
-      const summary = await preflight(t, { workflow_id: id, inputs })
-      const right = summary.runnable === (errorsIn(summary).length === 0)
-      findings.see(right, () => ({
+      const summary = await runPreflight(t, { workflow_id: id, inputs })
+      const right = summary.runnable === (listErrors(summary).length === 0)
+      findings.addCase(right, () => ({
         finding: 'runnable does not follow the issues',
         request: { inputs },
         answer: summary,
       }))
     }
-    findings.settle('')
+    findings.throwIfBroken('')
   },
-  'server.preflight.unknown-input': issue('greeting', { name: 'Ada', odd: 1 }, 'unknown_input'),
-  'server.preflight.missing-input': issue('greeting', {}, 'missing_input'),
-  'server.preflight.input-type': issue('limits', { count: 'many' }, 'input_type_mismatch'),
+  'server.preflight.unknown-input': createIssueCheck('greeting', { name: 'Ada', odd: 1 }, 'unknown_input'),
+  'server.preflight.missing-input': createIssueCheck('greeting', {}, 'missing_input'),
+  'server.preflight.input-type': createIssueCheck('limits', { count: 'many' }, 'input_type_mismatch'),
   'server.preflight.input-limits': async (t) => {
-    await issue('limits', { count: 0 }, 'input_below_minimum')(t)
-    await issue('limits', { count: 6 }, 'input_above_maximum')(t)
-    const { id } = await workflow(t, 'limits')
+    await createIssueCheck('limits', { count: 0 }, 'input_below_minimum')(t)
+    await createIssueCheck('limits', { count: 6 }, 'input_above_maximum')(t)
+    const { id } = await storeSampleWorkflow(t, 'limits')
     for (const count of [1, 5]) {
-      const summary = await preflight(t, { workflow_id: id, inputs: { count } })
+      const summary = await runPreflight(t, { workflow_id: id, inputs: { count } })
       expect(summary.runnable === true, 'a limit itself is refused', { count }, summary)
     }
   },
   'server.preflight.etag': async (t) => {
-    const { id } = await workflow(t, 'greeting')
-    const summary = await preflight(t, { workflow_id: id, workflow_etag: 'conformance', inputs: { name: 'Ada' } })
+    const { id } = await storeSampleWorkflow(t, 'greeting')
+    const summary = await runPreflight(t, { workflow_id: id, workflow_etag: 'conformance', inputs: { name: 'Ada' } })
     expectIssue(summary, 'workflow_etag_mismatch', {})
     expect(summary.runnable === false, 'it is runnable with another etag', {}, summary)
   },
   'server.preflight.graph-issues': async (t) => {
-    const findings = new Findings()
-    t.needs('preflightWorkflow')
-    for (const [word, graph] of Object.entries(broken)) {
-      const { id } = await ownWorkflow(t, word, graph)
-      const summary = await preflight(t, { workflow_id: id, inputs: { name: 'Ada' } })
-      const told = namesOf(errorsIn(summary), 'code').includes(`graph_${word}`) && summary.runnable === false
-      findings.see(told, () => ({ finding: `graph_${word} is no issue`, request: { graph }, answer: summary }))
+    const findings = new CheckFindings()
+    t.requireOperations('preflightWorkflow')
+    for (const [word, graph] of Object.entries(brokenGraphs)) {
+      const { id } = await storeOwnWorkflow(t, word, graph)
+      const summary = await runPreflight(t, { workflow_id: id, inputs: { name: 'Ada' } })
+      const told = pluckTexts(listErrors(summary), 'code').includes(`graph_${word}`) && summary.runnable === false
+      findings.addCase(told, () => ({ finding: `graph_${word} is no issue`, request: { graph }, answer: summary }))
     }
-    findings.settle('')
+    findings.throwIfBroken('')
   },
-  'server.preflight.availability': availability,
-  'server.preflight.targets': targets,
+  'server.preflight.availability': checkAvailability,
+  'server.preflight.targets': checkTargets,
   'server.preflight.assets': async (t) => {
-    const { id } = await workflow(t, 'anything')
+    const { id } = await storeSampleWorkflow(t, 'anything')
     const inputs = { value: { pictures: [{ of: 'asset://conformance-unknown' }] } }
-    const summary = await preflight(t, { workflow_id: id, level: 'availability', inputs })
+    const summary = await runPreflight(t, { workflow_id: id, level: 'availability', inputs })
     const assets = listOf(summary.requirements)
       .map(mapOf)
       .filter(({ kind }) => kind === 'asset')
@@ -76,34 +77,37 @@ export const preflightChecks: ChecksOf<'preflight'> = {
     expect(right, 'a nested reference to no asset is no requirement that is missing', { inputs }, summary)
   },
   'server.preflight.not-found': async (t) => {
-    t.needs('preflightWorkflow')
-    const answers: Answer[] = []
+    t.requireOperations('preflightWorkflow')
+    const answers: SuiteAnswer[] = []
     for (const workflow_id of ['conformance-unknown', '../x', '%00', 'x'.repeat(512)]) {
       answers.push(await t.call('preflightWorkflow', {}, { json: { workflow_id } }))
     }
-    const findings = new Findings()
+    const findings = new CheckFindings()
     for (const answer of answers) {
       const right = answer.status === 404 && mapOf(answer.body).code === 'WORKFLOW_NOT_FOUND'
       const finding = 'no workflow is not the same WORKFLOW_NOT_FOUND'
-      findings.see(right && same(answer.body, answers[0]!.body), () => ({ finding, ...shown(answer) }))
+      findings.addCase(right && isSameJson(answer.body, answers[0]!.body), () => ({
+        finding,
+        ...toEvidenceParts(answer),
+      }))
     }
-    findings.settle('')
+    findings.throwIfBroken('')
   },
-  'server.preflight.issue-places': issuePlaces,
-  'server.preflight.cost': cost,
-  'server.preflight.no-trace': noTrace,
+  'server.preflight.issue-places': checkIssuePlaces,
+  'server.preflight.cost': checkPreflightCost,
+  'server.preflight.no-trace': checkNoTrace,
   'server.preflight.same-over-socket': async (t) => {
-    t.needs('preflightWorkflow')
-    t.needsCommands('preflight_workflow')
-    const { id } = await workflow(t, 'limits')
-    const socket = await t.socket()
+    t.requireOperations('preflightWorkflow')
+    t.requireCommands('preflight_workflow')
+    const { id } = await storeSampleWorkflow(t, 'limits')
+    const socket = await t.openSocket()
     for (const data of [
       { workflow_id: id, inputs: { count: 7, odd: 1 } },
       { workflow_id: id, level: 'availability' },
     ]) {
-      const summary = await preflight(t, data)
-      const reply = await socket.ask('preflight_workflow', data)
-      expect(same(summary, reply.result), 'the socket answers another preflight', data, {
+      const summary = await runPreflight(t, data)
+      const reply = await socket.request('preflight_workflow', data)
+      expect(isSameJson(summary, reply.result), 'the socket answers another preflight', data, {
         http: summary,
         socket: reply,
       })
@@ -111,82 +115,82 @@ export const preflightChecks: ChecksOf<'preflight'> = {
   },
 }
 
-async function preflight(t: Trial, json: JsonMap): Promise<JsonMap> {
-  t.needs('preflightWorkflow')
-  return mapOf((await t.good('preflightWorkflow', 200, {}, { json })).body)
+async function runPreflight(t: SuiteContext, json: JsonMap): Promise<JsonMap> {
+  t.requireOperations('preflightWorkflow')
+  return mapOf((await t.callExpecting('preflightWorkflow', 200, {}, { json })).body)
 }
 
-function errorsIn(summary: JsonMap): JsonMap[] {
+function listErrors(summary: JsonMap): JsonMap[] {
   return listOf(summary.issues)
     .map(mapOf)
     .filter(({ severity }) => severity === 'error')
 }
 
 function expectIssue(summary: JsonMap, code: string, inputs: JsonMap): void {
-  expect(namesOf(errorsIn(summary), 'code').includes(code), `${code} is no issue`, { inputs }, summary)
+  expect(pluckTexts(listErrors(summary), 'code').includes(code), `${code} is no issue`, { inputs }, summary)
 }
 
-function issue(name: 'greeting' | 'limits', inputs: JsonMap, code: string): Check {
+function createIssueCheck(name: 'greeting' | 'limits', inputs: JsonMap, code: string): RequirementCheck {
   return async (t) => {
-    const { id } = await workflow(t, name)
-    expectIssue(await preflight(t, { workflow_id: id, inputs }), code, inputs)
+    const { id } = await storeSampleWorkflow(t, name)
+    expectIssue(await runPreflight(t, { workflow_id: id, inputs }), code, inputs)
   }
 }
 
-async function availability(t: Trial): Promise<void> {
-  const { id } = await workflow(t, 'anything')
+async function checkAvailability(t: SuiteContext): Promise<void> {
+  const { id } = await storeSampleWorkflow(t, 'anything')
   const inputs = { value: ['asset://conformance-b', { asset_id: 'conformance-a' }, 'asset://conformance-b'] }
-  const summary = await preflight(t, { workflow_id: id, level: 'availability', inputs })
+  const summary = await runPreflight(t, { workflow_id: id, level: 'availability', inputs })
   const requirements = listOf(summary.requirements).map(mapOf)
   const keys = requirements.map(({ kind, id: one }) => `${String(kind)} ${String(one)}`)
   const sorted = [...new Set(keys)].sort()
-  expect(same(keys, sorted), 'requirements are not sorted by kind and id, each once', { inputs }, summary)
+  expect(isSameJson(keys, sorted), 'requirements are not sorted by kind and id, each once', { inputs }, summary)
   const blocked = requirements.some(({ blocking, status }) => blocking === true && status !== 'available')
-  const runnable = errorsIn(summary).length === 0 && !blocked
+  const runnable = listErrors(summary).length === 0 && !blocked
   expect(summary.runnable === runnable, 'runnable does not follow the requirements', { inputs }, summary)
 }
 
-async function targets(t: Trial): Promise<void> {
-  const { id } = await workflow(t, 'greeting')
-  const findings = new Findings()
+async function checkTargets(t: SuiteContext): Promise<void> {
+  const { id } = await storeSampleWorkflow(t, 'greeting')
+  const findings = new CheckFindings()
   for (const execution_target of [
     { kind: 'worker', worker_id: 'conformance-unknown' },
     { kind: 'runner', runner_id: 'conformance-unknown' },
   ]) {
     const request = { workflow_id: id, level: 'execution', inputs: { name: 'Ada' }, execution_target }
-    const summary = await preflight(t, request)
+    const summary = await runPreflight(t, request)
     const worker = listOf(summary.requirements)
       .map(mapOf)
       .find(({ kind }) => kind === 'worker')
     const right = summary.runnable === false && worker !== undefined && worker.status !== 'available'
-    findings.see(right, () => ({
+    findings.addCase(right, () => ({
       finding: 'a target that is not there is no missing worker',
       request,
       answer: summary,
     }))
   }
-  const local = await preflight(t, {
+  const local = await runPreflight(t, {
     workflow_id: id,
     level: 'execution',
     inputs: { name: 'Ada' },
     execution_target: { kind: 'local' },
   })
-  findings.see(local.runnable === true, () => ({ finding: 'it is not runnable here', answer: local }))
-  findings.settle('')
+  findings.addCase(local.runnable === true, () => ({ finding: 'it is not runnable here', answer: local }))
+  findings.throwIfBroken('')
 }
 
-async function noTrace(t: Trial): Promise<void> {
-  const { id, etag } = await workflow(t, 'greeting')
-  const lists = (['listJobs', 'listWorkflows', 'listAssets'] as const).filter((list) => t.serves(list))
-  if (lists.length === 0) throw new Skip('the server claims no list of jobs, workflows or assets')
+async function checkNoTrace(t: SuiteContext): Promise<void> {
+  const { id, etag } = await storeSampleWorkflow(t, 'greeting')
+  const lists = (['listJobs', 'listWorkflows', 'listAssets'] as const).filter((list) => t.hasOperation(list))
+  if (lists.length === 0) throw new CheckSkipped('the server claims no list of jobs, workflows or assets')
   const state = async () => {
     const bodies: unknown[] = []
-    for (const list of lists) bodies.push((await t.good(list, 200)).body)
+    for (const list of lists) bodies.push((await t.callExpecting(list, 200)).body)
     return bodies
   }
   const before = await state()
   for (const level of ['static', 'availability', 'execution']) {
-    await preflight(t, { workflow_id: id, workflow_etag: etag, level, inputs: { name: 'Ada' } })
+    await runPreflight(t, { workflow_id: id, workflow_etag: etag, level, inputs: { name: 'Ada' } })
   }
-  expect(same(await state(), before), `a preflight has changed ${lists.join(', ')}`, { workflow_id: id })
+  expect(isSameJson(await state(), before), `a preflight has changed ${lists.join(', ')}`, { workflow_id: id })
 }

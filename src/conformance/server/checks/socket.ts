@@ -1,59 +1,66 @@
 // The socket in general: encodings, frames, RPCs and bad input.
-import type { WsCommandName } from '../claims.ts'
-import type { JsonMap } from '../json.ts'
-import { expect, Findings } from '../verdicts.ts'
-import type { ChecksOf } from './check.ts'
-import { errorFault, frameFault, rpcs } from './commands.ts'
-import { keepAlive } from './keep-alive.ts'
-import { oneReply } from './one-reply.ts'
-import { inputChecks } from './socket-input.ts'
-import { encodingsKept, everyFrame, invalidData, modeIs, rpcResults } from './socket-replies.ts'
 
-export const socketChecks: ChecksOf<'socket'> = {
+import { CheckFindings, expect } from '../check-outcomes.ts'
+import type { JsonMap } from '../json.ts'
+import type { WsCommandName } from '../server-claims.ts'
+import type { AreaChecks } from './check-types.ts'
+import { invalidInputChecks } from './invalid-socket-input.ts'
+import { checkKeepAlive } from './keep-alive.ts'
+import { checkSingleReply } from './single-reply.ts'
+import { findErrorFault, findFrameFault, listClaimedRpcs } from './socket-commands.ts'
+import {
+  checkFrameEncodings,
+  checkInvalidRpcData,
+  checkModeChange,
+  checkRpcResults,
+  createFrameCheck,
+} from './socket-replies.ts'
+
+export const socketChecks: AreaChecks<'socket'> = {
   'server.socket.messagepack-first': async (t) => {
-    const socket = await t.socket()
-    await socket.ask('ping', undefined, 'text')
-    await socket.ask('ping')
+    const socket = await t.openSocket()
+    await socket.request('ping', undefined, 'text')
+    await socket.request('ping')
     expect(
       socket.frames.every(({ binary }) => binary),
       'a frame is text, though no mode was set',
     )
   },
   'server.socket.set-mode': async (t) => {
-    const socket = await t.socket()
-    await modeIs(socket, 'text', true)
-    await modeIs(socket, 'binary', false)
-    await socket.settled()
+    const socket = await t.openSocket()
+    await checkModeChange(socket, 'text', true)
+    await checkModeChange(socket, 'binary', false)
+    await socket.waitUntilAnswered()
     expect(socket.frames.at(-1)!.binary, 'after the mode binary a frame is text')
-    await encodingsKept(t)
+    await checkFrameEncodings(t)
   },
   'server.socket.both-encodings-in': async (t) => {
-    const socket = await t.socket()
+    const socket = await t.openSocket()
     for (const mode of ['text', 'binary'] as const) {
-      await socket.ask('set_mode', { mode })
-      await socket.ask('ping', undefined, 'binary')
-      await socket.ask('ping', undefined, 'text')
+      await socket.request('set_mode', { mode })
+      await socket.request('ping', undefined, 'binary')
+      await socket.request('ping', undefined, 'text')
     }
   },
-  'server.socket.plain-messagepack': everyFrame((frame) => (frame.fault === null ? null : frame.fault)),
-  'server.socket.frames': everyFrame(({ body, fault }) => (fault === null ? frameFault(body) : null)),
-  'server.socket.one-reply': oneReply,
-  'server.socket.keep-alive': keepAlive,
-  'server.socket.rpc-results': rpcResults,
+  'server.socket.plain-messagepack': createFrameCheck((frame) => (frame.fault === null ? null : frame.fault)),
+  'server.socket.frames': createFrameCheck(({ body, fault }) => (fault === null ? findFrameFault(body) : null)),
+  'server.socket.one-reply': checkSingleReply,
+  'server.socket.keep-alive': checkKeepAlive,
+  'server.socket.rpc-results': checkRpcResults,
   'server.socket.rpc-errors': async (t) => {
-    const socket = await t.socket()
-    const replies = [await socket.ask('conformance_unknown')]
-    for (const command of rpcs(t)) replies.push(await socket.ask(command, { conformance_unknown: 1 }))
-    const findings = new Findings()
+    const socket = await t.openSocket()
+    const replies = [await socket.request('conformance_unknown')]
+    for (const command of listClaimedRpcs(t)) replies.push(await socket.request(command, { conformance_unknown: 1 }))
+    const findings = new CheckFindings()
     for (const reply of replies) {
-      const fault = errorFault(reply)
-      findings.see(fault === null, () => ({ finding: fault!, answer: reply }))
+      const fault = findErrorFault(reply)
+      findings.addCase(fault === null, () => ({ finding: fault!, answer: reply }))
     }
-    findings.settle('')
+    findings.throwIfBroken('')
   },
-  'server.socket.rpc-invalid-data': invalidData,
+  'server.socket.rpc-invalid-data': checkInvalidRpcData,
   'server.socket.rpc-not-found': async (t) => {
-    const findings = new Findings()
+    const findings = new CheckFindings()
     const cases: [WsCommandName, JsonMap, string][] = [
       ['get_workflow', { id: 'conformance-unknown' }, 'WORKFLOW_NOT_FOUND'],
       ['get_workflow_interface', { id: 'conformance-unknown' }, 'WORKFLOW_NOT_FOUND'],
@@ -61,21 +68,21 @@ export const socketChecks: ChecksOf<'socket'> = {
       ['get_job_snapshot', { job_id: 'conformance-unknown' }, 'JOB_NOT_FOUND'],
       ['get_asset', { id: 'conformance-unknown' }, 'NOT_FOUND'],
     ]
-    const socket = await t.socket()
-    for (const [command, data, code] of cases.filter(([name]) => t.takes(name))) {
-      const reply = await socket.ask(command, data)
-      findings.see(reply.error?.code === code, () => ({
+    const socket = await t.openSocket()
+    for (const [command, data, code] of cases.filter(([name]) => t.hasCommand(name))) {
+      const reply = await socket.request(command, data)
+      findings.addCase(reply.error?.code === code, () => ({
         finding: `${command} is no ${code}`,
         request: data,
         answer: reply,
       }))
     }
-    findings.settle('the server claims no such RPC')
+    findings.throwIfBroken('the server claims no such RPC')
   },
-  ...inputChecks,
+  ...invalidInputChecks,
   'server.socket.null-request-id': async (t) => {
-    const socket = await t.socket()
+    const socket = await t.openSocket()
     socket.send({ command: 'ping', request_id: null })
-    await socket.next('a pong', ({ type }) => type === 'pong')
+    await socket.waitForFrame('a pong', ({ type }) => type === 'pong')
   },
 }

@@ -1,152 +1,174 @@
 // States over whole runs: what snapshots say, what cancellation and resumption do.
-import { cancel, ended, isTerminal, snapshotOf, start, watch, workflow } from '../jobs.ts'
-import { type JsonMap, listOf, mapOf, same } from '../json.ts'
-import { allRuns, cancelledRun, completedRun } from '../runs.ts'
-import { shown } from '../target.ts'
-import type { Trial } from '../trial.ts'
-import { expect, Findings, Skip } from '../verdicts.ts'
-import { activeSequence, identity, preflightKept, queueOrder, times } from './active-jobs.ts'
-import type { Check, ChecksOf } from './check.ts'
-import { expired } from './expired.ts'
-import { queuedJob } from './queued-job.ts'
-import { doorsAgree, list, notFound } from './state-doors.ts'
-import { illegalStep } from './transitions.ts'
 
-export const stateChecks: ChecksOf<'states'> = {
+import { CheckFindings, CheckSkipped, expect } from '../check-outcomes.ts'
+import {
+  cancelJob,
+  isTerminal,
+  pollJobUntil,
+  readSnapshot,
+  startJob,
+  storeSampleWorkflow,
+  waitForJobEnd,
+} from '../job-actions.ts'
+import { isSameJson, type JsonMap, listOf, mapOf } from '../json.ts'
+import { observeAllRuns, observeCancelledRun, observeCompletedRun } from '../observed-runs.ts'
+import type { SuiteContext } from '../suite-context.ts'
+import { toEvidenceParts } from '../target-server.ts'
+import {
+  checkActiveSequence,
+  checkPreflightKept,
+  checkQueueOrder,
+  checkSnapshotIdentity,
+  checkSnapshotTimes,
+} from './active-snapshots.ts'
+import type { AreaChecks, RequirementCheck } from './check-types.ts'
+import { createQueuedJob } from './queued-job.ts'
+import { checkExpiredJob } from './retention.ts'
+import { findIllegalTransition } from './state-transitions.ts'
+import { checkJobList, checkJobNotFound, checkTransportsAgree } from './state-transports.ts'
+
+export const stateChecks: AreaChecks<'states'> = {
   'server.states.legal-transitions': async (t) => {
-    const findings = new Findings()
-    for (const { name, snapshots, final } of await allRuns(t)) {
-      const step = illegalStep(snapshots.map(({ status }) => String(status)))
-      findings.see(step === null, () => ({ finding: `the run ${name} goes ${step}`, answer: final }))
+    const findings = new CheckFindings()
+    for (const { name, snapshots, final } of await observeAllRuns(t)) {
+      const step = findIllegalTransition(snapshots.map(({ status }) => String(status)))
+      findings.addCase(step === null, () => ({ finding: `the run ${name} goes ${step}`, answer: final }))
     }
-    findings.settle('')
+    findings.throwIfBroken('')
   },
   'server.states.terminal-immutable': async (t) => {
-    const findings = new Findings()
-    for (const { job_id, name } of await allRuns(t)) {
-      const before = await snapshotOf(t, job_id)
-      const answer = await cancel(t, job_id)
-      const after = await snapshotOf(t, job_id)
+    const findings = new CheckFindings()
+    for (const { job_id, name } of await observeAllRuns(t)) {
+      const before = await readSnapshot(t, job_id)
+      const answer = await cancelJob(t, job_id)
+      const after = await readSnapshot(t, job_id)
       const answered = { before, answer, after }
-      findings.see(same(before, after) && isTerminal(after), () => ({
+      findings.addCase(isSameJson(before, after) && isTerminal(after), () => ({
         finding: `the ended run ${name} has changed`,
         answer: answered,
       }))
     }
-    findings.settle('')
+    findings.throwIfBroken('')
   },
-  'server.states.result-when-completed': everySnapshot(
+  'server.states.result-when-completed': createSnapshotCheck(
     (one) => (one.status === 'completed') === (mapOf(one).result !== null && one.result !== undefined),
     'a result is missing, or there too early',
   ),
-  'server.states.error-when-failed': everySnapshot(({ status, error, result }) => {
+  'server.states.error-when-failed': createSnapshotCheck(({ status, error, result }) => {
     const { message, type } = mapOf(error)
     return status !== 'failed' || (Boolean(message) && Boolean(type) && result === null)
   }, 'a failed snapshot has no error, or a result'),
   'server.states.queue-position': async (t) => {
-    await everySnapshot(({ status, queue_position }) => {
+    await createSnapshotCheck(({ status, queue_position }) => {
       return status === 'queued' ? Number(queue_position) >= 1 : queue_position === null
     }, 'queue_position does not fit the state')(t)
   },
-  'server.states.waiting': everySnapshot(({ status, waiting }) => {
+  'server.states.waiting': createSnapshotCheck(({ status, waiting }) => {
     return Array.isArray(waiting) && (status === 'suspended') === waiting.length > 0
   }, 'waiting does not fit the state'),
   'server.states.resumed': async (t) => {
-    const { final, job_id, snapshots } = await completedRun(t)
+    const { final, job_id, snapshots } = await observeCompletedRun(t)
     const [waited] = listOf(snapshots.find(({ status }) => status === 'suspended')?.waiting).map(mapOf)
     const { name, kind, node_id, schema } = waited ?? {}
-    const told = name === 'answer' && kind === 'value' && node_id === 'wait' && same(schema, { type: 'string' })
+    const told = name === 'answer' && kind === 'value' && node_id === 'wait' && isSameJson(schema, { type: 'string' })
     expect(told, 'it does not say what it waits for', {}, waited)
     const { answer } = mapOf(mapOf(final.result).outputs)
     expect(answer === 'forty-two', 'the value is not in the outputs', { value: 'forty-two' }, final)
-    if (!t.serves('resumeJob')) return
+    if (!t.hasOperation('resumeJob')) return
     const again = await t.call('resumeJob', { values: { id: job_id } }, { json: { value: 'again' } })
-    const { request, answer: got } = shown(again)
+    const { request, answer: got } = toEvidenceParts(again)
     expect(again.status === 409, `a job that waits for nothing answers ${again.status}, not 409`, request, got)
-    await refusedValue(t)
+    await checkRefusedValue(t)
   },
-  'server.states.cancel-queued': cancelQueued,
+  'server.states.cancel-queued': checkCancelQueued,
   'server.states.cancel-active': async (t) => {
-    const { answers, final } = await cancelledRun(t)
+    const { answers, final } = await observeCancelledRun(t)
     const right = ['cancel_requested', 'cancelled'].includes(String(answers[0]!.status)) && final.status === 'cancelled'
     expect(right, 'an active job that is cancelled does not end as cancelled', {}, { answers, final })
   },
   'server.states.cancel-idempotent': async (t) => {
-    const { answers, final } = await cancelledRun(t)
-    const step = illegalStep(answers.map(({ status }) => String(status)))
-    expect(step === null && same(answers.at(-1), final), 'cancelling again changes something', {}, { answers, final })
+    const { answers, final } = await observeCancelledRun(t)
+    const step = findIllegalTransition(answers.map(({ status }) => String(status)))
+    expect(
+      step === null && isSameJson(answers.at(-1), final),
+      'cancelling again changes something',
+      {},
+      { answers, final },
+    )
   },
   'server.states.cancel-terminal': async (t) => {
-    const findings = new Findings()
-    for (const { job_id, final, name } of await allRuns(t)) {
-      const answer = await cancel(t, job_id)
-      findings.see(same(answer, final), () => ({
+    const findings = new CheckFindings()
+    for (const { job_id, final, name } of await observeAllRuns(t)) {
+      const answer = await cancelJob(t, job_id)
+      findings.addCase(isSameJson(answer, final), () => ({
         finding: `the ended run ${name} is answered otherwise`,
         answer: { answer, final },
       }))
     }
-    findings.settle('')
+    findings.throwIfBroken('')
   },
-  'server.states.acknowledged-cancel': acknowledgedCancel,
-  'server.states.not-found': notFound,
-  'server.states.doors-agree': doorsAgree,
-  'server.states.list': list,
-  'server.states.identity': identity,
-  'server.states.active-sequence': activeSequence,
-  'server.states.preflight-kept': preflightKept,
-  'server.states.times': times,
-  'server.states.queue-order': queueOrder,
-  'server.states.expired': expired,
+  'server.states.acknowledged-cancel': checkAcknowledgedCancel,
+  'server.states.not-found': checkJobNotFound,
+  'server.states.doors-agree': checkTransportsAgree,
+  'server.states.list': checkJobList,
+  'server.states.identity': checkSnapshotIdentity,
+  'server.states.active-sequence': checkActiveSequence,
+  'server.states.preflight-kept': checkPreflightKept,
+  'server.states.times': checkSnapshotTimes,
+  'server.states.queue-order': checkQueueOrder,
+  'server.states.expired': checkExpiredJob,
 }
 
-function everySnapshot(right: (snapshot: JsonMap) => boolean, finding: string): Check {
+function createSnapshotCheck(right: (snapshot: JsonMap) => boolean, finding: string): RequirementCheck {
   return async (t) => {
-    const findings = new Findings()
-    const queued = await queuedJob(t).catch((error) => {
-      if (error instanceof Skip) return null
+    const findings = new CheckFindings()
+    const queued = await createQueuedJob(t).catch((error) => {
+      if (error instanceof CheckSkipped) return null
       throw error
     })
-    for (const { snapshots, events } of await allRuns(t)) {
+    for (const { snapshots, events } of await observeAllRuns(t)) {
       const terminal = events.flatMap(({ snapshot }) => (snapshot === undefined ? [] : [mapOf(snapshot)]))
       for (const snapshot of [...snapshots, ...terminal])
-        findings.see(right(snapshot), () => ({ finding, answer: snapshot }))
+        findings.addCase(right(snapshot), () => ({ finding, answer: snapshot }))
     }
-    for (const snapshot of queued?.snapshots ?? []) findings.see(right(snapshot), () => ({ finding, answer: snapshot }))
-    findings.settle('no run could be made')
+    for (const snapshot of queued?.snapshots ?? [])
+      findings.addCase(right(snapshot), () => ({ finding, answer: snapshot }))
+    findings.throwIfBroken('no run could be made')
   }
 }
 
-async function cancelQueued(t: Trial): Promise<void> {
-  const { snapshots, status } = await queuedJob(t)
-  if (status !== 'queued') throw new Skip(`no job could be brought to wait in the queue: it was ${String(status)}`)
+async function checkCancelQueued(t: SuiteContext): Promise<void> {
+  const { snapshots, status } = await createQueuedJob(t)
+  if (status !== 'queued')
+    throw new CheckSkipped(`no job could be brought to wait in the queue: it was ${String(status)}`)
   const final = snapshots.at(-1)!
   const right = final.status === 'cancelled' && final.started_at === null
   expect(right, 'a queued job that is cancelled has run, or is not cancelled', {}, final)
 }
 
-async function refusedValue(t: Trial): Promise<void> {
-  const job_id = await start(t, await workflow(t, 'waiting'), {})
-  await watch(t, job_id, ({ status }) => status === 'suspended')
+async function checkRefusedValue(t: SuiteContext): Promise<void> {
+  const job_id = await startJob(t, await storeSampleWorkflow(t, 'waiting'), {})
+  await pollJobUntil(t, job_id, ({ status }) => status === 'suspended')
   const refused = await t.call('resumeJob', { values: { id: job_id } }, { json: { value: 42 } })
-  const { request, answer } = shown(refused)
+  const { request, answer } = toEvidenceParts(refused)
   expect(refused.status === 422, `a value that its schema refuses is ${refused.status}, not 422`, request, answer)
-  const { status } = await snapshotOf(t, job_id)
-  await cancel(t, job_id)
+  const { status } = await readSnapshot(t, job_id)
+  await cancelJob(t, job_id)
   expect(status === 'suspended', `after a refused value the job is ${String(status)}`, request)
 }
 
-async function acknowledgedCancel(t: Trial): Promise<void> {
-  t.needs('requestJobCancellation')
-  const findings = new Findings()
-  const job_id = await start(t, await workflow(t, 'waiting'), {})
-  await watch(t, job_id, ({ status }) => status === 'suspended')
+async function checkAcknowledgedCancel(t: SuiteContext): Promise<void> {
+  t.requireOperations('requestJobCancellation')
+  const findings = new CheckFindings()
+  const job_id = await startJob(t, await storeSampleWorkflow(t, 'waiting'), {})
+  await pollJobUntil(t, job_id, ({ status }) => status === 'suspended')
   for (let times = 0; times < 2; times++) {
-    const answer = mapOf((await t.good('requestJobCancellation', 200, { values: { job_id } })).body)
+    const answer = mapOf((await t.callExpecting('requestJobCancellation', 200, { values: { job_id } })).body)
     const snapshot = mapOf(answer.snapshot)
     const right = answer.job_id === job_id && answer.status === snapshot.status && snapshot.job_id === job_id
     const asked = answer.cancel_requested === !isTerminal(snapshot)
-    findings.see(right && asked, () => ({ finding: 'answer and snapshot disagree', answer }))
-    await ended(t, job_id)
+    findings.addCase(right && asked, () => ({ finding: 'answer and snapshot disagree', answer }))
+    await waitForJobEnd(t, job_id)
   }
-  findings.settle('')
+  findings.throwIfBroken('')
 }

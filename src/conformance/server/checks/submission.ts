@@ -1,19 +1,27 @@
 // Submissions: at most once under their key, and only what a preflight lets pass.
-import { broken, graphs } from '../graphs.ts'
-import { cancel, ended, ownWorkflow, readJob, submission, workflow } from '../jobs.ts'
-import { type JsonMap, listOf, mapOf, namesOf } from '../json.ts'
-import { type Answer, shown } from '../target.ts'
-import type { Trial } from '../trial.ts'
-import { expect, Skip } from '../verdicts.ts'
-import type { ChecksOf } from './check.ts'
-import { queuedJob } from './queued-job.ts'
 
-export const submissionChecks: ChecksOf<'submission'> = {
+import { CheckSkipped, expect } from '../check-outcomes.ts'
+import {
+  cancelJob,
+  createSubmission,
+  readJob,
+  storeOwnWorkflow,
+  storeSampleWorkflow,
+  waitForJobEnd,
+} from '../job-actions.ts'
+import { type JsonMap, listOf, mapOf, pluckTexts } from '../json.ts'
+import { brokenGraphs, sampleGraphs } from '../sample-graphs.ts'
+import type { SuiteContext } from '../suite-context.ts'
+import { type SuiteAnswer, toEvidenceParts } from '../target-server.ts'
+import type { AreaChecks } from './check-types.ts'
+import { createQueuedJob } from './queued-job.ts'
+
+export const submissionChecks: AreaChecks<'submission'> = {
   'server.submission.acknowledged': async (t) => {
-    const json = await greeting(t)
-    const answer = await submit(t, json)
+    const json = await createGreetingSubmission(t)
+    const answer = await submitJob(t, json)
     const ack = mapOf(answer.body)
-    const { request, answer: got } = shown(answer)
+    const { request, answer: got } = toEvidenceParts(answer)
     const told = ack.client_request_id === json.client_request_id && ack.duplicate === false
     const queued = ack.status === 'queued' ? Number(ack.queue_position) >= 1 : ack.queue_position === null
     const admitted = ['accepted', 'queued'].includes(String(ack.status)) && queued
@@ -26,16 +34,20 @@ export const submissionChecks: ChecksOf<'submission'> = {
       got,
     )
     const there = await readJob(t, String(ack.job_id))
-    expect(there.status === 200, 'an acknowledged job is not there', request, shown(there))
+    expect(there.status === 200, 'an acknowledged job is not there', request, toEvidenceParts(there))
     const location = await t.target.send('GET', new URL(String(answer.headers.location), t.target.url).pathname)
     expect(mapOf(location.body).job_id === ack.job_id, 'Location does not lead to the job', request, got)
   },
   'server.submission.duplicate': async (t) => {
-    const json = await greeting(t)
-    const first = await submit(t, json)
-    const jobs = [first, await submit(t, json), await submit(t, { ...json, client_request_id: 'another attempt' })]
-    await ended(t, jobOf(first))
-    jobs.push(await submit(t, json))
+    const json = await createGreetingSubmission(t)
+    const first = await submitJob(t, json)
+    const jobs = [
+      first,
+      await submitJob(t, json),
+      await submitJob(t, { ...json, client_request_id: 'another attempt' }),
+    ]
+    await waitForJobEnd(t, readJobId(first))
+    jobs.push(await submitJob(t, json))
     for (const again of jobs.slice(1)) expectDuplicate(first, again)
     expect(
       mapOf(jobs[2]!.body).client_request_id === 'another attempt',
@@ -45,9 +57,9 @@ export const submissionChecks: ChecksOf<'submission'> = {
     )
   },
   'server.submission.normalised': async (t) => {
-    const stored = await workflow(t, 'waiting')
-    const json = submission(stored, {})
-    const first = await submit(t, json)
+    const stored = await storeSampleWorkflow(t, 'waiting')
+    const json = createSubmission(stored, {})
+    const first = await submitJob(t, json)
     const { inputs: _, ...bare } = json
     const defaults = { concurrent: false, require_terminal_result: true }
     for (const same of [
@@ -56,25 +68,25 @@ export const submissionChecks: ChecksOf<'submission'> = {
       { ...json, options: defaults },
       { ...bare, options: { concurrent: null } },
     ]) {
-      expectDuplicate(first, await submit(t, same))
+      expectDuplicate(first, await submitJob(t, same))
     }
-    await cancel(t, jobOf(first))
+    await cancelJob(t, readJobId(first))
   },
   'server.submission.conflict': async (t) => {
-    const json = await greeting(t)
-    await submit(t, json)
+    const json = await createGreetingSubmission(t)
+    await submitJob(t, json)
     for (const other of [
       { inputs: { name: 'Bob' } },
-      { workflow_id: (await workflow(t, 'waiting')).id },
+      { workflow_id: (await storeSampleWorkflow(t, 'waiting')).id },
       { options: { concurrent: true } },
     ]) {
-      expectError(await submit(t, { ...json, ...other }), 409, 'IDEMPOTENCY_CONFLICT')
+      expectError(await submitJob(t, { ...json, ...other }), 409, 'IDEMPOTENCY_CONFLICT')
     }
   },
   'server.submission.one-of-two': async (t) => {
-    const json = await greeting(t)
-    const answers = await Promise.all(Array.from({ length: 4 }, () => submit(t, json)))
-    const ids = new Set(answers.map(jobOf))
+    const json = await createGreetingSubmission(t)
+    const answers = await Promise.all(Array.from({ length: 4 }, () => submitJob(t, json)))
+    const ids = new Set(answers.map(readJobId))
     const originals = answers.filter(({ body }) => mapOf(body).duplicate === false)
     const right = ids.size === 1 && originals.length === 1 && answers.every(({ status }) => status === 202)
     expect(
@@ -85,81 +97,81 @@ export const submissionChecks: ChecksOf<'submission'> = {
     )
   },
   'server.submission.etag': async (t) => {
-    const json = { ...(await greeting(t)), workflow_etag: 'conformance' }
-    expectError(await submit(t, json), 409, 'WORKFLOW_REVISION_CONFLICT')
+    const json = { ...(await createGreetingSubmission(t)), workflow_etag: 'conformance' }
+    expectError(await submitJob(t, json), 409, 'WORKFLOW_REVISION_CONFLICT')
   },
   'server.submission.key-first': async (t) => {
-    t.needs('submitJob', 'updateWorkflow')
-    const stored = await ownWorkflow(t, 'edited')
-    const json = submission(stored, { name: 'Ada' })
-    const first = await submit(t, json)
-    const edited = { name: 'conformance edited', graph: graphs.waiting }
-    await t.good('updateWorkflow', 200, { values: { id: stored.id } }, { json: edited })
-    expectDuplicate(first, await submit(t, json))
-    expectError(await submit(t, submission(stored, { name: 'Ada' })), 409, 'WORKFLOW_REVISION_CONFLICT')
+    t.requireOperations('submitJob', 'updateWorkflow')
+    const stored = await storeOwnWorkflow(t, 'edited')
+    const json = createSubmission(stored, { name: 'Ada' })
+    const first = await submitJob(t, json)
+    const edited = { name: 'conformance edited', graph: sampleGraphs.waiting }
+    await t.callExpecting('updateWorkflow', 200, { values: { id: stored.id } }, { json: edited })
+    expectDuplicate(first, await submitJob(t, json))
+    expectError(await submitJob(t, createSubmission(stored, { name: 'Ada' })), 409, 'WORKFLOW_REVISION_CONFLICT')
   },
-  'server.submission.preflight-failed': preflightFailed,
+  'server.submission.preflight-failed': checkPreflightFailed,
   'server.submission.not-found': async (t) => {
-    const json = { ...(await greeting(t)), workflow_id: 'conformance-unknown' }
-    expectError(await submit(t, json), 404, 'WORKFLOW_NOT_FOUND')
+    const json = { ...(await createGreetingSubmission(t)), workflow_id: 'conformance-unknown' }
+    expectError(await submitJob(t, json), 404, 'WORKFLOW_NOT_FOUND')
   },
   'server.submission.same-over-socket': async (t) => {
-    t.needsCommands('submit_job')
-    const json = await greeting(t)
-    const first = await submit(t, json)
-    const socket = await t.socket()
-    const reply = await socket.ask('submit_job', json)
+    t.requireCommands('submit_job')
+    const json = await createGreetingSubmission(t)
+    const first = await submitJob(t, json)
+    const socket = await t.openSocket()
+    const reply = await socket.request('submit_job', json)
     const { job_id, duplicate } = mapOf(reply.result)
-    expect(job_id === jobOf(first) && duplicate === true, 'the socket does not know the key', json, reply)
-    const other = await socket.ask('submit_job', { ...json, inputs: { name: 'Bob' } })
+    expect(job_id === readJobId(first) && duplicate === true, 'the socket does not know the key', json, reply)
+    const other = await socket.request('submit_job', { ...json, inputs: { name: 'Bob' } })
     expect(other.error?.code === 'IDEMPOTENCY_CONFLICT', 'the socket takes the key for another request', json, other)
   },
   'server.submission.queued': async (t) => {
-    const { snapshots, status } = await queuedJob(t)
-    if (status === 'suspended') throw new Skip('a suspended job does not hold up the next one of its workflow')
+    const { snapshots, status } = await createQueuedJob(t)
+    if (status === 'suspended') throw new CheckSkipped('a suspended job does not hold up the next one of its workflow')
     expect(status === 'queued', `the second job is ${String(status)}`, { concurrent: false }, snapshots)
   },
 }
 
-async function greeting(t: Trial): Promise<JsonMap> {
-  t.needs('submitJob')
-  return submission(await workflow(t, 'greeting'), { name: 'Ada' })
+async function createGreetingSubmission(t: SuiteContext): Promise<JsonMap> {
+  t.requireOperations('submitJob')
+  return createSubmission(await storeSampleWorkflow(t, 'greeting'), { name: 'Ada' })
 }
 
-function submit(t: Trial, json: JsonMap): Promise<Answer> {
-  t.needs('submitJob')
+function submitJob(t: SuiteContext, json: JsonMap): Promise<SuiteAnswer> {
+  t.requireOperations('submitJob')
   return t.call('submitJob', {}, { json })
 }
 
-function jobOf({ body }: Answer): string {
+function readJobId({ body }: SuiteAnswer): string {
   return String(mapOf(body).job_id)
 }
 
-function expectDuplicate(first: Answer, again: Answer): void {
-  const { request, answer } = shown(again)
-  const right = again.status === 202 && jobOf(again) === jobOf(first) && mapOf(again.body).duplicate === true
-  expect(right, `it is no duplicate of ${jobOf(first)}`, request, answer)
+function expectDuplicate(first: SuiteAnswer, again: SuiteAnswer): void {
+  const { request, answer } = toEvidenceParts(again)
+  const right = again.status === 202 && readJobId(again) === readJobId(first) && mapOf(again.body).duplicate === true
+  expect(right, `it is no duplicate of ${readJobId(first)}`, request, answer)
 }
 
-function expectError(answer: Answer, status: number, code: string): void {
-  const { request, answer: got } = shown(answer)
+function expectError(answer: SuiteAnswer, status: number, code: string): void {
+  const { request, answer: got } = toEvidenceParts(answer)
   expect(answer.status === status && mapOf(answer.body).code === code, `it is no ${status} ${code}`, request, got)
 }
 
-async function preflightFailed(t: Trial): Promise<void> {
-  t.needs('submitJob')
-  const stored = await ownWorkflow(t, 'strict')
+async function checkPreflightFailed(t: SuiteContext): Promise<void> {
+  t.requireOperations('submitJob')
+  const stored = await storeOwnWorkflow(t, 'strict')
   for (const inputs of [{}, { name: 5 }, { name: 'Ada', odd: 1 }]) {
-    const answer = await submit(t, submission(stored, inputs))
+    const answer = await submitJob(t, createSubmission(stored, inputs))
     expectError(answer, 422, 'PREFLIGHT_FAILED')
     const { problems } = mapOf(mapOf(answer.body).error)
     expect(listOf(problems).length > 0, 'the issues are not listed', { inputs }, answer.body)
   }
-  if (t.serves('listJobs')) {
+  if (t.hasOperation('listJobs')) {
     const query = `workflow_id=${encodeURIComponent(stored.id)}`
-    const jobs = listOf((await t.good('listJobs', 200, { query })).body)
-    expect(jobs.length === 0, 'a refused submission has made a job', {}, namesOf(jobs, 'job_id'))
+    const jobs = listOf((await t.callExpecting('listJobs', 200, { query })).body)
+    expect(jobs.length === 0, 'a refused submission has made a job', {}, pluckTexts(jobs, 'job_id'))
   }
-  const torn = await ownWorkflow(t, 'torn', broken.unknown_handle)
-  expectError(await submit(t, submission(torn, { name: 'Ada' })), 422, 'INVALID_WORKFLOW_GRAPH')
+  const torn = await storeOwnWorkflow(t, 'torn', brokenGraphs.unknown_handle)
+  expectError(await submitJob(t, createSubmission(torn, { name: 'Ada' })), 422, 'INVALID_WORKFLOW_GRAPH')
 }

@@ -1,15 +1,15 @@
 // Does the tasks of the scenarios with the second client, and reports what it understood.
-import type { Driver } from '../../../../src/conformance/client/perform.ts'
-import type { Task } from '../../../../src/conformance/client/tasks.ts'
+import type { ClientDriver } from '../../../../src/conformance/client/scenario-runner.ts'
+import type { ClientTask } from '../../../../src/conformance/client/tasks.ts'
 import { SecondClient } from './client.ts'
 import { ClientError, type Flaw } from './flaws.ts'
 import { Follower } from './follow.ts'
 
 type Fields = Record<string, unknown>
 type Report = { status: string; value: unknown; events: readonly number[] }
-type Of<K extends Task['kind']> = Extract<Task, { kind: K }>
+type Of<K extends ClientTask['kind']> = Extract<ClientTask, { kind: K }>
 
-export function secondDriver(door: 'http' | 'socket', ...flaws: Flaw[]): Driver {
+export function secondDriver(door: 'http' | 'socket', ...flaws: Flaw[]): ClientDriver {
   return async ({ url, task, signal }) => {
     const { tokens, pace, encoding = 'messagepack' } = task
     const client = new SecondClient({ url, tokens, pace, encoding, door, flaws: new Set(flaws), signal })
@@ -29,12 +29,12 @@ export function secondDriver(door: 'http' | 'socket', ...flaws: Flaw[]): Driver 
   }
 }
 
-async function give(client: SecondClient, { report_workflow_id }: Task, report: Report): Promise<void> {
+async function give(client: SecondClient, { report_workflow_id }: ClientTask, report: Report): Promise<void> {
   if (await client.hasJobs()) await client.submit(report_workflow_id, { ...report })
   else await client.http('POST', `/api/workflows/${report_workflow_id}/run`, { params: report })
 }
 
-const WORK: { readonly [K in Task['kind']]: (client: SecondClient, task: Of<K>) => Promise<Report> } = {
+const WORK: { readonly [K in ClientTask['kind']]: (client: SecondClient, task: Of<K>) => Promise<Report> } = {
   run: async (client, task) => {
     if (!(await client.hasJobs())) {
       const { status, outputs } = await client.runAtOnce(task.workflow_id, task.inputs)

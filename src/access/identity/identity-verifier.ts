@@ -1,0 +1,86 @@
+// Who an identity provider says that somebody is. A token is looked up once at a time, and what was found is believed for a minute.
+import { setTimeout } from 'node:timers/promises'
+import type { Log } from '../../log.ts'
+import type { Platform } from '../../platform.ts'
+import type { IdentityVerdict, TokenVerifiers } from '../authentication-rules.ts'
+import type { CallerFacts } from '../rate-limiter.ts'
+import type { IdentityDependencies, ProviderEndpoint } from './provider-client.ts'
+import { createJwtVerifier, createOpaqueTokenVerifier, isJwtFormat } from './token-verifiers.ts'
+import { hashToken, IdentityVerdictCache } from './verdict-cache.ts'
+
+export interface IdentityVerifierOptions {
+  readonly platform: Pick<Platform, 'now'>
+  readonly log: Log
+  /** Users of the provider who are administrators. */
+  readonly admin_users: readonly string[]
+  /** What tells a caller from others; null for one that is not bounded by itself. */
+  readonly callerOf: (facts: CallerFacts) => string | null
+  /** Ends what is under way. */
+  readonly stopping?: AbortSignal
+  readonly fetch?: typeof fetch
+  readonly wait?: IdentityDependencies['wait']
+  /** Milliseconds for which a verdict is believed, if the token does not end before. */
+  readonly ttl_ms?: number
+  /** Verdicts that are kept. */
+  readonly max_entries?: number
+  /** Milliseconds that an answer of the provider may take. */
+  readonly timeout_ms?: number
+}
+
+const TTL_MS = 60_000
+const MAX_ENTRIES = 2_000
+const TIMEOUT_MS = 5_000
+
+async function wait(ms: number, stopping: AbortSignal | null): Promise<void> {
+  // It rejects only where it is stopped, and then nothing more is waited for.
+  await setTimeout(ms, undefined, { ...(stopping && { signal: stopping }), ref: false }).catch(() => {})
+}
+
+/**
+ * Judges tokens by the provider at `url`, which knows this server by `key`. A verdict that is known is given at once, any other as a
+ * promise, which waits for an answer of the provider no longer than `timeout_ms`: twice and two seconds where its keys change meanwhile.
+ */
+export function createIdentityVerifier(
+  { url, key }: { readonly url: string; readonly key: string },
+  options: IdentityVerifierOptions,
+): TokenVerifiers['identity'] {
+  const { platform, log, callerOf, ttl_ms = TTL_MS, max_entries = MAX_ENTRIES } = options
+  const dependencies: IdentityDependencies = {
+    platform,
+    log,
+    wait: options.wait ?? wait,
+    admin_users: new Set(options.admin_users),
+  }
+  const provider: ProviderEndpoint = {
+    base: `${url}/auth/v1`,
+    fetch: options.fetch ?? fetch,
+    timeout_ms: options.timeout_ms ?? TIMEOUT_MS,
+    stopping: options.stopping ?? null,
+  }
+  const cache = new IdentityVerdictCache(max_entries)
+  const [signed, opaque] = [
+    createJwtVerifier(provider, dependencies),
+    createOpaqueTokenVerifier(provider, key, dependencies),
+  ]
+  const pendingLookups = new Map<string, Promise<IdentityVerdict>>()
+
+  const lookUp = async (token: string, digest: string, now: number, by: CallerFacts): Promise<IdentityVerdict> => {
+    try {
+      const { identified, ends } = await (isJwtFormat(token) ? signed(token) : opaque(token, callerOf(by)))
+      // Counted from the question: the answer may be as old as that.
+      const until = Math.min(now + ttl_ms, ends)
+      if (until > now) cache.set(digest, identified, now, until)
+      return identified
+    } finally {
+      pendingLookups.delete(digest)
+    }
+  }
+  return (token, now, by) => {
+    const digest = hashToken(token)
+    const known = cache.get(digest, now)
+    if (known) return known
+    const lookup = pendingLookups.get(digest) ?? lookUp(token, digest, now, by)
+    pendingLookups.set(digest, lookup)
+    return lookup
+  }
+}

@@ -1,0 +1,191 @@
+// Access tokens (`ntk_…`): minted by a person for a program, listed, revoked, and checked when they are sent.
+// Who may mint one is said here as well; the last use is kept by last-uses.ts, their form by kept-tokens.ts.
+import type { AccessToken, CreatedToken, CreateTokenRequest } from '../../../generated/types.ts'
+import {
+  countAccessTokens,
+  deleteAccessToken,
+  deleteExpiredAccessTokens,
+  findAccessToken,
+  insertAccessToken,
+  listAccessTokens,
+} from '../../db/access-tokens.ts'
+import type { OwnerScope } from '../../db/owner-scope.ts'
+import type { AccessTokenTable } from '../../db/schema.ts'
+import type { Store, Tx } from '../../db/store.ts'
+import { ServiceError } from '../../errors.ts'
+import type { Log } from '../../log.ts'
+import type { Platform } from '../../platform.ts'
+import { parseDateTime } from '../date-time.ts'
+import { isPerson, type Principal, type TokenScope } from '../principal.ts'
+import { type HashedToken, HashedTokenStore } from './hashed-tokens.ts'
+import { LastUsedTimes, minuteOf } from './last-used-times.ts'
+
+export interface AccessTokenDependencies {
+  readonly store: Store
+  readonly platform: Platform
+  readonly log: Log
+  /** Whether a user is an administrator now. */
+  readonly isAdministrator: (user_id: string) => boolean
+}
+
+interface CachedAccessToken extends HashedToken {
+  readonly principal: Principal
+  /** Of its last use that was noted, in minutes since the epoch. */
+  last_used_minute: number
+}
+
+/** As many tokens an owner may have, expired ones left out. */
+const MAX_TOKENS = 1_000
+const DEFAULT_SCOPES: readonly TokenScope[] = ['read', 'write']
+/** What RFC 3339 can write ends with the year 9999. */
+const MAX_EXPIRY_MS = Date.UTC(10_000, 0) - 1
+
+export class AccessTokenService implements AsyncDisposable {
+  readonly #dependencies: AccessTokenDependencies
+  readonly #tokens: HashedTokenStore<CachedAccessToken>
+  readonly #lastUsedTimes: LastUsedTimes
+
+  constructor(parts: AccessTokenDependencies) {
+    this.#dependencies = parts
+    this.#lastUsedTimes = new LastUsedTimes(parts.store, parts.log)
+    this.#tokens = new HashedTokenStore('ntk', 'token', (id) => {
+      const row = parts.store.read((tx) => findAccessToken(tx, id))
+      return row ? toCachedToken(row, parts.isAdministrator(row.user_id)) : null
+    })
+  }
+
+  /**
+   * Makes a token that acts as `person` in its workspace.
+   * @throws FORBIDDEN for a program, and for `admin` asked by somebody else than an administrator
+   * @throws INVALID_REQUEST where `expires_at` is no time, INVALID_PARAMETERS where it is none in the future
+   * @throws CONFLICT at 1,000 tokens
+   */
+  async mint(person: Principal, request: CreateTokenRequest): Promise<CreatedToken> {
+    requirePerson(person)
+    const scopes = request.scopes ?? DEFAULT_SCOPES
+    if (scopes.includes('admin') && !person.administrator)
+      throw new ServiceError('FORBIDDEN', { message: 'Only an administrator can mint a token with the scope admin.' })
+    const { store, platform } = this.#dependencies
+    const created_at = platform.timestamp()
+    const { id, token, digest } = this.#tokens.generate(platform)
+    const row: AccessTokenTable = {
+      id,
+      user_id: person.user_id,
+      workspace_id: person.workspace_id,
+      name: request.name,
+      digest,
+      scopes: JSON.stringify(scopes),
+      created_at,
+      expires_at: request.expires_at ? parseFutureTime(request.expires_at, platform.now()) : null,
+      last_used_at: null,
+    }
+    await store.write((tx) => {
+      enforceTokenLimit(tx, person, created_at)
+      insertAccessToken(tx, row)
+    })
+    return { ...this.#record(row), token }
+  }
+
+  /** The person's own tokens, the newest first. @throws FORBIDDEN for a program */
+  list(person: Principal): AccessToken[] {
+    requirePerson(person)
+    return this.#dependencies.store.read((tx) => listAccessTokens(tx, person)).map((row) => this.#record(row))
+  }
+
+  /**
+   * Ends a token of the person's own: it is refused from now on. Its row is read again for the next request that brings it, whatever comes of this: one
+   * that was damaged since it was last read is refused then.
+   * @throws FORBIDDEN for a program
+   * @throws NOT_FOUND
+   * @throws DATA_DAMAGED where it is damaged
+   */
+  async revoke(person: Principal, id: string): Promise<void> {
+    requirePerson(person)
+    const deleting = this.#dependencies.store.write((tx) => deleteAccessToken(tx, person, id))
+    const found = await deleting.finally(() => this.#tokens.invalidate(id))
+    if (!found) throw new ServiceError('NOT_FOUND', { message: 'The token does not exist.' })
+  }
+
+  /** Whom a token stands for at `now` (milliseconds); null where it is not good. */
+  verify(token: string, now: number): Principal | null {
+    const kept = this.#tokens.verify(token, now)
+    if (!kept) return null
+    const minute = minuteOf(now)
+    if (minute !== kept.last_used_minute) {
+      kept.last_used_minute = minute
+      this.#lastUsedTimes.record(kept.principal.token_id as string, minute)
+    }
+    return kept.principal
+  }
+
+  /** Whether there is a token with this id that is good at `now`. */
+  isValid(id: string, now: number): boolean {
+    return this.#tokens.findValid(id, now) !== null
+  }
+
+  /** Whether a token that `check` did not take at `now` was good before. */
+  hasExpired(token: string, now: number): boolean {
+    return this.#tokens.hasExpired(token, now)
+  }
+
+  #record({ id, name, scopes, workspace_id, created_at, expires_at, last_used_at }: AccessTokenTable): AccessToken {
+    const used = this.#lastUsedTimes.resolve(id, last_used_at)
+    return { id, name, scopes: parseScopes(scopes), workspace_id, created_at, expires_at, last_used_at: used }
+  }
+
+  /** Writes what is not written yet. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#lastUsedTimes[Symbol.asyncDispose]()
+  }
+}
+
+/** A token that could mint tokens would outlive its own end. */
+function requirePerson(principal: Principal): void {
+  if (isPerson(principal)) return
+  const message = 'Tokens are minted, listed and revoked by a signed-in or trusted person: a token cannot do it.'
+  throw new ServiceError('FORBIDDEN', { message })
+}
+
+/** The time as UTC. */
+function parseFutureTime(text: string, now: number): string {
+  const path = '/body/expires_at'
+  const at = parseDateTime(text)
+  if (at === null) {
+    const problem = { path, message: 'must match format "date-time"', code: 'format' }
+    throw new ServiceError('INVALID_REQUEST', { message: `${path}: ${problem.message}`, problems: [problem] })
+  }
+  if (at > now && at <= MAX_EXPIRY_MS) return new Date(at).toISOString()
+  const message = 'Some parts of the request cannot be accepted.'
+  throw new ServiceError('INVALID_PARAMETERS', {
+    message,
+    problems: [{ path, message: 'must be a time in the future' }],
+  })
+}
+
+function enforceTokenLimit(tx: Tx, owner: OwnerScope, now: string): void {
+  if (countAccessTokens(tx, owner) < MAX_TOKENS) return
+  deleteExpiredAccessTokens(tx, owner, now)
+  if (countAccessTokens(tx, owner) < MAX_TOKENS) return
+  throw new ServiceError('CONFLICT', { message: `You have ${MAX_TOKENS} tokens. Revoke some first.` })
+}
+
+function toCachedToken(row: AccessTokenTable, administrator: boolean): CachedAccessToken {
+  const scopes = parseScopes(row.scopes)
+  const expires_at = row.expires_at === null ? null : Date.parse(row.expires_at)
+  const principal: Principal = {
+    user_id: row.user_id,
+    workspace_id: row.workspace_id,
+    trusted_as: 'access_token',
+    token_id: row.id,
+    scopes,
+    administrator: administrator && scopes.includes('admin'),
+    app_id: null,
+    expires_at,
+  }
+  const used = row.last_used_at === null ? -1 : minuteOf(Date.parse(row.last_used_at))
+  return { digest: row.digest, expires_at, principal, last_used_minute: used }
+}
+
+function parseScopes(json: string): TokenScope[] {
+  return JSON.parse(json) as TokenScope[]
+}

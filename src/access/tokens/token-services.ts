@@ -1,0 +1,62 @@
+// All kinds of tokens put together: what the handlers mint and revoke them with, and what the procedure asks of one that was sent.
+import type { Store } from '../../db/store.ts'
+import type { Log } from '../../log.ts'
+import type { Platform } from '../../platform.ts'
+import type { Vault } from '../../vault/vault.ts'
+import { NO_TOKEN_VERIFIERS, type TokenVerifiers } from '../authentication-rules.ts'
+import { LOCAL_USER } from '../principal.ts'
+import { AccessTokenService } from './access-tokens.ts'
+import { McpTokenService } from './mcp-tokens.ts'
+import { SignedTokenService } from './signed-tokens.ts'
+
+export interface TokenServices {
+  /** `ntk_…` */
+  readonly access: AccessTokenService
+  /** `nta_…` */
+  readonly mcp: McpTokenService
+  /** `nda_…`, and delegated ones. */
+  readonly signed: SignedTokenService
+}
+
+export interface TokenSettings {
+  /** Null: Local mode. */
+  readonly identity_provider: object | null
+  readonly admin_users: readonly string[]
+  /** Null: no messaging bridge acts for anybody. */
+  readonly integration_token: string | null
+}
+
+export interface TokenDependencies {
+  readonly store: Store
+  readonly platform: Platform
+  readonly log: Log
+  readonly vault: Vault
+  /** Where the server is reached now. */
+  readonly publicUrl: () => string
+}
+
+export function createTokenServices(settings: TokenSettings, dependencies: TokenDependencies): TokenServices {
+  const isAdministrator = (user_id: string) =>
+    settings.identity_provider ? settings.admin_users.includes(user_id) : user_id === LOCAL_USER
+  return {
+    access: new AccessTokenService({ ...dependencies, isAdministrator }),
+    mcp: new McpTokenService(dependencies),
+    signed: new SignedTokenService(dependencies.vault, dependencies.platform),
+  }
+}
+
+/** `identity` judges every other token. */
+export function createTokenVerifiers(
+  { integration_token }: TokenSettings,
+  { access, mcp, signed }: TokenServices,
+  identity: TokenVerifiers['identity'] = NO_TOKEN_VERIFIERS.identity,
+): TokenVerifiers {
+  return {
+    accessToken: (token, now) => access.verify(token, now),
+    mcpToken: (token, now) => mcp.verify(token, now),
+    appSession: (token, now) => signed.verifyAppSession(token, now),
+    hasExpired: (token, now) => [access, mcp, signed].some((kind) => kind.hasExpired(token, now)),
+    delegatedToken: (token, now) => (integration_token === null ? null : signed.verifyDelegatedToken(token, now)),
+    identity,
+  }
+}

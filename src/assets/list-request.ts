@@ -1,0 +1,50 @@
+// Pages of assets: what a caller filters by.
+import type { AssetFilter } from '../db/assets/list-queries.ts'
+import type { CursorListName } from '../db/sealed-cursors.ts'
+import { foldText } from '../db/text-folding.ts'
+import { essenceOf } from './content-type.ts'
+import { FOLDER_CONTENT_TYPE } from './record.ts'
+
+export interface AssetListRequest {
+  readonly parent_id?: string | null | undefined
+  readonly content_type?: string | null | undefined
+  readonly q?: string | null | undefined
+  readonly workflow_id?: string | null | undefined
+  readonly job_id?: string | null | undefined
+  readonly page_size?: number | null | undefined
+  readonly cursor?: string | null | undefined
+  /** Where the cursor stands in the request, as a JSON pointer; `/query/cursor` if absent. */
+  readonly cursor_at?: string
+}
+
+/** What stands for the top level, in the place of a folder's id. */
+export const ROOT_FOLDER_ID = 'root'
+
+/** Characters (of UTF-16) of a part of a name. No name has a quarter of them, however its letters are put together: a longer part, of which nothing more is looked at, is found in none. */
+const LONGEST_PART = 16_384
+
+const DEFAULT_PAGE_SIZE = 100
+const LARGEST_PAGE = 500
+
+/** How many assets a page holds: the nearest number that may be asked for. */
+export function resolvePageSize({ page_size }: AssetListRequest): number {
+  return Math.min(LARGEST_PAGE, Math.max(1, page_size ?? DEFAULT_PAGE_SIZE))
+}
+
+export function toAssetFilter({ parent_id, content_type, q, workflow_id, job_id }: AssetListRequest): AssetFilter {
+  const type = content_type ? essenceOf(content_type) : null
+  const whole = type !== null && (type.includes('/') || type === FOLDER_CONTENT_TYPE)
+  return {
+    folder: parent_id ? (parent_id === ROOT_FOLDER_ID ? '' : parent_id) : null,
+    essence: whole ? type : null,
+    family: whole ? null : type,
+    part: q ? foldText(q.slice(0, LONGEST_PART)) : null,
+    workflow_id: workflow_id ?? null,
+    job_id: job_id ?? null,
+  }
+}
+
+/** For the cursors between its pages. */
+export function assetListName({ folder, essence, family, part, workflow_id, job_id }: AssetFilter): CursorListName {
+  return ['assets', folder, essence, family, part, workflow_id, job_id]
+}

@@ -1,0 +1,55 @@
+// `--json-events`: a run as the frames that `/ws` would send of it, a JSON object a line.
+import type { Config } from '../../config.ts'
+import type { RunObserver } from '../../engine/runtime/run/observer.ts'
+import { createRunRecorder } from '../../jobs/run/recorder.ts'
+import { createLog } from '../../log.ts'
+import { systemPlatform } from '../../platform.ts'
+import { Redactor } from '../../redaction/redactor.ts'
+import { stringifyWithBase64 } from '../../shared/json.ts'
+import { EXIT_CODES, type TerminalOutput } from '../shared/terminal.ts'
+
+const STATUSES: Readonly<Record<number, string>> = {
+  [EXIT_CODES.completed]: 'completed',
+  [EXIT_CODES.failed]: 'failed',
+  [EXIT_CODES.timed_out]: 'failed',
+}
+
+export interface JsonEventWriter {
+  readonly observer: RunObserver
+  /** The last frame; `code` is the exit code. */
+  end(code: number, error: string | null, seconds: number): void
+}
+
+type LogSettings = Pick<Config, 'log_level' | 'known_secrets'>
+
+/** `workflow_id` is the label that the frames carry; causes of faults go to the log, as on a server. */
+export function createJsonEventWriter(
+  workflow_id: string,
+  output: TerminalOutput,
+  { log_level, known_secrets }: LogSettings,
+): JsonEventWriter {
+  const of = { job_id: systemPlatform().id('job'), workflow_id }
+  const write = (frame: object) => output.write(`${stringifyWithBase64(frame)}\n`)
+  const sink = {
+    row: { id: of.job_id, workflow_id },
+    append: (_event: unknown, frame: object | null) => frame && write(frame),
+    provisional: (frame: () => object) => write(frame()),
+    toldNode: () => false,
+    publish: (_node_id: string, _output_name: string, value: unknown) => [
+      { value, asset: null, extras: [], text: null },
+    ],
+    publishRest: () => [],
+    redact: <T>(value: T) => value,
+    redactMessage: (text: string) => text,
+    textStream: () => ({ push: (text: string) => text, end: () => '', cut: () => '' }),
+    unwritable() {},
+  }
+  write({ type: 'job_update', status: 'running', ...of })
+  return {
+    observer: createRunRecorder(sink, createLog(log_level, new Redactor(known_secrets))),
+    end(code, error, duration) {
+      const status = STATUSES[code] ?? 'cancelled'
+      write({ type: 'job_update', status, ...of, ...(error === null ? {} : { error }), duration })
+    },
+  }
+}

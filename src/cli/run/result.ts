@@ -1,0 +1,54 @@
+// How a run in the terminal ends: what is written where, and the exit code.
+
+import type { Plan } from '../../engine/compile/compiler.ts'
+import type { RunOutcome } from '../../engine/runtime/execution.ts'
+import type { RunError } from '../../engine/runtime/run/observer.ts'
+import { collectOutputValues, withMissingOutputs } from '../../jobs/outputs/result-manifest.ts'
+import { stringifyWithBase64 } from '../../shared/json.ts'
+import { EXIT_CODES, stopExitCode } from '../shared/terminal.ts'
+import { stripControlCharacters, toSingleLine } from '../shared/terminal-text.ts'
+
+export interface RunEnding {
+  readonly code: number
+  /** `completed`, `failed` …, as `svc run` says it. */
+  readonly word: string
+  /** The outputs as JSON text. */
+  readonly outputs: string | null
+  /** What went wrong, or null. */
+  readonly error: string | null
+}
+
+export function toRunEnding(outcome: RunOutcome, plan: Plan, stop: AbortSignal): RunEnding {
+  if (outcome.status === 'completed') return completedEnding(plan, outcome.outputs)
+  if (outcome.status === 'cancelled') return { code: stopExitCode(stop), word: 'cancelled', outputs: null, error: null }
+  if (outcome.status === 'suspended')
+    throw new Error('a run in the terminal has no memory, so that it cannot be suspended')
+  return failedEnding(plan, outcome.error)
+}
+
+function completedEnding(plan: Plan, lists: Record<string, unknown[]>): RunEnding {
+  try {
+    // Written as every other door writes it, bytes as base64, and then laid out for people.
+    const values: unknown = JSON.parse(stringifyWithBase64(withMissingOutputs(plan, collectOutputValues(plan, lists))))
+    return { code: EXIT_CODES.completed, word: 'completed', outputs: JSON.stringify(values, null, 2), error: null }
+  } catch {
+    return {
+      code: EXIT_CODES.failed,
+      word: 'failed',
+      outputs: null,
+      error: 'the outputs are too large to be written as JSON',
+    }
+  }
+}
+
+function failedEnding(plan: Plan, { node_id, type, message }: RunError): RunEnding {
+  const index = plan.indexById.get(node_id)
+  const said = `${stripControlCharacters(message)} (${type})`
+  if (index === undefined) {
+    // Of no node: the time limit of the run itself, or a fault of the engine.
+    const [code, word] = type === 'timed_out' ? [EXIT_CODES.timed_out, 'timed out'] : [EXIT_CODES.failed, 'failed']
+    return { code, word, outputs: null, error: `${word}: ${said}` }
+  }
+  const node = `node "${toSingleLine(node_id)}" (${plan.nodes[index]!.observed.node_type})`
+  return { code: EXIT_CODES.failed, word: 'failed', outputs: null, error: `failed at ${node}: ${said}` }
+}

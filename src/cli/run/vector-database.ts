@@ -1,0 +1,28 @@
+// The database that vectors of a run in the terminal lie in. Loaded where a node asks for vectors: most runs need no database.
+import { LOCAL_PRINCIPAL } from '../../access/principal.ts'
+import { openDataFolder } from '../../db/files/data-folder.ts'
+import { IN_MEMORY } from '../../db/open-database.ts'
+import { Store } from '../../db/store.ts'
+import type { VectorAccess } from '../../engine/node-api/node-services.ts'
+import { systemPlatform } from '../../platform.ts'
+import { VectorStore } from '../../vectors/vector-store.ts'
+
+export interface VectorDatabase extends AsyncDisposable {
+  readonly vectors: VectorAccess
+}
+
+const FOLDER_LOCK = { owner: 'svc run', setting: '--data' }
+
+/**
+ * The local user's vectors in a data folder, which is made where it is missing and held until they are let go; with null in memory.
+ * @throws StartError where a server has the folder, or it cannot be used
+ */
+export async function openVectorDatabase(data_dir: string | null): Promise<VectorDatabase> {
+  await using opened = new AsyncDisposableStack()
+  const path =
+    data_dir === null ? IN_MEMORY : opened.use(openDataFolder(data_dir, FOLDER_LOCK.owner, FOLDER_LOCK)).database
+  const store = opened.use(await Store.open(path))
+  const vectors = new VectorStore(LOCAL_PRINCIPAL, { store, platform: systemPlatform() })
+  const kept = opened.move()
+  return { vectors, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+}

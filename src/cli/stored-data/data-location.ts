@@ -1,0 +1,61 @@
+// Where the data of a server lies, for the commands that check it, copy it and bring it back.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BucketSettings } from '../../config/storage.ts'
+import type { Config } from '../../config.ts'
+import {
+  acquireDatabaseLock,
+  journalFolderPath,
+  objectsFolderPath,
+  openDataFolder,
+} from '../../db/files/data-folder.ts'
+import { CommandError, EXIT_CODES } from '../shared/terminal.ts'
+import { replaceControlCharacters } from '../shared/terminal-text.ts'
+
+export interface DataLocation {
+  /** Where files of assets are that are not in `objects`; absent or null: nowhere. */
+  readonly bucket?: BucketSettings | null
+  readonly folder: string
+  readonly database: string
+  /** Files of assets: their names come from their content, and they never change. */
+  readonly objects: string
+  /** Files of large values that jobs remember: each has a name of its own, and never changes. */
+  readonly journal: string
+}
+
+type StorageConfig = Pick<Config, 'data_dir' | 'database_url' | 'storage'>
+
+/** @throws CommandError where nothing is stored */
+export function resolveDataLocation({ data_dir, database_url, storage }: StorageConfig): DataLocation {
+  const elsewhere = database_url?.slice('sqlite:'.length) ?? null
+  if (elsewhere === ':memory:')
+    throw new CommandError(EXIT_CODES.failed, 'SVC_DATABASE_URL says that nothing is stored, so there is nothing to do')
+  return {
+    bucket: storage,
+    folder: data_dir,
+    database: elsewhere ?? join(data_dir, 'svc.db'),
+    objects: objectsFolderPath(data_dir),
+    journal: journalFolderPath(data_dir),
+  }
+}
+
+/** The same, where there is a database. @throws CommandError */
+export function requireDataLocation(config: StorageConfig): DataLocation {
+  const place = resolveDataLocation(config)
+  if (existsSync(place.database)) return place
+  const shown = replaceControlCharacters(place.database)
+  throw new CommandError(EXIT_CODES.failed, `there is no database ${shown}; check SVC_DATA_DIR and SVC_DATABASE_URL`)
+}
+
+/** Keeps servers away while the place is restored. @throws StartError when one runs */
+export function lockDataLocation(place: DataLocation, owner: string): Disposable {
+  const owned = new DisposableStack()
+  try {
+    const folder = owned.use(openDataFolder(place.folder, owner, { restoring: true }))
+    owned.use(acquireDatabaseLock(place.database, owner, folder))
+    return owned
+  } catch (error) {
+    owned.dispose()
+    throw error
+  }
+}

@@ -1,0 +1,85 @@
+// Waiting that can be given up: for a time, for a promise, for a bell.
+
+/** The longest time that a timer takes: a longer one would end at once. */
+const MAX_TIMER_MS = 2_147_483_647
+
+/** Resolves after `ms`; rejects with the signal's reason where that comes first. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return settleOrAbort(undefined, signal, (resolve) => {
+    const timer = setTimeout(resolve, Math.min(ms, MAX_TIMER_MS))
+    return () => clearTimeout(timer)
+  })
+}
+
+/** What `promise` gives, unless the signal is aborted first: then its reason is thrown and `promise` is left to itself. */
+export function raceAbort<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
+  return signal ? settleOrAbort(promise, signal) : promise
+}
+
+function settleOrAbort<T>(
+  promise: Promise<T> | undefined,
+  signal: AbortSignal | undefined,
+  start?: (resolve: (value: T) => void) => () => void,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    let stop: (() => void) | undefined
+    const leave = () => {
+      signal?.removeEventListener('abort', abort)
+      stop?.()
+    }
+    const abort = () => {
+      leave()
+      reject(signal!.reason)
+    }
+    // Also where nobody waits any more: a promise that is left to itself and fails must not be unhandled.
+    promise?.then(resolve, reject).then(leave)
+    if (signal?.aborted) return reject(signal.reason)
+    stop = start?.((value) => {
+      leave()
+      resolve(value)
+    })
+    signal?.addEventListener('abort', abort, { once: true })
+  })
+}
+
+/** Aborted when one of the signals is; the others are let go of by `done`. */
+export function combineSignals(...signals: readonly (AbortSignal | null | undefined)[]): {
+  signal: AbortSignal
+  done(): void
+} {
+  const controller = new AbortController()
+  const given = signals.filter((signal) => signal !== null && signal !== undefined)
+  const abort = () => controller.abort(given.find(({ aborted }) => aborted)?.reason)
+  for (const signal of given) signal.addEventListener('abort', abort, { once: true })
+  if (given.some(({ aborted }) => aborted)) abort()
+  return {
+    signal: controller.signal,
+    done: () => {
+      for (const signal of given) signal.removeEventListener('abort', abort)
+    },
+  }
+}
+
+/** Wakes everyone who waits. */
+export class ChangeNotifier {
+  readonly #waiters = new Set<() => void>()
+
+  notify(): void {
+    const waiting = [...this.#waiters]
+    this.#waiters.clear()
+    for (const wake of waiting) wake()
+  }
+
+  /** Resolves at the next ring, or after `ms`. */
+  waitForChange(ms = Number.POSITIVE_INFINITY): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = ms === Number.POSITIVE_INFINITY ? null : setTimeout(() => wake(), Math.max(0, ms))
+      const wake = () => {
+        this.#waiters.delete(wake)
+        if (timer !== null) clearTimeout(timer)
+        resolve()
+      }
+      this.#waiters.add(wake)
+    })
+  }
+}

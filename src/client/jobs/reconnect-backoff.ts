@@ -1,0 +1,35 @@
+// How long a follower has been without a connection: it goes on with growing delays, until it has been too long.
+
+import { sleep } from '../abortable-waits.ts'
+import { backoffDelayMs, type ResolvedClientOptions } from '../client-options.ts'
+import { isRetryable } from '../errors.ts'
+
+export class ReconnectBackoff {
+  readonly #settings: ResolvedClientOptions
+  #failures = 0
+  #disconnectedSince: number | null = null
+
+  constructor(settings: ResolvedClientOptions) {
+    this.#settings = settings
+  }
+
+  /** There was a connection. Only one that brought something new makes the next delays short again. */
+  recordConnection(progress: boolean): void {
+    if (progress) this.#failures = 0
+    this.#disconnectedSince = null
+  }
+
+  /**
+   * Waits before the next attempt, at least for `least_ms`.
+   * @throws the error, where trying again is of no use or has lasted too long
+   */
+  async waitBeforeRetry(error: unknown, signal: AbortSignal, least_ms = 0): Promise<void> {
+    signal.throwIfAborted()
+    if (!isRetryable(error)) throw error
+    const now = performance.now()
+    this.#disconnectedSince ??= now
+    const least = Math.max(least_ms, error.retry_after_ms ?? 0)
+    if (now + least - this.#disconnectedSince > this.#settings.times.give_up_ms) throw error
+    await sleep(Math.max(least, backoffDelayMs(this.#settings.backoff, this.#failures++)), signal)
+  }
+}

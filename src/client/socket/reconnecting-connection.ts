@@ -1,0 +1,190 @@
+// The connection to `/ws`: opened when somebody needs it, opened again with growing delays when it is lost, closed when nobody needs it.
+
+import { raceAbort, sleep } from '../abortable-waits.ts'
+import { backoffDelayMs, isRetryAfterTooLong } from '../client-options.ts'
+import { authenticationError, clientClosedError, ServiceError } from '../errors.ts'
+import type { TokenSource } from '../token-source.ts'
+import { FrameChannel } from './frame-channel.ts'
+import { type HandshakeParts, performHandshake, toUpgradeError } from './handshake.ts'
+import type { SocketEnd } from './platform-socket.ts'
+
+const POLICY_VIOLATION = 1008
+
+export interface ReconnectingConnectionParts extends HandshakeParts {
+  readonly tokens: TokenSource
+  /** Rejects where the credential is refused: for sockets that cannot see why an upgrade failed. */
+  readonly probeCredential: () => Promise<void>
+}
+
+interface ChannelWaiter {
+  failures: number
+  resolve(link: FrameChannel): void
+  reject(error: unknown): void
+}
+
+export class ReconnectingConnection {
+  readonly #parts: ReconnectingConnectionParts
+  readonly #waiters = new Set<ChannelWaiter>()
+  #channel: FrameChannel | null = null
+  #holders = 0
+  #isRunning = false
+  #isClosed = false
+  #idleTimer: ReturnType<typeof setTimeout> | null = null
+  /** Ends the attempt, or the wait for the next one, that nobody needs any more. */
+  #attemptController = new AbortController()
+  /** Why there is no connection, for the next one who asks: whoever holds it was busy when that was found. */
+  #refusal: { error: unknown } | null = null
+  /** Whether a new token was asked for since the server last took one. */
+  #hasRenewedToken = false
+
+  constructor(parts: ReconnectingConnectionParts) {
+    this.#parts = parts
+  }
+
+  /** Keeps the connection until the function given back is called. */
+  hold(): () => void {
+    this.#holders++
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
+    this.#idleTimer = null
+    let held = true
+    return () => {
+      if (!held) return
+      held = false
+      if (--this.#holders === 0) this.#closeWhenIdle()
+    }
+  }
+
+  /**
+   * The open connection, or the next one. Whoever asks holds it.
+   * @throws ServiceError where the credential is refused, or after as many failures as the settings allow
+   */
+  async acquireChannel(signal?: AbortSignal): Promise<FrameChannel> {
+    if (this.#isClosed) throw clientClosedError()
+    signal?.throwIfAborted()
+    if (this.#refusal) {
+      const { error } = this.#refusal
+      this.#refusal = null
+      throw error
+    }
+    if (this.#channel && !this.#channel.end) return this.#channel
+    let waiter: ChannelWaiter | undefined
+    const link = new Promise<FrameChannel>((resolve, reject) => {
+      waiter = { failures: 0, resolve, reject }
+      this.#waiters.add(waiter)
+    })
+    if (!this.#isRunning) void this.#connectLoop()
+    try {
+      return await raceAbort(link, signal)
+    } finally {
+      this.#waiters.delete(waiter!)
+    }
+  }
+
+  /** The token was refused in an answer: the next connection has another one. @returns false where that was tried already */
+  async rejectToken(link: FrameChannel): Promise<boolean> {
+    if (this.#hasRenewedToken || !this.#parts.tokens.isRenewable) return false
+    await this.#renewToken()
+    link.terminate('The credential was refused.')
+    return true
+  }
+
+  close(): void {
+    this.#isClosed = true
+    if (this.#idleTimer !== null) clearTimeout(this.#idleTimer)
+    this.#attemptController.abort()
+    this.#channel?.close()
+    this.#rejectWaiters(clientClosedError())
+  }
+
+  #closeWhenIdle(): void {
+    this.#refusal = null
+    if (!this.#channel) return this.#attemptController.abort()
+    this.#idleTimer = setTimeout(() => this.#channel?.close(), this.#parts.settings.times.idle_ms)
+  }
+
+  async #connectLoop(): Promise<void> {
+    this.#isRunning = true
+    let failures = 0
+    while (!this.#isClosed && this.#holders > 0) {
+      if (this.#attemptController.signal.aborted) this.#attemptController = new AbortController()
+      const { signal } = this.#attemptController
+      try {
+        const link = await this.#openChannel(signal)
+        const end = await this.#serveUntilEnd(link)
+        const fatal = this.#isClosed
+          ? clientClosedError()
+          : await this.#findFatalEnd(end).catch((error: unknown) => error)
+        link.notifyWatchers(fatal)
+        if (fatal !== null) throw fatal
+        failures = link.isAuthenticated ? 0 : failures + 1
+        if (this.#holders > 0) await sleep(this.#backoffDelay(failures), signal)
+      } catch (error) {
+        if (signal.aborted) continue
+        if (
+          !(error instanceof ServiceError && error.retryable) ||
+          isRetryAfterTooLong(error, this.#parts.settings.times)
+        ) {
+          this.#rejectWaiters(error)
+          break
+        }
+        this.#countFailure(error)
+        await sleep(Math.max(this.#backoffDelay(failures++), error.retry_after_ms ?? 0), signal).catch(() => {})
+      }
+    }
+    this.#isRunning = false
+  }
+
+  #backoffDelay(failures: number): number {
+    return backoffDelayMs(this.#parts.settings.backoff, failures)
+  }
+
+  async #serveUntilEnd(link: FrameChannel): Promise<SocketEnd> {
+    this.#channel = link
+    for (const waiter of this.#waiters) waiter.resolve(link)
+    if (this.#holders === 0) this.#closeWhenIdle()
+    const end = await link.waitForEnd()
+    if (link.isAuthenticated) this.#hasRenewedToken = false
+    this.#channel = null
+    return end
+  }
+
+  /** What the end of a connection forbids; null where another one may be opened. */
+  async #findFatalEnd({ code, reason }: SocketEnd): Promise<ServiceError | null> {
+    if (code !== POLICY_VIOLATION || /too many/i.test(reason)) return null
+    if (this.#hasRenewedToken)
+      return authenticationError(`The server closed the connection${reason === '' ? '.' : `: ${reason}.`}`)
+    await this.#renewToken()
+    return null
+  }
+
+  async #renewToken(): Promise<void> {
+    this.#hasRenewedToken = true
+    const { tokens } = this.#parts
+    await tokens.renew(await tokens.current())
+  }
+
+  /** One attempt, or two where the first finds that the token has to be renewed. */
+  async #openChannel(signal: AbortSignal): Promise<FrameChannel> {
+    const { tokens, probeCredential: probe } = this.#parts
+    const token = await tokens.current(signal)
+    const opened = await performHandshake(this.#parts, token, signal)
+    if (opened instanceof FrameChannel) return opened
+    if (opened.isStatusHidden) await probe()
+    if (opened.status === 401) {
+      if (this.#hasRenewedToken || !tokens.isRenewable) throw authenticationError('The server refused the credential.')
+      await this.#renewToken()
+      return this.#openChannel(signal)
+    }
+    throw toUpgradeError(opened)
+  }
+
+  #countFailure(error: ServiceError): void {
+    for (const waiter of this.#waiters)
+      if (++waiter.failures >= this.#parts.settings.backoff.attempts) waiter.reject(error)
+  }
+
+  #rejectWaiters(error: unknown): void {
+    if (this.#waiters.size === 0) this.#refusal = { error }
+    for (const waiter of this.#waiters) waiter.reject(error)
+  }
+}

@@ -1,0 +1,34 @@
+// `types.ts`: TypeScript types of every schema, parameter, request and reply, by openapi-typescript.
+import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
+import ts from 'typescript'
+import type { Contract } from '../documents/contract.ts'
+import { isMap, type Json, type JsonMap, mapOf } from '../documents/json-pointer.ts'
+
+/** One document of the HTTP operations and the schemas of both documents becomes one module. */
+export async function emitTypes({ openapi, schemas }: Pick<Contract, 'openapi' | 'schemas'>): Promise<string> {
+  const document = { ...openapi, components: { ...mapOf(openapi.components), schemas } }
+  const nodes = await openapiTS(withoutExamples(document) as unknown as OpenAPI3, {
+    rootTypes: true,
+    rootTypesNoSchemaPrefix: true,
+    defaultNonNullable: false,
+    emptyObjectsUnknown: true,
+    silent: true,
+    transform: (schema) => (schema.format === 'binary' ? createBlobType() : undefined),
+  })
+  return astToString(nodes)
+}
+
+function createBlobType(): ts.TypeNode {
+  return ts.factory.createTypeReferenceNode('Blob')
+}
+
+/** Examples say nothing about types and would be most of the work. */
+function withoutExamples(value: Json, names = false): Json {
+  if (Array.isArray(value)) return value.map((item) => withoutExamples(item))
+  if (!isMap(value)) return value
+  const result: JsonMap = {}
+  for (const [key, member] of Object.entries(value)) {
+    if (names || key !== 'examples') result[key] = withoutExamples(member, !names && key === 'properties')
+  }
+  return result
+}

@@ -1,0 +1,131 @@
+// The parts of an answer without secrets: servers may repeat the key that they were asked with, and models what a user keeps secret.
+
+import type { Redactor } from '../../redaction/redactor.ts'
+import {
+  createArgumentsRedactor,
+  type StreamedTextRedactor,
+  ToolNameRedactor,
+} from '../../redaction/streams/tool-call-texts.ts'
+import { type OwnerTimeSlices, runToCompletion, type Steps, type TimeSliceScheduler } from '../../shared/time-slices.ts'
+import type { AnswerPart } from '../answers/generator.ts'
+
+type TextPart = Extract<AnswerPart, { type: 'text' | 'thinking' | 'refusal' }>
+type CallPart = Extract<AnswerPart, { type: 'tool_call' }>
+
+/**
+ * A part of more characters, with those that wait for it, is looked through in time slices: where very many secrets begin as they do, each character
+ * takes microseconds.
+ */
+const LONG_PART_LENGTH = 1_024
+
+/** In whose time the parts are looked through. */
+export interface PartRedaction {
+  readonly redactor: Redactor
+  readonly slices: Pick<TimeSliceScheduler, 'run' | 'turnsOf'>
+  /** Whose turns these are. */
+  readonly user: string
+}
+
+/** The same parts, those in which nothing is replaced as they came. What may begin a secret waits for the next part of its text. */
+export async function* redactAnswerParts(
+  parts: AsyncGenerator<AnswerPart, void, void>,
+  { redactor, slices, user }: PartRedaction,
+): AsyncGenerator<AnswerPart, void, void> {
+  const texts = new AnswerTexts(redactor)
+  const turns = slices.turnsOf(user)
+  let isOver = false
+  try {
+    for await (const part of parts) {
+      if (part.type === 'end') {
+        isOver = true
+        yield* texts.endTexts()
+      }
+      const isLong = measurePart(part) + texts.countWaiting(part) > LONG_PART_LENGTH
+      const shown = isLong ? await slices.run(user, texts.redactSteps(part)) : await redactShortPart(texts, part, turns)
+      if (shown) yield shown
+    }
+  } catch (error) {
+    if (!isOver) yield* texts.endTexts()
+    throw error
+  }
+  if (!isOver) yield* texts.endTexts()
+}
+
+/** Short parts may be many in one turn of the event loop: once they have taken their time of it, the next ones wait. */
+async function redactShortPart(
+  texts: AnswerTexts,
+  part: AnswerPart,
+  turns: OwnerTimeSlices,
+): Promise<AnswerPart | null> {
+  if (measurePart(part) > 0 && turns.areUsed) await turns.next()
+  return runToCompletion(texts.redactSteps(part))
+}
+
+function measurePart(part: AnswerPart): number {
+  if (part.type === 'job' || part.type === 'end') return 0
+  return part.type === 'tool_call' ? part.arguments.length : part.text.length
+}
+
+/** The texts of one answer: one of each kind, and one for the arguments of each call. */
+class AnswerTexts {
+  readonly #redactor: Redactor
+  readonly #replacers = new Map<string, { readonly tail: StreamedTextRedactor; last: TextPart | CallPart }>()
+  readonly #names: ToolNameRedactor
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor
+    this.#names = new ToolNameRedactor(redactor.createEagerReplacer())
+  }
+
+  /** How many characters wait for what a part says. */
+  countWaiting(part: AnswerPart): number {
+    return part.type === 'job' || part.type === 'end'
+      ? 0
+      : (this.#replacers.get(createTextKey(part))?.tail.waiting ?? 0)
+  }
+
+  /** Null where all of a part waits. */
+  *redactSteps(part: AnswerPart): Steps<AnswerPart | null> {
+    if (part.type === 'job' || part.type === 'end') return part
+    if (part.type === 'tool_call') return yield* this.#redactCallSteps(part)
+    const text = yield* this.#getReplacer(part).pushSteps(part.text)
+    if (text === part.text) return part
+    return text === '' ? null : { ...part, text }
+  }
+
+  *endTexts(): Generator<AnswerPart, void, void> {
+    for (const { tail, last } of this.#replacers.values()) {
+      const text = tail.end()
+      if (text === '') continue
+      if (last.type === 'tool_call') yield { type: 'tool_call', index: last.index, arguments: text }
+      else yield { ...last, text }
+    }
+    this.#replacers.clear()
+  }
+
+  *#redactCallSteps(part: CallPart): Steps<CallPart> {
+    const text = yield* this.#getReplacer(part).pushSteps(part.arguments)
+    const whole = this.#redactor.value({ id: part.id, name: part.name }, { credentials: false })
+    const { id } = whole
+    const name = whole.name === undefined ? undefined : this.#names.redact(whole.name)
+    if (text === part.arguments && id === part.id && name === part.name) return part
+    return { ...part, ...(id === undefined ? {} : { id }), ...(name === undefined ? {} : { name }), arguments: text }
+  }
+
+  #getReplacer(part: TextPart | CallPart): StreamedTextRedactor {
+    const key = createTextKey(part)
+    const present = this.#replacers.get(key)
+    if (present) {
+      present.last = part
+      return present.tail
+    }
+    const found = this.#redactor.createEagerReplacer()
+    const tail = part.type === 'tool_call' ? createArgumentsRedactor(found, part.custom === true) : found
+    this.#replacers.set(key, { tail, last: part })
+    return tail
+  }
+}
+
+function createTextKey(part: TextPart | CallPart): string {
+  return part.type === 'tool_call' ? `call ${part.index}` : part.type
+}

@@ -1,0 +1,182 @@
+// What stands at the addresses of pictures and files in one request: fetched by the guarded client, or loaded from the caller's own, within limits
+// of size, number and time. An address that occurs twice is fetched once, and counts twice: it is sent in both places.
+
+import { PACKAGES_PATH } from '../../assets/bundled-packages.ts'
+import { detectContentType, mediaKindOf } from '../../assets/content-type.ts'
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { AssetAccess, OutgoingHttp } from '../../engine/node-api/node-services.ts'
+
+/** Content as a `data:` URL. */
+export interface LoadedMedia {
+  readonly url: string
+  /** The name of the file, where it has one. */
+  readonly name: string | null
+}
+
+/** @throws NodeError; the signal's reason */
+export type LoadMedia = () => Promise<LoadedMedia>
+
+/** In bytes, of one picture or file, and of all that are fetched for one request. */
+const MAX_PART_BYTES = 20 * 1024 * 1024
+const MAX_REQUEST_BYTES = 50 * 1024 * 1024
+/** For one picture, redirects included. */
+const FETCH_MS = 15_000
+const MAX_REDIRECTS = 5
+
+const ERROR_MESSAGES: Readonly<Record<string, string>> = {
+  too_large: `The picture is larger than what is taken: ${MAX_PART_BYTES / 1024 / 1024} MiB, and less where there are many.`,
+  http_timeout: 'The picture did not come in time.',
+  too_many_redirects: `The address of the picture was sent on more than ${MAX_REDIRECTS} times.`,
+}
+
+const OWN_PATHS = ['/api/storage/', PACKAGES_PATH]
+const ASSET = 'asset://'
+const DATA = /^data:([^,;]*)((?:;[^,;]*)*?)(;base64)?,/i
+
+export type MediaPartType = 'image_url' | 'input_audio' | 'file'
+
+/** Where content is: here in the request, among the caller's own, or anywhere. @throws NodeError for what is no content, and no address of any */
+export function locateMedia(type: MediaPartType, value: string): 'here' | 'own' | 'anywhere' {
+  if (type === 'input_audio') return validateBase64(value, 0)
+  if (value.slice(0, 5).toLowerCase() === 'data:') return validateDataUrl(value, type)
+  if ([ASSET, ...OWN_PATHS].some((place) => value.startsWith(place))) return 'own'
+  if (type === 'image_url' && /^https?:/i.test(value)) return 'anywhere'
+  const taken = type === 'file' ? 'a data: URL or asset://<id>' : 'an http, https or data: URL, or asset://<id>'
+  throw new NodeError(`This is not an address that is read here. Give ${taken}.`, 'bad_reference')
+}
+
+export interface MediaLoaderParts {
+  readonly http: OutgoingHttp
+  /** What the caller may load. */
+  readonly assets: Pick<AssetAccess, 'load'>
+  readonly signal: AbortSignal
+  readonly fetch_ms?: number
+}
+
+/** What stands at an address, before it is put anywhere. */
+interface SizedMedia {
+  readonly part: LoadedMedia
+  /** In bytes, without its encoding. */
+  readonly size: number
+}
+
+export class MediaLoader {
+  readonly #http: OutgoingHttp
+  readonly #assets: Pick<AssetAccess, 'load'>
+  readonly #signal: AbortSignal
+  readonly #fetch_ms: number
+  readonly #loads_by_url = new Map<string, Promise<SizedMedia>>()
+  #bytes_left = MAX_REQUEST_BYTES
+
+  constructor({ http, assets, signal, fetch_ms = FETCH_MS }: MediaLoaderParts) {
+    this.#http = http
+    this.#assets = assets
+    this.#signal = signal
+    this.#fetch_ms = fetch_ms
+  }
+
+  /** How content is loaded; null for content that is there already. @throws NodeError for what is no content, and no address of any */
+  prepareLoad(type: MediaPartType, value: string): LoadMedia | null {
+    const where = locateMedia(type, value)
+    if (where === 'here') return null
+    const load = () => (where === 'own' ? this.#load(value, type as 'file') : this.#fetch(value))
+    return () => this.#loadOnce(`${type} ${value}`, load)
+  }
+
+  async #loadOnce(place: string, load: () => Promise<SizedMedia>): Promise<LoadedMedia> {
+    const finding = this.#loads_by_url.get(place) ?? load()
+    this.#loads_by_url.set(place, finding)
+    const { part, size } = await finding
+    // Several are fetched at a time: what is left may be exceeded by those that are under way.
+    this.#bytes_left -= size
+    if (this.#bytes_left < 0)
+      throw createTooLargeError('All pictures and files of the request together have', MAX_REQUEST_BYTES)
+    return part
+  }
+
+  async #load(reference: string, type: 'image_url' | 'file'): Promise<SizedMedia> {
+    const { bytes, content_type, name } = await this.#assets.load(reference, this.#max_bytes)
+    this.#signal.throwIfAborted()
+    const actual = type === 'file' ? content_type : detectImageType(bytes)
+    return { part: { url: encodeDataUrl(bytes, actual), name }, size: bytes.length }
+  }
+
+  async #fetch(url: string): Promise<SizedMedia> {
+    if (OWN_PATHS.some((place) => url.includes(place))) {
+      const own = await this.#load(url, 'image_url').catch((error) => {
+        if (error instanceof NodeError && error.type === 'bad_reference') return null
+        throw error
+      })
+      if (own) return own
+    }
+    const { status, body } = await this.#http
+      .send({
+        method: 'GET',
+        url,
+        headers: { Accept: 'image/*' },
+        body: null,
+        timeout_ms: this.#fetch_ms,
+        max_bytes: this.#max_bytes,
+        max_redirects: MAX_REDIRECTS,
+        secrets: [],
+        secret_body: false,
+        signal: this.#signal,
+      })
+      .catch((error) => {
+        throw rewordError(error)
+      })
+    if (status < 200 || status > 299)
+      throw new NodeError(`The picture could not be fetched: its server answered ${status}.`, 'bad_response')
+    return { part: { url: encodeDataUrl(body, detectImageType(body)), name: null }, size: body.length }
+  }
+
+  get #max_bytes(): number {
+    if (this.#bytes_left <= 0)
+      throw createTooLargeError('All pictures and files of the request together have', MAX_REQUEST_BYTES)
+    return Math.min(MAX_PART_BYTES, this.#bytes_left)
+  }
+}
+
+function encodeDataUrl({ buffer, byteOffset, byteLength }: Uint8Array, content_type: string): string {
+  return `data:${content_type};base64,${Buffer.from(buffer, byteOffset, byteLength).toString('base64')}`
+}
+
+/** What the bytes are, whatever anybody says of them. */
+function detectImageType(bytes: Uint8Array): string {
+  const type = detectContentType(bytes, null)
+  if (mediaKindOf(type) === 'image') return type
+  throw new NodeError('What is there is not a picture: PNG, JPEG, GIF and WebP are taken.', 'bad_response')
+}
+
+function validateDataUrl(url: string, type: 'image_url' | 'file'): 'here' {
+  // Its head is short: nothing is looked for in megabytes.
+  const head = DATA.exec(url.slice(0, 1_000))
+  if (!head?.[3])
+    throw new NodeError('A data: URL must hold base64: data:<content type>;base64,<data>.', 'bad_reference')
+  if (type === 'image_url' && !/^image\//i.test(head[1]!))
+    throw new NodeError('A data: URL of a picture must be of a type image/….', 'bad_reference')
+  return validateBase64(url, head[0].length)
+}
+
+/** Standard base64 with its padding (RFC 4648, section 4), from a position on. */
+function validateBase64(text: string, from: number): 'here' {
+  const length = text.length - from
+  if (length > Math.ceil(MAX_PART_BYTES / 3) * 4) throw createTooLargeError('It has', MAX_PART_BYTES)
+  const other = /[^A-Za-z0-9+/]/g
+  other.lastIndex = from
+  const end = other.exec(text)?.index ?? text.length
+  const isPadded = /^={0,2}$/.test(text.slice(end, end + 3))
+  if (length === 0 || length % 4 !== 0 || !isPadded)
+    throw new NodeError('The data is not base64 (RFC 4648, with padding).', 'bad_reference')
+  return 'here'
+}
+
+/** What the client says of its limits is for those who can set them. */
+function rewordError(error: unknown): unknown {
+  if (!(error instanceof NodeError) || !Object.hasOwn(ERROR_MESSAGES, error.type)) return error
+  return new NodeError(ERROR_MESSAGES[error.type]!, error.type, { cause: error })
+}
+
+function createTooLargeError(what: string, most: number): NodeError {
+  return new NodeError(`${what} more than ${most / 1024 / 1024} MiB, which is the most that is taken.`, 'too_large')
+}

@@ -1,0 +1,311 @@
+// Answers conversations, and clients in OpenAI's form: finds out what a model's name means, and asks it for its caller. A server that speaks
+// OpenAI's protocol itself is handed the client's bytes, and the client its own.
+import type { ChatCompletionRequest, CreateEmbeddingRequest } from '../../generated/types.ts'
+import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
+import { errorBodies, ServiceError, toServiceError } from '../errors.ts'
+import { type Log, logFailure } from '../log.ts'
+import { type BillingContext, resolveBillingContext } from '../models/billing/billing-context.ts'
+import { estimateCompletionCost } from '../models/billing/cost-estimate.ts'
+import type { ModelCallOptions, ModelService } from '../models/calls/model-service.ts'
+import { type ResolvedModel, truncateModelName } from '../models/catalogue/resolved-model.ts'
+import type { PassthroughResponse } from '../models/provider.ts'
+import type { Platform } from '../platform.ts'
+import type { Redactor } from '../redaction/redactor.ts'
+import { stringifyInSlices } from '../shared/incremental-json.ts'
+import type { TimeSliceScheduler } from '../shared/time-slices.ts'
+import { type ActiveCall, ActiveCalls } from './active-calls.ts'
+import { AnswerEncoder } from './answers/event-encoder.ts'
+import type { AnswerGenerator, AnswerPart } from './answers/generator.ts'
+import { assembleCompletion, createCompletionId } from './answers/openai-format.ts'
+import { AnswerStream, type AnswerStreamSource } from './answers/stream.ts'
+import type { CallMeasurement, CallMetrics } from './call-metrics.ts'
+import { createEmbeddings } from './embeddings.ts'
+import { convertErrors, convertToServiceError, withErrorHeaders } from './error-conversion.ts'
+import { type PartRedaction, redactAnswerParts } from './redaction/answer-parts.ts'
+import { encodeRedactedSteps, redactCompletionText } from './redaction/completion-json.ts'
+import { RedactedEvents } from './redaction/redacted-events.ts'
+import { refuseContradictions } from './requests/contradictions.ts'
+import { type InlineMediaParts, inlineMedia } from './requests/inline-media.ts'
+import { encodeEvent, type ReportedUsage } from './upstream/chunk-scan.ts'
+import { type OpenAiResponse, type RoutedRequest, sendUpstream } from './upstream/exchange.ts'
+import { openEventStream, readCompletion } from './upstream/stream-conversion.ts'
+import { toModelUse } from './upstream/usage-estimate.ts'
+import { WORKFLOW_MODEL_PREFIX, type WorkflowModelService } from './workflow-models/service.ts'
+
+export interface CompletionServiceParts extends Omit<InlineMediaParts, 'http' | 'signal' | 'model'> {
+  /** The guarded client, as this owner has it. */
+  httpOf(owner: OwnerScope): InlineMediaParts['http']
+  readonly models: ModelService
+  readonly workflows: Pick<WorkflowModelService, 'answer'>
+  /** What an owner must not be shown. */
+  redactorOf(owner: OwnerScope): Redactor
+  /** With whose keys, and at whose cost. */
+  customerOf(owner: OwnerScope): BillingContext
+  readonly platform: Platform
+  readonly log: Log
+  readonly measuring: CallMetrics
+  readonly slices: Pick<TimeSliceScheduler, 'run' | 'begin' | 'turnsOf'>
+  /** Aborts when what is still open must come to its end. */
+  readonly stopping: AbortSignal
+}
+
+/** A request as a client made it. */
+export interface ClientRequest<Body> {
+  readonly owner: OwnerScope
+  readonly body: Body
+  /** Its text in UTF-8; null where it came in another encoding. */
+  readonly raw: Uint8Array | null
+  readonly request_id: string
+  /** Aborts when the client has gone. */
+  readonly gone: AbortSignal
+  /** Aborts when its credential is no longer good. For answers that last. */
+  revoked(): AbortSignal
+}
+
+interface ResolvedRequest {
+  readonly found: ResolvedModel
+  readonly customer: BillingContext
+  readonly body: ChatCompletionRequest
+}
+
+/** An answer that comes as parts. */
+interface AnswerInParts {
+  readonly asked: ClientRequest<ChatCompletionRequest>
+  readonly parts: AnswerParts
+  /** The id of what answers, whichever name it was asked by. */
+  readonly model: string
+}
+
+export class CompletionService implements AnswerGenerator {
+  readonly #parts: CompletionServiceParts
+  readonly #active_calls: ActiveCalls
+
+  constructor(parts: CompletionServiceParts) {
+    this.#parts = parts
+    this.#active_calls = new ActiveCalls(parts.stopping)
+  }
+
+  answer(
+    owner: OwnerScope,
+    body: ChatCompletionRequest,
+    calling: ModelCallOptions,
+  ): AsyncGenerator<AnswerPart, void, void> {
+    return convertErrors(this.#answer(owner, body, calling))
+  }
+
+  /** The same without secrets, for callers that hand the parts on as they come. */
+  redactedAnswer(
+    owner: OwnerScope,
+    body: ChatCompletionRequest,
+    calling: ModelCallOptions,
+  ): AsyncGenerator<AnswerPart, void, void> {
+    return redactAnswerParts(this.answer(owner, body, calling), this.#redactionFor(owner))
+  }
+
+  #redactionFor(owner: OwnerScope): PartRedaction {
+    return { redactor: this.#parts.redactorOf(owner), slices: this.#parts.slices, user: userShareKey(owner) }
+  }
+
+  /** In OpenAI's form, whole or streamed. @throws ServiceError; the reason of `gone` */
+  complete(asked: ClientRequest<ChatCompletionRequest>): Promise<OpenAiResponse> {
+    return this.#runCall(asked, async (call, measured) => {
+      const { owner, body } = asked
+      if (body.stream) call.endWith(asked.revoked())
+      if (body.model.startsWith(WORKFLOW_MODEL_PREFIX)) {
+        measured.provider = 'workflow'
+        const parts = this.redactedAnswer(owner, body, { signal: call.signal })
+        return await this.#encodeAnswer({ asked, parts, model: body.model }, call, measured)
+      }
+      const known = await this.#resolve(owner, body, call.signal)
+      const { found, customer } = known
+      measured.provider = found.provider.name
+      const { upstream } = found.provider
+      const raw = known.body === body ? asked.raw : null
+      const { slices } = this.#parts
+      const way = { asked: { ...asked, body: known.body, raw }, found, customer, signal: call.signal, slices }
+      if (upstream) return await this.#passUpstream({ ...way, upstream }, call, measured)
+      const told = convertErrors(
+        this.#parts.models.streamCompletion(found, known.body, customer, { signal: call.signal }),
+      )
+      const parts = redactAnswerParts(told, this.#redactionFor(owner))
+      return await this.#encodeAnswer({ asked, parts, model: found.model.id }, call, measured)
+    })
+  }
+
+  /** @throws ServiceError; the reason of `gone` */
+  embed(asked: ClientRequest<CreateEmbeddingRequest>): Promise<OpenAiResponse> {
+    return this.#runCall(asked, async ({ signal }, measured) => {
+      const { owner, body } = asked
+      if (body.model.startsWith(WORKFLOW_MODEL_PREFIX)) throw createNoEmbeddingsError(body.model)
+      const customer = this.#parts.customerOf(owner)
+      const found = await this.#parts.models.find(body.model, customer, signal)
+      measured.provider = found.provider.name
+      const redactor = this.#parts.redactorOf(owner)
+      const { models, slices } = this.#parts
+      return await createEmbeddings(models, { asked, found, customer, signal, redactor, slices })
+    })
+  }
+
+  async *#answer(
+    owner: OwnerScope,
+    body: ChatCompletionRequest,
+    calling: ModelCallOptions,
+  ): AsyncGenerator<AnswerPart, void, void> {
+    calling.signal.throwIfAborted()
+    if (body.model.startsWith(WORKFLOW_MODEL_PREFIX)) {
+      refuseContradictions(body)
+      yield* this.#parts.workflows.answer(owner, body.model.slice(WORKFLOW_MODEL_PREFIX.length), body, calling)
+      return
+    }
+    const known = await this.#resolve(owner, body, calling.signal)
+    yield* this.#parts.models.streamCompletion(known.found, known.body, known.customer, calling)
+  }
+
+  /** Who answers, and what it is asked. */
+  async #resolve(owner: OwnerScope, body: ChatCompletionRequest, signal: AbortSignal): Promise<ResolvedRequest> {
+    refuseContradictions(body)
+    const customer = this.#parts.customerOf(owner)
+    const found = await this.#parts.models.find(body.model, customer, signal)
+    const { httpOf, assetsOf, slices } = this.#parts
+    const tools = { http: httpOf(owner), assetsOf, signal, slices, model: found.model }
+    return { found, customer, body: await inlineMedia(body, owner, tools) }
+  }
+
+  /** A call that is open until it failed, or its answer is whole, or its stream is closed. */
+  async #runCall(
+    { gone }: Pick<ClientRequest<unknown>, 'gone'>,
+    work: (call: ActiveCall, measured: CallMeasurement) => Promise<OpenAiResponse>,
+  ): Promise<OpenAiResponse> {
+    const call = this.#active_calls.open(gone)
+    const measured = this.#parts.measuring.begin()
+    try {
+      const given = await work(call, measured)
+      if (given.body instanceof AnswerStream) return given
+      call.close()
+      measured.end(null)
+      return given
+    } catch (thrown) {
+      call.close()
+      const error = convertToServiceError(call.signal.aborted ? call.signal.reason : thrown)
+      measured.end(error)
+      throw withErrorHeaders(error, call.headers)
+    }
+  }
+
+  async #passUpstream(
+    way: RoutedRequest<ChatCompletionRequest> & { readonly asked: ClientRequest<ChatCompletionRequest> },
+    call: ActiveCall,
+    measured: CallMeasurement,
+  ): Promise<OpenAiResponse> {
+    const { asked, found } = way
+    const { body } = asked
+    const customer = resolveBillingContext(way.customer, found)
+    customer.admit()
+    const held = customer.hold?.(() => estimateCompletionCost(found, body)) ?? null
+    const used = (counted: ReportedUsage | null) => {
+      held?.[Symbol.dispose]()
+      if (counted) customer.charge(toModelUse(found, counted))
+    }
+    let answer: PassthroughResponse
+    try {
+      answer = await sendUpstream(way, '/chat/completions', body.stream === true)
+    } catch (error) {
+      held?.[Symbol.dispose]()
+      throw error
+    }
+    const { platform, slices } = this.#parts
+    const owner = userShareKey(asked.owner)
+    const parts = { found, body, answer, platform, owner, slices, used }
+    const redactor = this.#parts.redactorOf(asked.owner)
+    if (!body.stream) {
+      const given = await readCompletion(parts)
+      const isRead = !(given instanceof Uint8Array)
+      const text = isRead
+        ? await slices.run(owner, encodeRedactedSteps(given, redactor))
+        : redactCompletionText(given, redactor)
+      return { headers: {}, body: text }
+    }
+    const failed = this.#createFailureEncoder(asked, call, measured)
+    const events = new RedactedEvents(openEventStream({ ...parts, failed }), { redactor, owner, slices })
+    return await this.#openStream(events, call, measured)
+  }
+
+  async #encodeAnswer(
+    { asked, parts, model }: AnswerInParts,
+    call: ActiveCall,
+    measured: CallMeasurement,
+  ): Promise<OpenAiResponse> {
+    const { platform } = this.#parts
+    const { body } = asked
+    const head = { id: createCompletionId(platform), created: Math.floor(platform.now() / 1_000), model }
+    const { headers, rest } = await startAnswer(parts)
+    call.headers = headers
+    if (!body.stream) {
+      const completion = await assembleCompletion(rest, head)
+      return { headers, body: await stringifyInSlices(this.#parts.slices, userShareKey(asked.owner), completion) }
+    }
+    const include_usage = body.stream_options?.include_usage === true
+    const failed = this.#createFailureEncoder(asked, call, measured)
+    const given = await this.#openStream(
+      new AnswerEncoder({ parts: rest, head, include_usage, failed }),
+      call,
+      measured,
+    )
+    return { ...given, headers }
+  }
+
+  /** The head of the answer waits for its first piece: what fails before is no stream. */
+  async #openStream(pieces: AnswerStreamSource, call: ActiveCall, measured: CallMeasurement): Promise<OpenAiResponse> {
+    const close = () => {
+      pieces.close()
+      call.close()
+      measured.end(call.signal.aborted ? call.signal.reason : null)
+    }
+    try {
+      const first = await pieces.next()
+      measured.recordFirstByte()
+      return { headers: {}, body: new AnswerStream(first, { next: () => pieces.next(), close }) }
+    } catch (error) {
+      pieces.close()
+      throw error
+    }
+  }
+
+  /** What a client is told that has a part of its answer already; the log is told why. */
+  #createFailureEncoder(
+    { gone, request_id }: ClientRequest<unknown>,
+    call: ActiveCall,
+    measured: CallMeasurement,
+  ): (error: unknown) => string {
+    return (thrown) => {
+      const error = toServiceError(convertToServiceError(call.signal.aborted ? call.signal.reason : thrown))
+      if (!gone.aborted) {
+        logFailure(this.#parts.log, error, { request_id }, 'the answer of a model broke off')
+        measured.end(error)
+      }
+      return encodeEvent(errorBodies.openai(error))
+    }
+  }
+}
+
+function createNoEmbeddingsError(model: string): ServiceError {
+  return new ServiceError('INVALID_REQUEST', {
+    message: `The model "${truncateModelName(model)}" makes no vectors.`,
+    param: 'model',
+  })
+}
+
+type AnswerParts = AsyncGenerator<AnswerPart, void, void>
+
+/** The first part is there: a job's names it. */
+async function startAnswer(parts: AnswerParts): Promise<{ headers: Record<string, string>; rest: AnswerParts }> {
+  const first = await parts.next()
+  const headers = !first.done && first.value.type === 'job' ? { 'X-Svc-Job-Id': first.value.job_id } : {}
+  return { headers: headers as Record<string, string>, rest: resumeAnswer(first, parts) }
+}
+
+async function* resumeAnswer(first: IteratorResult<AnswerPart, void>, parts: AnswerParts): AnswerParts {
+  if (first.done) return
+  yield first.value
+  yield* parts
+}

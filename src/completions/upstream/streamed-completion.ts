@@ -1,0 +1,143 @@
+// Streamed answers of servers that speak OpenAI's protocol, on their way to the client, event by event.
+import type { ChatCompletionRequest } from '../../../generated/types.ts'
+import type { ResolvedModel } from '../../models/catalogue/resolved-model.ts'
+import type { PassthroughResponse } from '../../models/provider.ts'
+import type { TimeSliceScheduler } from '../../shared/time-slices.ts'
+import type { AnswerStreamSource } from '../answers/stream.ts'
+import { DONE_EVENT, type ReportedUsage } from './chunk-scan.ts'
+import { isNonZeroUsage, toProviderError, UpstreamErrorBody } from './error-body.ts'
+import { EventStreamReader } from './event-stream-reader.ts'
+import { completeInterruptedUsage, completeUsage } from './usage-estimate.ts'
+
+export interface StreamedCompletionParts {
+  readonly found: ResolvedModel
+  readonly body: ChatCompletionRequest
+  readonly answer: PassthroughResponse
+  /** In whose turns long events are read. */
+  readonly owner: string
+  readonly slices: Pick<TimeSliceScheduler, 'begin'>
+  /** Why nothing more comes. Gives what the client is told of it. */
+  failed(error: unknown): string
+  /** Told once what was used; null: nothing. */
+  used(counted: ReportedUsage | null): void
+}
+
+/** What comes before an answer, and says nothing of it, is held for so long, in milliseconds: an error behind it is an error of HTTP. */
+const MAX_HELD_MS = 10_000
+/** And so many pieces of it, and bytes. */
+const MAX_HELD_PIECES = 1_000
+const MAX_HELD_BYTES = 65_536
+
+export class StreamedCompletion implements AnswerStreamSource {
+  readonly #parts: StreamedCompletionParts
+  readonly #now: () => number
+  readonly #bytes: AsyncIterator<Uint8Array>
+  readonly #reader: EventStreamReader
+  #begun = false
+  #over = false
+  #settled = false
+  /** What came before the answer, in pieces. */
+  #held: Uint8Array[] = []
+  #held_bytes = 0
+  #held_since: number | null = null
+
+  /** `now`: the time, in milliseconds. */
+  constructor(parts: StreamedCompletionParts, now: () => number) {
+    const { found, body, answer } = parts
+    this.#parts = parts
+    this.#now = now
+    this.#bytes = answer.body[Symbol.asyncIterator]()
+    this.#reader = new EventStreamReader({
+      include_usage: body.stream_options?.include_usage === true,
+      choices: body.n ?? 1,
+      complete: (counted) => completeUsage(found, body, this.#reader.text_length, counted),
+    })
+  }
+
+  /** @throws ProviderError where there is nothing to begin with; the reason of a signal */
+  async next(): Promise<Uint8Array | null> {
+    while (!this.#over) {
+      this.#hold(await this.#read())
+      if (this.#held.length === 0 || this.#isEarly()) continue
+      const pieces = this.#held
+      this.#held = []
+      this.#begun = true
+      return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    }
+    return null
+  }
+
+  #hold(pieces: readonly Uint8Array[]): void {
+    for (const piece of pieces) {
+      this.#held.push(piece)
+      this.#held_bytes += piece.length
+    }
+  }
+
+  /**
+   * Whether what is held is no part of the answer yet, and the answer's head can wait for what follows. Not for ever: a client, and whatever is
+   * between, is to know that its server is there.
+   */
+  #isEarly(): boolean {
+    if (this.#begun || this.#over || this.#reader.hasBegun) return false
+    this.#held_since ??= this.#now()
+    if (this.#held.length >= MAX_HELD_PIECES || this.#held_bytes >= MAX_HELD_BYTES) return false
+    return this.#now() - this.#held_since < MAX_HELD_MS
+  }
+
+  close(): void {
+    this.#settle()
+    if (!this.#over) this.#parts.answer.body.destroy()
+    this.#over = true
+  }
+
+  async #read(): Promise<Uint8Array[]> {
+    try {
+      const step = await this.#bytes.next()
+      if (this.#over) return []
+      const pieces = step.done ? [Buffer.from(this.#reader.end())] : await this.#take(step.value)
+      if (this.#over) return []
+      if (this.#reader.fault) return [...pieces, ...this.#fail(this.#reader.fault)]
+      if (step.done || this.#reader.isDone) this.#end(step.done === true)
+      return pieces
+    } catch (error) {
+      return this.#fail(error)
+    }
+  }
+
+  #take(bytes: Uint8Array): Promise<Uint8Array[]> {
+    const { owner, slices } = this.#parts
+    return slices.begin(owner, this.#reader.take(bytes))
+  }
+
+  /** The end was said, or is there: then the connection is of use to others. */
+  #end(is_read: boolean): void {
+    this.#settle()
+    this.#over = true
+    if (!is_read) this.#parts.answer.body.release()
+  }
+
+  #fail(cause: unknown): Uint8Array[] {
+    const { found, answer, failed } = this.#parts
+    this.#settle(cause)
+    this.#over = true
+    answer.body.destroy()
+    const error = toProviderError(found, cause)
+    if (!this.#begun && !this.#reader.hasBegun) throw error
+    return [Buffer.from(`${failed(error)}${DONE_EVENT}`)]
+  }
+
+  /**
+   * What broke off has used what went in, and what it gave so far, as far as anybody can tell: its head has come. What its server says that it failed
+   * at, before a word or a count, has used nothing; what it counts in the failure itself is the last count.
+   */
+  #settle(cause?: unknown): void {
+    if (this.#settled) return
+    this.#settled = true
+    const { found, body, used } = this.#parts
+    const { reported_usage: counted, text_length: length, isDone: done } = this.#reader
+    const told = cause instanceof UpstreamErrorBody ? cause : null
+    if (told && length === 0 && !isNonZeroUsage(counted)) used(null)
+    else used((done || told?.reported_usage ? completeUsage : completeInterruptedUsage)(found, body, length, counted))
+  }
+}

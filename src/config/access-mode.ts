@@ -1,0 +1,54 @@
+// What the settings of access come to together: who is let in without a token, as a start says it, and what does not fit together.
+import type { IpRange } from '../net/ip-addresses.ts'
+import { type AccessSettings, isLoopbackHost } from './access.ts'
+
+/** One line: who calls by its place alone, or who says who calls. */
+export function describeAccessMode({
+  identity_provider,
+  trust_localhost,
+  trust_local_networks,
+}: AccessSettings): string {
+  const trusted = [
+    ...(trust_localhost ? ['on this machine'] : []),
+    ...(trust_local_networks.length > 0 ? [`in ${trust_local_networks.map(formatRange).join(', ')}`] : []),
+  ].join(' and ')
+  if (identity_provider) {
+    const { url } = identity_provider
+    const besides = trusted && `; without a token, callers ${trusted} are the administrator`
+    return `Identity provider ${url}, issuer ${url}/auth/v1${besides}`
+  }
+  if (!trusted) return 'Local mode: nobody is trusted by place, every caller needs a token'
+  return `Local mode: callers ${trusted} are the administrator, all others need a token`
+}
+
+function formatRange([address, bits]: IpRange): string {
+  return `${address}/${bits}`
+}
+
+type AccessModeSettings = Pick<AccessSettings, 'identity_provider' | 'trusted_proxies'> & {
+  readonly host: string
+  readonly public_url: string | null
+}
+
+/** What is warned of, a sentence each. */
+export function accessModeWarnings({
+  identity_provider,
+  trusted_proxies,
+  host,
+  public_url,
+}: AccessModeSettings): string[] {
+  const found: string[] = []
+  if (identity_provider?.url.endsWith('/auth/v1'))
+    found.push('IDP_URL ends with /auth/v1, which is added to it: name the address before that')
+  const public_host = public_url && URL.parse(public_url)?.hostname
+  if (public_host && !isOfThisMachine(public_host) && isLoopbackHost(host) && trusted_proxies.length === 0)
+    found.push(
+      `SVC_PUBLIC_URL names ${public_host} and the server listens on ${host}, so that a proxy must stand before it, and SVC_TRUSTED_PROXIES names none: whoever comes through it may pass for a caller on this machine`,
+    )
+  return found
+}
+
+/** `hostname`: as in URLs. */
+function isOfThisMachine(hostname: string): boolean {
+  return hostname.endsWith('.localhost') || isLoopbackHost(hostname.replace(/^\[|\]$/g, ''))
+}

@@ -1,0 +1,34 @@
+// Where Ollama is, by the setting that its own tools take: what they understand is understood, and what they pass over in silence is refused.
+import { isIPv6 } from 'node:net'
+
+/** Where it listens unless told otherwise. */
+const PORT = 11_434
+const MAX_PORT = 65_535
+const FORM = /^(?:(https?):\/\/)?([^/?#@\s\\]*)(\/[^?#\s\\]*)?$/i
+
+/** `:port`, a host, an address of any kind, with or without scheme, port and path. Null where it is none of these. */
+export function parseOllamaUrl(setting: string): string | null {
+  const text = setting.trim().replaceAll(/^["']+|["']+$/g, '')
+  const [, scheme, authority, path = ''] = FORM.exec(text) ?? []
+  if (authority === undefined) return null
+  if (scheme === undefined && authority === 'ollama.com') return `https://ollama.com${path.replace(/\/+$/, '')}/v1`
+  const place = parseAuthority(authority)
+  if (!place) return null
+  const port = place.port ?? (scheme === undefined ? PORT : null)
+  const url = URL.parse(`${scheme ?? 'http'}://${place.host}${port === null ? '' : `:${port}`}${path}`)
+  return url && `${url.origin}${url.pathname.replace(/\/+$/, '')}/v1`
+}
+
+/** "Any address", and none, mean this machine. */
+function parseAuthority(authority: string): { host: string; port: number | null } | null {
+  if (isIPv6(authority)) return { host: toLoopbackHost(`[${authority}]`), port: null }
+  const [, host, port] = /^(\[[^\]]*\]|[^:[\]]*)(?::(\d{1,5}))?$/.exec(authority) ?? []
+  if (host === undefined || (host.startsWith('[') && !isIPv6(host.slice(1, -1)))) return null
+  const number = port === undefined ? null : Number(port)
+  return number !== null && number > MAX_PORT ? null : { host: toLoopbackHost(host), port: number }
+}
+
+function toLoopbackHost(host: string): string {
+  if (host === '' || host === '0.0.0.0') return '127.0.0.1'
+  return /^\[[0:]+\]$/.test(host) ? '[::1]' : host
+}

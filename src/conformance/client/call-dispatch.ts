@@ -1,0 +1,35 @@
+// What becomes of a call of the client: it is examined, and answered as the script says or else as usual.
+
+import type { ClientCall, ClientCallName } from './call.ts'
+import { validateCall } from './call-validation.ts'
+import { replyByDefault } from './default-replies.ts'
+import type { CallHandler, Scenario } from './scenario.ts'
+import type { ScenarioRun } from './scenario-run.ts'
+import { REPORT_WORKFLOW } from './server-records.ts'
+
+export function dispatchCall(call: ClientCall, run: ScenarioRun, scenario: Scenario): void {
+  run.hasConnected = true
+  run.calls.push({ name: call.name, entry: call.entry, transport: call.transport })
+  validateCall(call, run)
+  const turn = canBeScripted(call, run) ? findScriptedHandler(call.name, run, scenario) : undefined
+  if (turn && !scenario.isReachedByScript) run.markStepReached()
+  run.runScript(() => (turn ?? replyByDefault)(call, run))
+}
+
+/** Whether a script may have a say: not in reports, and not in what names a job that there is not. */
+function canBeScripted({ data }: ClientCall, { jobs }: ScenarioRun): boolean {
+  if (data.workflow_id === REPORT_WORKFLOW) return false
+  if (data.job_id === undefined) return true
+  const job = jobs.get(String(data.job_id))
+  return job !== undefined && job.facts.workflow_id !== REPORT_WORKFLOW
+}
+
+function findScriptedHandler(
+  name: ClientCallName,
+  run: ScenarioRun,
+  { script: play }: Scenario,
+): CallHandler | undefined {
+  const asked = name === 'getJob' ? 'get_job_snapshot' : name
+  const turns = play.calls?.[asked]
+  return typeof turns === 'function' ? turns : turns?.[run.countOccurrence(`turn ${asked}`) - 1]
+}

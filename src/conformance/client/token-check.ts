@@ -1,0 +1,35 @@
+// Who may come in: the client that has been given the token of the scenario.
+import type { IncomingMessage } from 'node:http'
+import { parseRequestUrl } from './routes.ts'
+import type { ScenarioContext } from './scenario.ts'
+import { findScenarioOfToken } from './scenario-run.ts'
+
+/** How often a token that is refused may come. */
+const MAX_REFUSED_TOKENS = 8
+
+function readToken(request: IncomingMessage): string | null {
+  const { authorization } = request.headers
+  if (authorization !== undefined) return /^Bearer (.+)$/i.exec(authorization)?.[1] ?? null
+  return parseRequestUrl(request.url!).searchParams.get('api_key')
+}
+
+/** Whether the request has a token that is good. Clients of other scenarios are refused, and decide nothing. */
+export function isTokenAccepted(
+  request: IncomingMessage,
+  { scenarioRun: run, scenario }: ScenarioContext,
+  entry: number,
+): boolean {
+  const token = readToken(request)
+  if (token !== null && run.validTokens.has(token)) return true
+  if (token === null || !run.task.tokens.includes(token)) {
+    const other = token === null ? null : findScenarioOfToken(token)
+    if (other !== null) run.transcript.addNote(`the line above is of the client of ${other}, which still runs`)
+    return false
+  }
+  run.hasConnected = true
+  scenario.script.onTokenRefused?.(run)
+  if (run.countOccurrence(`refused ${token}`) > MAX_REFUSED_TOKENS) {
+    run.addViolation(`the client came ${MAX_REFUSED_TOKENS + 1} times with a token that had been refused`, entry)
+  }
+  return false
+}

@@ -1,0 +1,84 @@
+// Large media in results: it travels by reference, and the reference is true.
+import { createHash } from 'node:crypto'
+import { readCapabilities } from '../capabilities.ts'
+import { CheckSkipped, expect } from '../check-outcomes.ts'
+import { isTerminal, pollJobUntil, readHistory, startJob, storeSampleWorkflow } from '../job-actions.ts'
+import { canonicalJson, isSameJson, type JsonMap, listOf, mapOf } from '../json.ts'
+import type { SuiteContext } from '../suite-context.ts'
+import { toEvidenceParts } from '../target-server.ts'
+
+/** A whole picture of one pixel; more bytes after it are no part of what it shows. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+/** The largest limit that is tried: a request has to hold more than that, in base64. */
+const MAX_TRIED_BYTES = 1024 * 1024
+
+interface LargeMedia {
+  bytes: Buffer
+  /** The picture as text, as it must not stand in what is answered. */
+  text: string
+  result: JsonMap
+  events: JsonMap[]
+}
+
+/** A run whose output holds a picture just larger than may stand inline. */
+function runWithLargeMedia(t: SuiteContext): Promise<LargeMedia> {
+  return t.memoize('large media', async () => {
+    const { max_inline_bytes } = mapOf((await readCapabilities(t)).limits)
+    const limit = Number(max_inline_bytes)
+    if (!(limit <= MAX_TRIED_BYTES)) throw new CheckSkipped(`media of ${limit} bytes are not tried`)
+    const bytes = Buffer.concat([PIXEL, Buffer.alloc(Math.max(0, limit + 1 - PIXEL.length), 7)])
+    const text = bytes.toString('base64')
+    const inputs = { value: { pictures: [{ type: 'image', uri: `data:image/png;base64,${text}` }] } }
+    const job_id = await startJob(t, await storeSampleWorkflow(t, 'anything'), inputs)
+    const final = (await pollJobUntil(t, job_id, isTerminal)).at(-1)!
+    expect(final.status === 'completed', 'a run with a picture does not complete', {}, final.error)
+    return { bytes, text, result: mapOf(final.result), events: await readHistory(t, job_id) }
+  })
+}
+
+function findAssetBinding({ assets }: JsonMap): JsonMap | undefined {
+  return listOf(assets)
+    .map(mapOf)
+    .find(({ output_name, path }) => output_name === 'value' && isSameJson(path, ['pictures', 0]))
+}
+
+export async function checkMediaByReference(t: SuiteContext): Promise<void> {
+  const { text, bytes, result, events } = await runWithLargeMedia(t)
+  const inline = canonicalJson([result, events]).includes(text.slice(0, 64))
+  expect(
+    !inline,
+    `media of ${bytes.length} bytes stands inline`,
+    { bytes: bytes.length },
+    { outputs: truncateOutputs(result) },
+  )
+  const bound = findAssetBinding(result)
+  expect(bound !== undefined, 'no asset is bound to the place of the picture', { path: ['pictures', 0] }, result)
+  const [place] = listOf(mapOf(mapOf(result.outputs).value).pictures).map(mapOf)
+  const { uri } = mapOf(bound.asset)
+  expect(place?.uri === uri, 'the output refers to another file than its asset', { uri }, place)
+}
+
+function truncateOutputs({ outputs }: JsonMap): string {
+  return canonicalJson(outputs).slice(0, 500)
+}
+
+/** Size, digest and type of a reference are those of the bytes that it leads to. */
+export async function checkMediaReferences(t: SuiteContext): Promise<void> {
+  const { bytes, result } = await runWithLargeMedia(t)
+  const asset = mapOf(findAssetBinding(result)?.asset)
+  const { uri, size, sha256, content_type, expires_at, asset_id } = asset
+  expect(Boolean(asset_id) && typeof uri === 'string', 'there is no reference with an id and a uri', {}, result)
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  const told = (size === null || size === bytes.length) && (sha256 === null || sha256 === digest)
+  expect(told, 'size or digest are not those of the bytes', { size: bytes.length, sha256: digest }, asset)
+  expect(content_type === 'image/png', 'the type is not that of the bytes', {}, asset)
+  const kept = expires_at === null || Date.parse(String(expires_at)) > Date.parse(String(result.completed_at))
+  expect(kept, 'it has expired before the job ended', { completed_at: result.completed_at }, asset)
+  if (!t.hasOperation('getObject')) return
+  const read = await t.target.send('GET', uri)
+  const { request } = toEvidenceParts(read)
+  expect(read.status === 200 && bytes.equals(read.bytes), 'the uri does not read as the bytes', request, read.status)
+}

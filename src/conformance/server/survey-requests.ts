@@ -1,0 +1,105 @@
+// The operations that change something, or whose path tells more than ids, as the survey sends them without harm. Whoever implements one that
+// changes something adds it here, to one list or the other: a test asks for it.
+import type { OperationId } from '../../../generated/operations.ts'
+import { createSubmission, startJob, storeOwnWorkflow, storeSampleWorkflow, waitForJobEnd } from './job-actions.ts'
+import { mapOf } from './json.ts'
+import { createMultipartForm } from './multipart-form.ts'
+import { observeFailedRun } from './observed-runs.ts'
+import { sampleGraphs } from './sample-graphs.ts'
+import type { PathAndQuery, SuiteContext } from './suite-context.ts'
+
+export interface SurveyFacts {
+  workflow_id: string
+  etag: string
+  job_id: string
+}
+
+export const UNKNOWN_JOB_ID = 'conformance-unknown'
+
+type SurveyRequestFactory = (t: SuiteContext, known: SurveyFacts) => Promise<(PathAndQuery & { json?: unknown }) | null>
+
+/** A thread that goes with the suite; null where one would stay. */
+async function createOwnThread(t: SuiteContext): Promise<string | null> {
+  if (!t.hasOperation('createThread') || !t.hasOperation('deleteThread')) return null
+  const answer = await t.callExpecting('createThread', 201, {}, { json: { title: 'conformance' } })
+  const id = String(mapOf(answer.body).id)
+  t.cleanups.push(() => t.call('deleteThread', { values: { id } }))
+  return id
+}
+
+function createRequestFor(id: string | null, json?: object): (PathAndQuery & { json?: unknown }) | null {
+  return id === null ? null : { values: { id }, ...(json ? { json } : {}) }
+}
+
+/** An asset that goes with the suite; null where one would stay. */
+export async function createOwnAsset(t: SuiteContext): Promise<string | null> {
+  if (!t.hasOperation('createAsset') || !t.hasOperation('deleteAsset')) return null
+  const form = createMultipartForm([['file', 'conformance.txt', Buffer.from('conformance')]])
+  const id = String(mapOf((await t.callExpecting('createAsset', 201, {}, form)).body).id)
+  t.cleanups.push(() => t.call('deleteAsset', { values: { id } }))
+  return id
+}
+
+/** Each with a request for something of the suite's own, or null where there is nothing to send it for. */
+export const SURVEY_REQUESTS: Partial<Record<OperationId, SurveyRequestFactory>> = {
+  retrieveModel: async (_t, { workflow_id }) => ({ values: { model: `workflow/${workflow_id}` } }),
+  createWorkflow: async () => ({
+    json: { name: 'conformance survey', graph: sampleGraphs.greeting, tags: ['conformance'] },
+  }),
+  updateWorkflow: async (t) => {
+    const { id } = await storeOwnWorkflow(t, 'update')
+    return { values: { id }, json: { name: 'conformance updated', graph: sampleGraphs.greeting } }
+  },
+  deleteWorkflow: async (t) => ({ values: { id: (await storeOwnWorkflow(t, 'delete')).id } }),
+  shareWorkflow: async (t) => ({ values: { id: (await storeOwnWorkflow(t, 'share')).id } }),
+  unshareWorkflow: async (t) => ({ values: { id: (await storeOwnWorkflow(t, 'unshare')).id } }),
+  runWorkflow: async (_t, { workflow_id }) => ({ values: { id: workflow_id }, json: { params: { name: 'Ada' } } }),
+  cancelJob: async (_t, { job_id }) => (job_id === UNKNOWN_JOB_ID ? null : { values: { id: job_id } }),
+  requestJobCancellation: async (_t, { job_id }) => ({ values: { job_id } }),
+  retryJob: async (t, { job_id }) =>
+    job_id === UNKNOWN_JOB_ID ? null : { values: { id: (await observeFailedRun(t)).job_id } },
+  deleteJob: async (t, known) => {
+    if (known.job_id === UNKNOWN_JOB_ID) return null
+    const job_id = await startJob(t, await storeSampleWorkflow(t, 'greeting'), { name: 'gone' })
+    await waitForJobEnd(t, job_id)
+    return { values: { id: job_id } }
+  },
+  submitJob: async (t) => ({ json: createSubmission(await storeSampleWorkflow(t, 'greeting'), { name: 'Ada' }) }),
+  preflightWorkflow: async (_t, { workflow_id }) => ({ json: { workflow_id } }),
+  getWorkflowInterfaces: async (_t, { workflow_id }) => ({ json: { ids: [workflow_id] } }),
+  putSecret: async (t) => {
+    if (!t.hasOperation('deleteSecret')) return null
+    t.cleanups.push(() => t.call('deleteSecret', { values: { name: 'CONFORMANCE' } }))
+    return { values: { name: 'CONFORMANCE' }, json: { value: 'not a secret, but a test' } }
+  },
+  updateThread: async (t) => createRequestFor(await createOwnThread(t), { title: 'conformance updated' }),
+  deleteThread: async (t) => createRequestFor(await createOwnThread(t)),
+  createMessage: async (t) => createRequestFor(await createOwnThread(t), { content: 'conformance' }),
+  updateAsset: async (t) => createRequestFor(await createOwnAsset(t), { name: 'conformance updated' }),
+  deleteAsset: async (t) => createRequestFor(await createOwnAsset(t)),
+  deleteSecret: async () => ({ values: { name: 'CONFORMANCE_UNKNOWN' } }),
+}
+
+/** Not sent by the survey, each for a reason. */
+export const EXCLUDED_OPERATIONS: Partial<Record<OperationId, string>> = {
+  resumeJob: 'its job has to wait for a value, which the rules of states bring about',
+  uploadTemporaryAsset: 'its body is a form, which the rules of uploads make',
+  putObject: 'its key begins with a name of the caller that only the caller knows',
+  deleteObject: 'its key begins with a name of the caller that only the caller knows',
+  putAdminAsset: 'only an administrator may, and a file of that name would be lost',
+  createAsset: 'its body is a form, with which requests to an asset make one first, and delete it afterwards',
+  createThread: 'requests to a thread make one first, and delete it afterwards',
+  updateSettings: 'they are those of the person whose token it is',
+  createToken: 'only a person may, and what it makes is a credential',
+  deleteToken: 'it would need a token that was made before',
+  createChatCompletion: 'whatever model it names may cost money',
+  createEmbedding: 'whatever model it names may cost money',
+}
+
+/** Operations that take every example of their body, once it tells of what exists. */
+export const OPERATIONS_WITH_EXAMPLES: readonly OperationId[] = [
+  'preflightWorkflow',
+  'getWorkflowInterfaces',
+  'createWorkflow',
+  'submitJob',
+]

@@ -1,0 +1,23 @@
+// The security schemes of a document: how a credential is sent.
+
+import { canonicalJson, mapOf, unionOfKeys } from '../json.ts'
+import type { DifferenceCollector } from './differences.ts'
+import { withoutDocumentation } from './effective-schema.ts'
+import type { DocumentPair } from './position.ts'
+
+/** Compares the schemes by name. That one has gone is told by the operations that took it. */
+export function diffSecuritySchemes({
+  documents,
+  findings,
+}: {
+  documents: DocumentPair
+  findings: DifferenceCollector
+}): void {
+  const [old, next] = [documents.old, documents.new].map((one) => mapOf(mapOf(one.components).securitySchemes))
+  for (const name of unionOfKeys(old!, next!)) {
+    const [a, b] = [old![name], next![name]]
+    if (a === undefined || b === undefined) continue
+    if (canonicalJson(withoutDocumentation(a)) !== canonicalJson(withoutDocumentation(b)))
+      findings.add('breaking', 'scheme-changed', `security scheme ${name}`, 'takes its credential in another way')
+  }
+}

@@ -1,0 +1,32 @@
+// What the temporary objects of a user take, in all workspaces: the rows of one range of keys, a page at a time, because there may be a million.
+import { sql } from 'kysely'
+import type { ObjectTable } from '../schema.ts'
+import { statement } from '../statement.ts'
+import type { Tx } from '../store.ts'
+
+export type TemporaryObjectRow = Pick<ObjectTable, 'storage_key' | 'workspace_id' | 'size' | 'expires_at'>
+
+type ObjectPosition = Pick<TemporaryObjectRow, 'storage_key' | 'workspace_id'>
+
+/** The words are those of the index `object_by_key`. */
+const select = statement<{ key: string; workspace: string; to: string; limit: number }>()((db, p) =>
+  db
+    .selectFrom('object')
+    .select(['storage_key', 'workspace_id', 'size', 'expires_at'])
+    .where(sql<boolean>`(storage_key, ifnull(workspace_id, '')) > (${p('key')}, ${p('workspace')})`)
+    .where('storage_key', '<', p('to'))
+    .orderBy('storage_key')
+    .orderBy(sql`ifnull(workspace_id, '')`)
+    .limit(p('limit')),
+)
+
+/** At most `limit` objects below `folder`, which ends with a slash, past their time or not: the first ones, or those behind `after`. */
+export function listTemporaryObjectRows(
+  tx: Tx,
+  folder: string,
+  after: ObjectPosition | null,
+  limit: number,
+): TemporaryObjectRow[] {
+  const to = `${folder.slice(0, -1)}0`
+  return tx.all(select, { key: after?.storage_key ?? folder, workspace: after?.workspace_id ?? '', to, limit })
+}

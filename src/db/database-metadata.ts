@@ -1,0 +1,40 @@
+// Single facts about the database as a whole, by name.
+import { statement } from './statement.ts'
+import type { Store, Tx } from './store.ts'
+
+const select = statement<{ name: string }>()((db, p) =>
+  db.selectFrom('meta').select('value').where('name', '=', p('name')),
+)
+
+const upsert = statement<{ name: string; value: string }>()((db, p) =>
+  db
+    .insertInto('meta')
+    .values({ name: p('name'), value: p('value') })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: (eb) => eb.ref('excluded.value') })),
+)
+
+const remove = statement<{ name: string }>()((db, p) => db.deleteFrom('meta').where('name', '=', p('name')))
+
+export function readMetaValue(tx: Tx, name: string): string | null {
+  return tx.get(select, { name })?.value ?? null
+}
+
+/** null: there is no such fact any more. */
+export function writeMetaValue(tx: Tx, name: string, value: string | null): void {
+  if (value === null) tx.run(remove, { name })
+  else tx.run(upsert, { name, value })
+}
+
+const DATABASE_NAME_ROW = 'database'
+
+/** What names this database, and its copies, for ever: it is made up when it is first asked for, and durable. */
+export async function readOrCreateDatabaseName(
+  store: Store,
+  platform: { id(prefix: string): string },
+): Promise<string> {
+  const known = store.read((tx) => readMetaValue(tx, DATABASE_NAME_ROW))
+  if (known !== null) return known
+  const name = platform.id('db')
+  await store.write((tx) => writeMetaValue(tx, DATABASE_NAME_ROW, name))
+  return name
+}

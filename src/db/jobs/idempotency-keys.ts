@@ -1,0 +1,50 @@
+// Keys of idempotent submissions: which job a key stands for, within its owner.
+
+import type { OwnerScope } from '../owner-scope.ts'
+import type { IdempotencyKeyTable } from '../schema.ts'
+import { statement } from '../statement.ts'
+import type { Tx } from '../store.ts'
+
+// A key past its retention is taken over by the next submission that uses it.
+const keep = statement<IdempotencyKeyTable>()((db, p) =>
+  db.replaceInto('idempotency_key').values({
+    user_id: p('user_id'),
+    workspace: p('workspace'),
+    key: p('key'),
+    request_sha256: p('request_sha256'),
+    job_key: p('job_key'),
+    created_at: p('created_at'),
+  }),
+)
+
+const select = statement<{ user_id: string; workspace: string; key: string; since: string }>()((db, p) =>
+  db
+    .selectFrom('idempotency_key')
+    .select(['request_sha256', 'job_key'])
+    .where('user_id', '=', p('user_id'))
+    .where('workspace', '=', p('workspace'))
+    .where('key', '=', p('key'))
+    .where('created_at', '>=', p('since')),
+)
+
+export interface IdempotentSubmission {
+  readonly key: string
+  /** SHA-256 of the normalised request. */
+  readonly request_sha256: string
+  readonly job_key: number
+  readonly created_at: string
+}
+
+export function saveIdempotencyKey(tx: Tx, { user_id, workspace_id }: OwnerScope, of: IdempotentSubmission): void {
+  tx.run(keep, { user_id, workspace: workspace_id ?? '', ...of })
+}
+
+/** The job that a key stands for, if it was given since that time (RFC 3339, UTC). */
+export function findIdempotentJob(
+  tx: Tx,
+  { user_id, workspace_id }: OwnerScope,
+  key: string,
+  since: string,
+): { request_sha256: string; job_key: number } | undefined {
+  return tx.get(select, { user_id, workspace: workspace_id ?? '', key, since })
+}

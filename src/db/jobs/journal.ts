@@ -1,0 +1,56 @@
+// Pages of what jobs remember of their runs. They are written once and read together, when a job goes on after an interruption.
+import { isOverRowLimits } from '../row-batches.ts'
+import type { JobJournalTable } from '../schema.ts'
+import { statement } from '../statement.ts'
+import type { Tx } from '../store.ts'
+
+const insert = statement<JobJournalTable>()((db, p) =>
+  db.insertInto('job_journal').values({
+    job_key: p('job_key'),
+    page: p('page'),
+    attempt: p('attempt'),
+    body: p('body'),
+  }),
+)
+
+const selectSome = statement<{ job_key: number; from: number; limit: number }>()((db, p) =>
+  db
+    .selectFrom('job_journal')
+    .selectAll()
+    .where('job_key', '=', p('job_key'))
+    .where('page', '>=', p('from'))
+    .orderBy('page')
+    .limit(p('limit')),
+)
+
+const selectSizes = statement<{ job_key: number; limit: number }>('keys')((db, p) =>
+  db
+    .selectFrom('job_journal')
+    .select(({ fn }) => fn<number>('length', ['body']).as('bytes'))
+    .where('job_key', '=', p('job_key'))
+    .limit(p('limit')),
+)
+
+const selectLast = statement<{ job_key: number }>('keys')((db, p) =>
+  db.selectFrom('job_journal').select('page').where('job_key', '=', p('job_key')).orderBy('page', 'desc').limit(1),
+)
+
+export function insertJournalPage(tx: Tx, page: JobJournalTable): void {
+  tx.run(insert, page)
+}
+
+/** The pages of a job in order, from a number on; at most `limit` of them, unless that is negative. */
+export function listJournalPages(tx: Tx, job_key: number, from = 0, limit = -1): JobJournalTable[] {
+  return tx.all(selectSome, { job_key, from, limit })
+}
+
+/** Whether a job has more pages than `most`, or more bytes in them than `most_bytes`. */
+export function hasMorePagesThan(tx: Tx, job_key: number, most: number, most_bytes: number): boolean {
+  return isOverRowLimits(tx, selectSizes, { job_key, limit: most + 1 }, most_bytes)
+}
+
+/** How many pages a job has, by the number of the last one. */
+export function countJournalPages(tx: Tx, job_key: number): number {
+  const last = tx.get(selectLast, { job_key })
+  return last ? last.page + 1 : 0
+}

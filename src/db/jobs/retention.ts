@@ -1,0 +1,77 @@
+// What is past its retention: which jobs have ended long ago, and keys of submissions.
+import { sql } from 'kysely'
+import { readFirstRows } from '../row-batches.ts'
+import type { JobTable, SweepPositionTable } from '../schema.ts'
+import { statement } from '../statement.ts'
+import type { Tx } from '../store.ts'
+
+type ExpiredJob = Pick<JobTable, 'key' | 'id' | 'user_id' | 'workspace_id' | 'graph_sha256'>
+type FinishedJob = Pick<JobTable, 'key' | 'finished_at'>
+
+const selectFinished = statement<{ after: string; after_key: number; before: string }>()((db, p) =>
+  db
+    .selectFrom('job')
+    .select(['key', 'finished_at'])
+    .where('finished_at', 'is not', null)
+    .where(sql<boolean>`(finished_at, key) > (${p('after')}, ${p('after_key')})`)
+    .where('finished_at', '<', p('before'))
+    .orderBy('finished_at')
+    .orderBy('key'),
+)
+
+const selectExpired = statement<{ before: string }>()((db, p) =>
+  db
+    .selectFrom('job')
+    .select(['key', 'id', 'user_id', 'workspace_id', 'graph_sha256'])
+    .where('finished_at', 'is not', null)
+    .where('finished_at', '<', p('before'))
+    .orderBy('finished_at'),
+)
+
+const deleteOldKeys = statement<{ before: string; limit: number }>()((db, p) =>
+  db.deleteFrom('idempotency_key').where(
+    sql<boolean>`(user_id, workspace, key) in (select user_id, workspace, key from idempotency_key
+      where created_at < ${p('before')} order by created_at limit ${p('limit')})`,
+  ),
+)
+
+const selectPosition = statement<{ sweep: string }>()((db, p) =>
+  db.selectFrom('sweep_position').selectAll().where('sweep', '=', p('sweep')),
+)
+
+const keepPosition = statement<SweepPositionTable>()((db, p) =>
+  db
+    .insertInto('sweep_position')
+    .values({ sweep: p('sweep'), finished_at: p('finished_at'), job_key: p('job_key') })
+    .onConflict((conflict) =>
+      conflict
+        .column('sweep')
+        .doUpdateSet((eb) => ({ finished_at: eb.ref('excluded.finished_at'), job_key: eb.ref('excluded.job_key') })),
+    ),
+)
+
+/** The statements of sweeps that choose rows, for tests of how the database reads them. */
+export const RETENTION_STATEMENTS = { selectFinished, selectExpired, deleteOldKeys }
+
+/** At most `limit` jobs that ended before `before`, in the order of their ends, from the kept position of `sweep` on; of large ones fewer, none where there is none. */
+export function listFinishedJobs(tx: Tx, sweep: string, before: string, limit: number): FinishedJob[] {
+  // A position that is damaged begins anew: what it has passed has nothing to be removed any more.
+  const [position = { finished_at: '', job_key: 0 }] = tx.all(selectPosition, { sweep })
+  const { finished_at: after, job_key: after_key } = position
+  return readFirstRows(tx, { table: 'job', statement: selectFinished, params: { after, after_key, before } }, limit)
+}
+
+/** Keeps how far a sweep has come. */
+export function saveSweepPosition(tx: Tx, sweep: string, { key, finished_at }: FinishedJob): void {
+  tx.run(keepPosition, { sweep, finished_at: finished_at!, job_key: key })
+}
+
+/** At most `limit` jobs that ended before `before`, the earliest first; of large ones fewer, none where there is none. */
+export function listExpiredJobs(tx: Tx, before: string, limit: number): ExpiredJob[] {
+  return readFirstRows(tx, { table: 'job', statement: selectExpired, params: { before } }, limit)
+}
+
+/** Forgets at most `limit` keys of submissions that were made before `before`; gives how many. */
+export function deleteOldIdempotencyKeys(tx: Tx, before: string, limit: number): number {
+  return tx.run(deleteOldKeys, { before, limit })
+}

@@ -1,0 +1,53 @@
+// Cursors of lists in the order of their keys. Keys count what all users have, so nobody sees one: a cursor is sealed, for one caller and one list alone.
+
+import { ServiceError } from '../errors.ts'
+import { type Cipher, VaultError } from '../vault/vault.ts'
+import type { OwnerScope } from './owner-scope.ts'
+
+/** The name of a list, and what it is filtered by. */
+export type CursorListName = readonly (string | null)[]
+
+const KEY_BYTES = 8
+
+/** Where a cursor stands in a request over HTTP. */
+const CURSOR_POINTER = '/query/cursor'
+
+export class SealedCursors {
+  readonly #cipher: Cipher
+
+  constructor(cipher: Cipher) {
+    this.#cipher = cipher
+  }
+
+  /** Of the page below this key. */
+  seal(scope: OwnerScope, list: CursorListName, key: number): string {
+    const bytes = Buffer.alloc(KEY_BYTES)
+    bytes.writeDoubleBE(key)
+    return Buffer.from(this.#cipher.seal(bytes, sealContext(scope, list))).toString('base64url')
+  }
+
+  /**
+   * The key below which a page begins; null for the first page. `pointer` is that of the cursor in the request.
+   * @throws INVALID_REQUEST for what was not sealed for this list
+   */
+  open(
+    scope: OwnerScope,
+    list: CursorListName,
+    cursor: string | null | undefined,
+    pointer = CURSOR_POINTER,
+  ): number | null {
+    if (cursor === null || cursor === undefined) return null
+    try {
+      const bytes = this.#cipher.open(Buffer.from(cursor, 'base64url'), sealContext(scope, list))
+      return Buffer.from(bytes).readDoubleBE()
+    } catch (cause) {
+      if (!(cause instanceof VaultError)) throw cause
+      const problems = [{ path: pointer, message: 'is no cursor of this list, with these filters' }]
+      throw new ServiceError('INVALID_REQUEST', { message: 'The cursor is not one of this list.', problems, cause })
+    }
+  }
+}
+
+function sealContext({ user_id, workspace_id }: OwnerScope, list: CursorListName): string {
+  return JSON.stringify([user_id, workspace_id, ...list])
+}

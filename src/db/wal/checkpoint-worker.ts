@@ -1,0 +1,41 @@
+// The thread's side: a connection of its own, and one pass over the write-ahead log whenever it is asked for one. It never
+// takes the lock of writers, and waits for nobody.
+import { parentPort, workerData } from 'node:worker_threads'
+import { openConnection, type SqliteConnection } from '../connection.ts'
+import { errorCode } from '../health/database-faults.ts'
+import { runPassiveCheckpoint } from './checkpoint.ts'
+import type { CheckpointCommand, CheckpointMessage, CheckpointWorkerData } from './checkpoint-thread.ts'
+
+const { path, durability } = workerData as CheckpointWorkerData
+const port = parentPort!
+let db: SqliteConnection | null = null
+
+function post(message: CheckpointMessage): void {
+  port.postMessage(message)
+}
+
+function openWalConnection(): SqliteConnection {
+  const opened = openConnection(path, { durability, exists: true })
+  // Whoever closes it last would copy the log, which may be long: the store does so itself.
+  opened.pragma('wal_autocheckpoint = 0')
+  // Looks whether it is a database: a pass over one that was not read says nothing.
+  opened.prepare('select count(*) from sqlite_schema').get()
+  post({ kind: 'opened', synchronous: opened.pragma('synchronous', { simple: true }) })
+  return opened
+}
+
+function runPass(): void {
+  try {
+    db ??= openWalConnection()
+    const row = runPassiveCheckpoint(db)
+    post({ kind: 'passed', copied: row.busy ? null : { pages: row.log, copied: row.checkpointed } })
+  } catch (error) {
+    post({ kind: 'failed', code: errorCode(error), message: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+port.on('message', (order: CheckpointCommand) => {
+  if (order === 'copy') return runPass()
+  db?.close()
+  port.close()
+})

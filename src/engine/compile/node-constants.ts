@@ -1,0 +1,204 @@
+// Fourth pass: the values that a node brings itself — its data, its dynamic properties, its type's defaults.
+import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
+import { findNearest } from '../node-api/did-you-mean.ts'
+import { NodeError } from '../node-api/node-error.ts'
+import type { NodeProperty, NodeType, NodeTypeLookup } from '../node-api/node-type.ts'
+import { type Coercion, createTypeCheck, TypeMismatchError, withBounds } from '../node-api/values/type-conformance.ts'
+import { createIssue, type DraftNode, isTypeDeclaration } from './draft-nodes.ts'
+import type { GraphIssue } from './graph.ts'
+import type { GraphIssueList } from './graph-issues.ts'
+import { describeMissingInput } from './issue-messages.ts'
+
+export interface NodeConstants {
+  /** What each input is where no edge gives a value. */
+  values: Record<string, unknown>
+  /** Inputs without a value of their own that must not do without one. */
+  required: ReadonlySet<string>
+}
+
+/** How many dynamic inputs a node may have: each firing names all of them, and takes long to do so where there are more. */
+export const MAX_DYNAMIC_INPUTS = 20_000
+
+/** How many outputs a node may have: what a firing gives is looked through for all of them at once. */
+export const MAX_OUTPUTS = 20_000
+
+/** So many edges into unknown inputs of a node are looked at. */
+const MAX_STRAY_EDGES = 20
+
+/** The check of a property's own value: its type and its limits. */
+export function createPropertyCheck(property: NodeProperty): Coercion {
+  const typed = createTypeCheck(property.type)
+  return withBounds(typed, property) ?? typed
+}
+
+/** Runs a check; gives what doesn't fit instead of throwing it. */
+export function tryCoerce(coerce: Coercion, value: unknown): { value: unknown } | { misfit: TypeMismatchError } {
+  try {
+    return { value: coerce(value) }
+  } catch (error) {
+    if (error instanceof TypeMismatchError) return { misfit: error }
+    throw error
+  }
+}
+
+/** Which of the values that a property takes was meant. */
+function suggestChoice({ type, values }: NodeProperty, own: unknown): string {
+  if (typeof own !== 'string') return ''
+  const choices = (values ?? type.values).map(String)
+  const near = findNearest(own, choices) ?? (own !== '' && choices.find((one) => one.startsWith(own)))
+  return near ? ` Did you mean "${near}"?` : ''
+}
+
+/** What a round gives back comes along an edge; a value in its place would lead nowhere. */
+function validateFeedback(property: NodeProperty, node: DraftNode, issues: GraphIssueList): void {
+  const { name, required } = property
+  const own = node.data[name] ?? null
+  if (required || node.targetedInputs.has(name) || own === null || own === property.default) return
+  const text = `Input "${name}" of node "${node.id}" needs an edge out of the loop's own stream: it takes no value of its own.`
+  issues.push(createIssue('missing_property', text, node.id, name))
+}
+
+/** The names of the required inputs that nothing feeds, but for those that an edge into an unknown input was likely meant for. */
+function findMissingInputs(node: DraftNode, names: ReadonlySet<string>): ReadonlySet<string> {
+  const left = new Set(names)
+  const strays = [...node.targetedInputs].filter((name) => !node.info.properties.has(name) && !node.dynamic.has(name))
+  for (const stray of strays.slice(0, MAX_STRAY_EDGES)) left.delete(findNearest(stray, left) ?? '')
+  return names.size > strays.length ? left : new Set()
+}
+
+function compilePropertyValues(
+  node: DraftNode,
+  connected: ReadonlySet<string>,
+  into: NodeConstants,
+  issues: GraphIssueList,
+): void {
+  const required = into.required as Set<string>
+  const missingNames = new Set<string>()
+  for (const [name, property] of node.info.properties) {
+    const own = property.aggregate || property.feedback ? null : (node.data[name] ?? null)
+    if (own === null) {
+      if (property.feedback) validateFeedback(property, node, issues)
+      if (!property.required || property.default !== undefined) continue
+      required.add(name)
+      if (!node.targetedInputs.has(name)) missingNames.add(name)
+      continue
+    }
+    const result = tryCoerce(createPropertyCheck(property), own)
+    if ('value' in result) into.values[name] = result.value
+    else if (!connected.has(name)) {
+      const text = `Property "${name}" of node "${node.id}": ${result.misfit.message}.${suggestChoice(property, own)}`
+      issues.push(createIssue(result.misfit.code, text, node.id, name))
+    } else if (property.required && property.default === undefined) required.add(name)
+  }
+  for (const name of missingNames.size > 0 ? findMissingInputs(node, missingNames) : missingNames) {
+    issues.push(
+      createIssue('missing_property', describeMissingInput(node.info.properties.get(name)!, node), node.id, name),
+    )
+  }
+}
+
+/** The value that a node itself gives to one of its dynamic inputs, or null. */
+export function readDynamicValue(node: Pick<DraftNode, 'node' | 'data'>, name: string): unknown {
+  const entry = node.node.dynamic_properties?.[name]
+  if (entry !== undefined && entry !== null && !isTypeDeclaration(entry)) return entry
+  return Object.hasOwn(node.data, name) ? (node.data[name] ?? null) : null
+}
+
+function* compileDynamicValues(
+  node: DraftNode,
+  connected: ReadonlySet<string>,
+  into: NodeConstants,
+  issues: GraphIssueList,
+): Steps<void> {
+  const required = into.required as Set<string>
+  yield* forEachSteps(node.dynamic, ([name, type]) => {
+    const own = readDynamicValue(node, name)
+    const result = own === null ? null : tryCoerce(createTypeCheck(type), own)
+    if (result && 'value' in result) {
+      into.values[name] = result.value
+      return
+    }
+    if (node.type.optional_dynamic_inputs) into.values[name] = null
+    else required.add(name)
+    if (result && !connected.has(name)) {
+      const text = `Dynamic input "${name}" of node "${node.id}": ${result.misfit.message}.`
+      issues.push(createIssue('type_mismatch', text, node.id, name))
+    }
+  })
+}
+
+function validateTogether(
+  { id, type, targetedInputs: meant }: DraftNode,
+  { values }: NodeConstants,
+  types: NodeTypeLookup,
+  issues: GraphIssueList,
+): void {
+  const facts = { node_id: id, data: values, isConnected: (property: string) => meant.has(property) }
+  const problem = type.problem?.(facts, types)
+  if (problem) issues.push(createIssue(problem.code, `Node "${id}": ${problem.message}`, id, problem.property))
+}
+
+/** Values that are written in a language and cannot be read. What comes along an edge nobody knows yet. */
+function* validateExpressions(
+  { id, targetedInputs: meant, type }: DraftNode,
+  expressions: NonNullable<NodeType['expressions']>,
+  { values }: NodeConstants,
+  issues: GraphIssueList,
+): Steps<void> {
+  for (const [property, read] of Object.entries(expressions)) {
+    const own = values[property] ?? null
+    if (own === null || meant.has(property)) continue
+    const costly = type.costlyExpressions?.[property]
+    if (costly && !issues.spendReading(costly.cost(own as never))) {
+      issues.pendingExpressions.add({ node_id: id, property, validate: costly.reader(own as never, values) })
+      yield
+      continue
+    }
+    try {
+      read(own as never, values)
+      const reader = type.slowExpressions?.[property]?.(own as never, values) ?? null
+      if (reader) issues.pendingExpressions.add({ node_id: id, property, validate: reader })
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error
+      issues.push(createExpressionIssue(id, property, error.message))
+    }
+    yield
+  }
+}
+
+export function createExpressionIssue(node_id: string, property: string, message: string): GraphIssue {
+  return createIssue('invalid_expression', `Node "${node_id}": ${message}`, node_id, property)
+}
+
+function createTooManyInputsIssue({ id, dynamic }: DraftNode): GraphIssue {
+  const text = `${describeTooMany(id, dynamic.size, 'dynamic inputs', MAX_DYNAMIC_INPUTS)} Give it a list or a dict of values.`
+  return createIssue('too_many_inputs', text, id)
+}
+
+function createTooManyOutputsIssue({ id, outputs }: DraftNode): GraphIssue {
+  const text = `${describeTooMany(id, outputs.size, 'outputs', MAX_OUTPUTS)} Let it give a list or a dict of values.`
+  return createIssue('too_many_outputs', text, id)
+}
+
+function describeTooMany(id: string, count: number, what: string, most: number): string {
+  return `Node "${id}" has ${count.toLocaleString('en')} ${what}; ${most.toLocaleString('en')} are the most.`
+}
+
+/** A node's own values. Those of unconnected inputs are checked; stale ones under an edge are left out. */
+export function* compileConstants(
+  node: DraftNode,
+  types: NodeTypeLookup,
+  issues: GraphIssueList,
+): Steps<NodeConstants> {
+  const connected = new Set<string>()
+  for (const edge of node.incoming) if (edge.input !== null) connected.add(edge.input)
+  const constants: NodeConstants = { values: { ...node.info.defaults }, required: new Set() }
+  const before = issues.errorCount
+  compilePropertyValues(node, connected, constants, issues)
+  if (node.outputs.size > MAX_OUTPUTS) issues.push(createTooManyOutputsIssue(node))
+  if (node.dynamic.size > MAX_DYNAMIC_INPUTS) issues.push(createTooManyInputsIssue(node))
+  else if (node.dynamic.size > 0) yield* compileDynamicValues(node, connected, constants, issues)
+  if (issues.errorCount === before) validateTogether(node, constants, types, issues)
+  if (node.type.expressions) yield* validateExpressions(node, node.type.expressions, constants, issues)
+  return constants
+}

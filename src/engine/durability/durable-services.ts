@@ -1,0 +1,116 @@
+// The services of a run that remembers: what leaves the process waits until all that the run has told its journal is durable. Law 67 of
+// the README beside this file. Each member of the services stands here, so that a new one cannot be added without a decision.
+
+import { NodeError } from '../node-api/node-error.ts'
+import type { AssetAccess, ModelAccess, NodeServices, OutgoingHttp, VectorAccess } from '../node-api/node-services.ts'
+import type { Journal } from './journal.ts'
+
+/** The run that lends the services. */
+interface ServiceHost {
+  readonly signal: AbortSignal
+  readonly settled: boolean
+  breakDown(fault: unknown): void
+}
+
+/** Makes a request once what it may depend on is durable: at once, where that is so already. */
+type SendWhenDurable = <T>(send: () => Promise<T>) => Promise<T>
+
+export class DurableServices implements NodeServices {
+  readonly owner: string
+  // These stay within the process and its own children.
+  readonly sandbox: NodeServices['sandbox']
+  readonly media: NodeServices['media']
+  readonly compute: NodeServices['compute']
+  readonly tools: NodeServices['tools']
+  readonly secret: NodeServices['secret']
+  readonly redact: NodeServices['redact']
+  readonly #services: NodeServices
+  readonly #journal: Journal
+  readonly #run: ServiceHost
+  // Most runs ask for none of them.
+  #assets: AssetAccess | null = null
+  #models: ModelAccess | null = null
+  #vectors: VectorAccess | null = null
+  #http: OutgoingHttp | null = null
+
+  constructor(services: NodeServices, journal: Journal, run: ServiceHost) {
+    this.owner = services.owner
+    this.sandbox = services.sandbox
+    this.media = services.media
+    this.compute = services.compute
+    this.tools = services.tools
+    this.secret = services.secret
+    this.redact = services.redact
+    this.#services = services
+    this.#journal = journal
+    this.#run = run
+  }
+
+  get assets(): AssetAccess {
+    this.#assets ??= wrapAssets(this.#services.assets, (send) => this.#sendWhenDurable(send))
+    return this.#assets
+  }
+
+  get models(): ModelAccess {
+    this.#models ??= wrapModels(this.#services.models, (send) => this.#sendWhenDurable(send))
+    return this.#models
+  }
+
+  get vectors(): VectorAccess {
+    this.#vectors ??= wrapVectors(this.#services.vectors, (send) => this.#sendWhenDurable(send))
+    return this.#vectors
+  }
+
+  get http(): OutgoingHttp {
+    const { http } = this.#services
+    this.#http ??= { send: (request) => this.#sendWhenDurable(() => http.send(request)) }
+    return this.#http
+  }
+
+  #sendWhenDurable<T>(send: () => Promise<T>): Promise<T> {
+    const durable = this.#journal.whenDurable()
+    return durable ? this.#waitUntilDurable(durable).then(send) : send()
+  }
+
+  /** Rejects where the journal fails, which fails the run, and where the run was told to end meanwhile. */
+  async #waitUntilDurable(durable: Promise<void>): Promise<void> {
+    try {
+      await durable
+    } catch (fault) {
+      if (!this.#run.settled) this.#run.breakDown(fault)
+      throw new NodeError('The run has stopped.', 'cancelled')
+    }
+    this.#run.signal.throwIfAborted()
+  }
+}
+
+/** Files may lie in a bucket, so that loading one is a request as well. The list comes from the database. */
+function wrapAssets(assets: AssetAccess, sendWhenDurable: SendWhenDurable): AssetAccess {
+  return {
+    load: (reference, max_bytes, held) => sendWhenDurable(() => assets.load(reference, max_bytes, held)),
+    save: (asset) => sendWhenDurable(() => assets.save(asset)),
+    list: (query, signal) => assets.list(query, signal),
+  }
+}
+
+function wrapModels(models: ModelAccess, sendWhenDurable: SendWhenDurable): ModelAccess {
+  return {
+    // The model is called when the first part is asked for.
+    async *complete(request) {
+      yield* await sendWhenDurable(async () => models.complete(request))
+    },
+    embed: (request) => sendWhenDurable(() => models.embed(request)),
+    capabilities: (model, signal) => sendWhenDurable(() => models.capabilities(model, signal)),
+  }
+}
+
+/** Other runs and clients read what is written here. */
+function wrapVectors(vectors: VectorAccess, sendWhenDurable: SendWhenDurable): VectorAccess {
+  return {
+    put: (index, entries, model, signal) => sendWhenDurable(() => vectors.put(index, entries, model, signal)),
+    remove: (index, which, signal) => sendWhenDurable(() => vectors.remove(index, which, signal)),
+    info: (index) => vectors.info(index),
+    list: () => vectors.list(),
+    search: (query) => vectors.search(query),
+  }
+}

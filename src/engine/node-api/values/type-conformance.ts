@@ -1,0 +1,284 @@
+// Whether a value is of a type, and how a value of one type becomes one of another on its way along an edge.
+import { truncateValue } from '../../../shared/text-truncation.ts'
+import { describeKind, describeType, formatTypeLabel } from './type-label.ts'
+import { createEnumTest, getTypeArgument, type TypeMetadata } from './type-metadata.ts'
+
+/** Converts a value or throws `Mismatch`. */
+export type Coercion = (value: unknown) => unknown
+
+/**
+ * A value that doesn't fit. The message says what was expected and what came: of a choice among few the beginning of the value
+ * itself, else only its kind.
+ */
+export class TypeMismatchError extends Error {
+  readonly code: 'type_mismatch' | 'out_of_range'
+  constructor(message: string, code: TypeMismatchError['code'] = 'type_mismatch') {
+    super(message)
+    this.code = code
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+type TypePredicate = (value: unknown, type: TypeMetadata) => boolean
+
+const isMediaOfType: TypePredicate = (value, type) => isRecord(value) && value.type === type.type
+
+/** How each type is recognised. A type that isn't here has no rule of its own: everything is of it. */
+const TYPE_PREDICATES: Readonly<Record<string, TypePredicate>> = {
+  // Not looked into: inside of it, numbers are the business of those who read and write them.
+  any: (value) => typeof value !== 'number' || Number.isFinite(value),
+  str: (value) => typeof value === 'string',
+  int: (value) => Number.isInteger(value),
+  float: (value) => Number.isFinite(value),
+  bool: (value) => typeof value === 'boolean',
+  list: (value, type) => Array.isArray(value) && doAllConform(value, getTypeArgument(type, 0)),
+  dict: (value, type) => isRecord(value) && doAllConform(value, getTypeArgument(type, 1)),
+  union: (value, type) => type.type_args.length === 0 || type.type_args.some((member) => conforms(value, member)),
+  enum: (value, type) =>
+    type.values.length === 0
+      ? typeof value === 'string' || typeof value === 'number'
+      : type.values.includes(value as string | number),
+  image: isMediaOfType,
+  audio: isMediaOfType,
+  video: isMediaOfType,
+  document: isMediaOfType,
+  dataframe: isRecord,
+  model: isRecord,
+  chunk: isRecord,
+}
+
+/** Whether a value is of a type, all the way down. */
+export function conforms(value: unknown, type: TypeMetadata): boolean {
+  if (value === null && type.optional) return true
+  const check = TYPE_PREDICATES[type.type]
+  return check === undefined || check(value, type)
+}
+
+/** So many values make it worth while to look up beforehand how they are recognised. */
+const MANY_ITEMS = 64
+
+/** The items of a list, or the values of a dict. */
+export const listItems = (value: object): readonly unknown[] => (Array.isArray(value) ? value : Object.values(value))
+
+/** Whether the items of large lists and dicts are of a type, as it was found in steps. Nobody changes a value that was given. */
+const conformanceByContainer = new WeakMap<object, Map<TypeMetadata, boolean>>()
+
+/** From now on `conforms` takes it as known whether all items of a list or dict are of a type. */
+export function rememberConformance(container: object, type: TypeMetadata, fit: boolean): void {
+  conformanceByContainer.set(container, (conformanceByContainer.get(container) ?? new Map()).set(type, fit))
+}
+
+/** Whether that was found for them already. */
+export function hasKnownConformance(container: object, type: TypeMetadata): boolean {
+  return conformanceByContainer.get(container)?.has(type) ?? false
+}
+
+function doAllConform(container: object, type: TypeMetadata): boolean {
+  if (type.type === 'any') return true
+  const items = listItems(container)
+  if (items.length < MANY_ITEMS) return doAllPass(items, (item) => conforms(item, type))
+  return conformanceByContainer.get(container)?.get(type) ?? doAllPass(items, getTypeTest(type))
+}
+
+/** The tests of types, as long as somebody uses them: that of a type with thousands of values takes milliseconds to make, and memory. */
+const testsByType = new WeakMap<TypeMetadata, WeakRef<TypeTest>>()
+
+/** `conforms` for one type and many values: of millions of them it takes a tenth of the time. */
+export function getTypeTest(type: TypeMetadata): TypeTest {
+  const known = testsByType.get(type)?.deref()
+  if (known) return known
+  const test = createTypeTest(type)
+  testsByType.set(type, new WeakRef(test))
+  return test
+}
+
+function createTypeTest(type: TypeMetadata): TypeTest {
+  const { optional, type_args } = type
+  const check = TYPE_PREDICATES[type.type]
+  if (check === undefined) return () => true
+  const own =
+    createContainerTest(type) ??
+    (type.type === 'union' && type_args.length > 0
+      ? createMemberTest(type_args)
+      : (createListedTest([type]) ?? bindType(check, type)))
+  return optional ? (value) => value === null || own(value) : own
+}
+
+type TypeTest = (value: unknown) => boolean
+
+/** The test of lists and dicts, whose items are of one type; null for others. */
+function createContainerTest(type: TypeMetadata): TypeTest | null {
+  if (type.type === 'list') {
+    const fits = createItemsTest(getTypeArgument(type, 0))
+    return (value) => Array.isArray(value) && fits(value)
+  }
+  if (type.type !== 'dict') return null
+  const fits = createItemsTest(getTypeArgument(type, 1))
+  return (value) => isRecord(value) && fits(Object.values(value))
+}
+
+function createItemsTest(item: TypeMetadata): (items: readonly unknown[]) => boolean {
+  if (item.type === 'any') return () => true
+  const fits = getTypeTest(item)
+  return (items) => doAllPass(items, fits)
+}
+
+// By index: of millions of short lists an iterator takes more time than their items.
+function doAllPass(values: readonly unknown[], fits: TypeTest): boolean {
+  const { length } = values
+  for (let at = 0; at < length; at++) if (!fits(values[at])) return false
+  return true
+}
+
+/** Checks that take the value alone are called as they are. */
+function bindType(check: TypePredicate, type: TypeMetadata): TypeTest {
+  return check.length === 1 ? (check as TypeTest) : (value) => check(value, type)
+}
+
+function isListedEnum({ type, values }: TypeMetadata): boolean {
+  return type === 'enum' && values.length > 0
+}
+
+/** The test of several choices: looked up, however many values they list. Null where there are none. */
+function createListedTest(types: readonly TypeMetadata[]): TypeTest | null {
+  const listed = types.filter(isListedEnum)
+  if (listed.length === 0) return null
+  const values = new Set<unknown>(listed.flatMap<unknown>((one) => (one.optional ? [null, ...one.values] : one.values)))
+  return (value) => values.has(value)
+}
+
+/** The test of a union. Each different member counts once; those of lists, of media and of other objects look at nothing else. */
+function createMemberTest(members: readonly TypeMetadata[]): TypeTest {
+  const isNullable = members.some(({ optional }) => optional)
+  const unlisted = members.filter((one) => !isListedEnum(one))
+  const different = [...new Map(unlisted.map((one) => [JSON.stringify(one), one])).values()]
+  const {
+    list = [],
+    files = [],
+    dict = [],
+    other = [],
+  } = Object.groupBy(different, ({ type }) =>
+    TYPE_PREDICATES[type] === isMediaOfType ? 'files' : type === 'list' || type === 'dict' ? type : 'other',
+  )
+  const listed = createListedTest(members)
+  const isOther = createAnyTest([...(listed ? [listed] : []), ...other.map(getTypeTest)])
+  const [isList, isDict] = [createAnyTest(list.map(getTypeTest)), createAnyTest(dict.map(getTypeTest))]
+  const names = new Set<unknown>(files.map(({ type }) => type))
+  return (value) => {
+    if (isOther(value)) return true
+    if (value === null) return isNullable
+    if (Array.isArray(value)) return isList(value)
+    return isRecord(value) && (names.has(value.type) || isDict(value))
+  }
+}
+
+function createAnyTest(tests: readonly TypeTest[]): TypeTest {
+  const { length } = tests
+  return (value) => {
+    for (let at = 0; at < length; at++) if (tests[at]!(value)) return true
+    return false
+  }
+}
+
+/** Like `conforms`, without looking into lists and dicts: cheap enough for every firing. */
+export function conformsShallowly(value: unknown, type: TypeMetadata): boolean {
+  if (type.type === 'list') return Array.isArray(value) || (value === null && type.optional)
+  if (type.type === 'dict') return isRecord(value) || (value === null && type.optional)
+  return conforms(value, type)
+}
+
+/** What a value is, in the words of the type shorthand. */
+export function getValueKind(value: unknown): string {
+  if (value === null || value === undefined) return 'null'
+  if (Array.isArray(value)) return 'list'
+  if (typeof value === 'string') return 'str'
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) return String(value)
+    return Number.isInteger(value) ? 'int' : 'float'
+  }
+  if (typeof value === 'object') {
+    const type = (value as { type?: unknown }).type
+    return typeof type === 'string' && Object.hasOwn(TYPE_PREDICATES, type) ? type : 'dict'
+  }
+  return typeof value
+}
+
+function describeChoice(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(truncateValue(value))
+  return typeof value === 'number' ? String(value) : describeKind(getValueKind(value))
+}
+
+/** Checks a value against a type; one value fits where a list of it is expected. */
+export function createTypeCheck(type: TypeMetadata): Coercion {
+  return (value) => {
+    if (conforms(value, type)) return value
+    if (type.type === 'list' && !Array.isArray(value) && conforms(value, getTypeArgument(type, 0))) return [value]
+    if (type.type === 'enum')
+      throw new TypeMismatchError(`expected ${formatTypeLabel(type)}, got ${describeChoice(value)}`)
+    const kind = getValueKind(value)
+    const deep = kind === type.type && (kind === 'list' || kind === 'dict')
+    throw new TypeMismatchError(
+      `expected ${describeType(type)}, got ${describeKind(kind)}${deep ? ' with other values in it' : ''}`,
+    )
+  }
+}
+
+const wrapInList: Coercion = (value) => [value]
+
+/** Whether every value of `source` is one of `target`, so that nothing need be checked. */
+function isSubtype(target: TypeMetadata, source: TypeMetadata): boolean {
+  if (target.type === 'any') return true
+  if (source.optional && !target.optional) return false
+  if (source.type === 'any') return false
+  if (source.type === 'union')
+    return source.type_args.length > 0 && source.type_args.every((member) => isSubtype(target, member))
+  if (target.type === 'union') return target.type_args.some((member) => isSubtype(member, source))
+  if (source.type === 'int' && target.type === 'float') return true
+  if (source.type !== target.type) return false
+  if (source.type === 'list') return isSubtype(getTypeArgument(target, 0), getTypeArgument(source, 0))
+  if (source.type === 'dict') return isSubtype(getTypeArgument(target, 1), getTypeArgument(source, 1))
+  if (source.type === 'enum') {
+    return target.values.length === 0 || (source.values.length > 0 && source.values.every(createEnumTest(target)))
+  }
+  return true
+}
+
+/** What an edge from `source` to `target` does to a value: nothing (null), wrap it into a list, or check it. */
+export function createCoercion(source: TypeMetadata, target: TypeMetadata): Coercion | null {
+  if (isSubtype(target, source)) return null
+  if (target.type === 'list' && source.type !== 'union' && !source.optional && source.type !== 'any') {
+    if (source.type !== 'list' && isSubtype(getTypeArgument(target, 0), source)) return wrapInList
+  }
+  return createTypeCheck(target)
+}
+
+export interface ValueBounds {
+  min?: number
+  max?: number
+  values?: readonly (string | number)[]
+}
+
+function createOutOfRangeError(message: string): TypeMismatchError {
+  return new TypeMismatchError(message, 'out_of_range')
+}
+
+/** Adds a property's limits to its coercion; null where there is nothing to do. */
+export function withBounds(inner: Coercion | null, bounds: ValueBounds): Coercion | null {
+  const { min, max, values } = bounds
+  if (min === undefined && max === undefined && values === undefined) return inner
+  return (given) => {
+    const value = inner ? inner(given) : given
+    if (typeof value === 'number' && min !== undefined && value < min)
+      throw createOutOfRangeError(`must be at least ${min}`)
+    if (typeof value === 'number' && max !== undefined && value > max)
+      throw createOutOfRangeError(`must be at most ${max}`)
+    if (values !== undefined && value !== null && !values.includes(value as string | number)) {
+      throw createOutOfRangeError(`must be one of ${values.join(', ')}, not ${describeChoice(value)}`)
+    }
+    return value
+  }
+}

@@ -1,0 +1,161 @@
+// The aggregate of one node in one run: the firing that is open while its stream lasts, one after the other.
+
+import type { PlanNode } from '../../compile/plan.ts'
+import type { FiringRecord } from '../../durability/firing-record.ts'
+import { restoreFiringEnd } from '../../durability/firing-replay.ts'
+import type { AggregateFiring, InputValues } from '../../node-api/node-type.ts'
+import type { FiringResult } from '../streams/token-sender.ts'
+import { FailureToken, NO_VALUE } from '../streams/tokens.ts'
+import { isThenable } from './firing.ts'
+import type { NodeCodeRunner } from './node-code-runner.ts'
+import { coerceInput } from './result-validation.ts'
+import { RetainedItems } from './retained-items.ts'
+
+/** Stands for a stream whose firing is skipped: its items go nowhere. */
+const SKIPPED = Symbol('skipped')
+/** Stands for a firing of which something is known that is not read yet. */
+const UNREAD_RECORD = Symbol('unread')
+
+/** What a firing gave before an interruption; null: it was not wanted, and never ends. It takes no items. */
+class ReplayedResult {
+  readonly result: FiringResult
+  constructor(result: FiringResult) {
+    this.result = result
+  }
+}
+
+type OpenAggregate = AggregateFiring | ReplayedResult | FailureToken | symbol
+
+/** How a firing ended: null where nobody waits for that any more. */
+export interface AggregateEnd {
+  readonly result: unknown
+  readonly record: FiringRecord | null
+  /** It had ended before an interruption. */
+  readonly isReplayed: boolean
+}
+
+export class AggregateState {
+  readonly #node: PlanNode
+  readonly #codeRunner: NodeCodeRunner
+  #current: OpenAggregate | null = null
+  #record: FiringRecord | null = null
+  /** It takes its items one after the other: true while one is being taken. */
+  isPushing = false
+  readonly #retained: RetainedItems
+
+  constructor(node: PlanNode, codeRunner: NodeCodeRunner) {
+    this.#node = node
+    this.#codeRunner = codeRunner
+    this.#retained = new RetainedItems(node, codeRunner.memoryAccount)
+  }
+
+  /** Whether the present stream has its firing, or is skipped. */
+  get hasBegun(): boolean {
+    return this.#current !== null
+  }
+
+  /** Whether a failure stands for the present firing: the rest of its stream is not wanted. */
+  get hasFailed(): boolean {
+    return this.#current instanceof FailureToken
+  }
+
+  /**
+   * Begins the firing of a stream. Null: it is skipped. A failure stands for the whole firing. Gives what is to be waited for before `open`, where
+   * what is known of it is read first.
+   */
+  begin(inputs: InputValues | FailureToken | null): Promise<void> | null {
+    if (inputs === null || inputs instanceof FailureToken) {
+      this.#current = inputs ?? SKIPPED
+      return null
+    }
+    this.#record = this.#codeRunner.createRecord(inputs)
+    const reading = this.#record?.prepareRecall() ?? null
+    if (reading) this.#current = UNREAD_RECORD
+    else this.#current = this.#openFiring(inputs) ?? SKIPPED
+    return reading
+  }
+
+  /** Goes on with the firing once what is known of it is read. False: nobody wants it any more. */
+  continueOpening(): boolean {
+    if (this.#current !== UNREAD_RECORD) return false
+    this.#current = this.#openFiring(this.#record!.inputs) ?? SKIPPED
+    return true
+  }
+
+  push(token: unknown): void {
+    const aggregate = this.#current
+    if (token === NO_VALUE || !isAggregateFiring(aggregate)) return
+    if (token instanceof FailureToken) {
+      this.#fail(token)
+      return
+    }
+    const slot = this.#node.slots[this.#node.driverSlots[0]!]!
+    const push = () => aggregate.push(coerceInput(this.#node, slot, token))
+    const record = this.#record
+    const pushed = this.#codeRunner.runCode(record ? () => record.runStep(push) : push)
+    this.#retained.add(slot, token)
+    if (pushed instanceof FailureToken) this.#fail(pushed)
+    if (this.#codeRunner.stopped || !isThenable(pushed)) return
+    this.isPushing = true
+    this.#codeRunner.awaitWork(pushed, null, (result) => {
+      this.isPushing = false
+      if (result instanceof FailureToken && isAggregateFiring(this.#current)) this.#fail(result)
+    })
+  }
+
+  /** Ends the firing: what it gives, or null where it was skipped. */
+  end(): AggregateEnd | null {
+    const [aggregate, record] = [this.#current, this.#record]
+    this.#retained.clear()
+    this.#current = null
+    this.#record = null
+    if (aggregate instanceof FailureToken) return { result: aggregate, record: record, isReplayed: false }
+    if (aggregate instanceof ReplayedResult) return { result: aggregate.result, record: record, isReplayed: true }
+    if (!isAggregateFiring(aggregate)) return null
+    const result = this.#codeRunner.runCode(
+      record ? () => record.runToEnd(() => aggregate.end()) : () => aggregate.end(),
+    )
+    return { result, record: record, isReplayed: false }
+  }
+
+  /** Nobody wants this firing any more. */
+  drop(): void {
+    this.#retained.clear()
+    // Of one that is not read yet, the end may be known.
+    if (this.#current !== UNREAD_RECORD) this.#record?.end({ unwanted: true })
+    this.#record = null
+    this.#current = null
+  }
+
+  #fail(failure: FailureToken): void {
+    this.#retained.clear()
+    this.#record?.endWithFailure(failure)
+    this.#current = failure
+  }
+
+  #openFiring(inputs: InputValues): OpenAggregate | undefined {
+    const record = this.#record
+    const { type } = this.#node
+    if (!record) return this.#codeRunner.runFiring((context) => type.open!(inputs, context))
+    const known = record.recall()
+    if (known?.end)
+      return 'unwanted' in known.end
+        ? new ReplayedResult(null)
+        : this.#toReplayed(restoreFiringEnd(known.end, this.#codeRunner))
+    if (known?.started) return this.#codeRunner.fail(record.createInterruptedError()) ?? undefined
+    const opened = this.#codeRunner.runCode((context) => record.openAggregate(() => type.open!(inputs, context)))
+    if (record.whenOpened) this.#codeRunner.awaitWork(record.whenOpened, null, () => {})
+    return opened
+  }
+
+  #toReplayed(end: FiringResult): OpenAggregate | undefined {
+    if (end instanceof FailureToken) return end
+    return end === null ? undefined : new ReplayedResult(end)
+  }
+}
+
+function isAggregateFiring(open: unknown): open is AggregateFiring {
+  return (
+    typeof open === 'object' && open !== null && !(open instanceof FailureToken) && !(open instanceof ReplayedResult)
+  )
+}

@@ -1,0 +1,208 @@
+// What node code sees of the run: its context. After the run is over it speaks to nobody.
+import type { Steps } from '../../../shared/time-slices.ts'
+import type { PlanNode } from '../../compile/plan.ts'
+import type { FiringRecord } from '../../durability/firing-record.ts'
+import type { OpenStep, StepStore } from '../../durability/firing-steps.ts'
+import { InMemorySteps } from '../../durability/in-memory-steps.ts'
+import { UnreadValue } from '../../durability/journal.ts'
+import type { Clock } from '../../node-api/clock.ts'
+import type { NodeServices } from '../../node-api/node-services.ts'
+import {
+  type FiringStep,
+  type LogSeverity,
+  type NodeContext,
+  NodeError,
+  type OutputChunk,
+  type OutputValues,
+  type ToolReport,
+} from '../../node-api/node-type.ts'
+import type { RunMemoryAccount } from '../run/memory-account.ts'
+import type { ObservedNode, RunObserver } from '../run/observer.ts'
+import type { FiringCallSite } from '../run/options.ts'
+import type { TimeSlice } from '../time-slice.ts'
+
+const CLOSED_CONTEXT_REASON = 'weaves, loops, and generators that gave an item already take nothing but their inputs'
+
+export interface ContextHost {
+  readonly run: object
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly observer: RunObserver
+  readonly settled: boolean
+  readonly random: () => number
+  readonly services: NodeServices
+  readonly timeSlice: TimeSlice
+  readonly memoryAccount: RunMemoryAccount
+  callWorkflow(
+    node: ObservedNode,
+    workflow_id: string,
+    params: Record<string, unknown>,
+    site: FiringCallSite,
+  ): Promise<OutputValues>
+}
+
+/** What belongs to one firing, or to one attempt at it. */
+export interface FiringContextOptions {
+  /** Where it may abort before the run does. */
+  readonly signal?: AbortSignal
+  /** What is remembered of the firing, in a run that remembers. */
+  readonly record?: FiringRecord | null
+  /** Those of all its attempts. */
+  readonly steps?: StepStore
+}
+
+export class FiringContext implements NodeContext {
+  readonly #node: ObservedNode
+  readonly #slots: PlanNode['slots']
+  readonly #host: ContextHost
+  readonly outputs: PlanNode['outputs']
+  readonly hasStreamOutput: boolean
+  readonly canWait: boolean
+  /** The firing's own signal, where it may abort before the run does. */
+  readonly #signal: AbortSignal | null
+  /** What is remembered of the firing, in a run that remembers. */
+  readonly #record: FiringRecord | null
+  /** Null: it has taken none, in a run that remembers nothing. */
+  #steps: StepStore | null
+  /** Whether its code may take nothing but its inputs. */
+  readonly #isClosed: boolean
+
+  constructor(
+    { observed, outputs, opensStream: streaming, slots, type }: PlanNode,
+    host: ContextHost,
+    own: FiringContextOptions = {},
+  ) {
+    this.#node = observed
+    this.#slots = slots
+    this.outputs = outputs
+    this.hasStreamOutput = streaming
+    this.#host = host
+    this.#signal = own.signal ?? null
+    this.#record = own.record ?? null
+    this.#steps = own.steps ?? own.record ?? null
+    this.canWait = own.record?.canWait === true
+    this.#isClosed = type.streamOperator !== undefined || type.loop !== undefined
+  }
+
+  get node_id(): string {
+    return this.#node.node_id
+  }
+
+  get run(): object {
+    return this.#host.run
+  }
+
+  get signal(): AbortSignal {
+    return this.#signal ?? this.#host.signal
+  }
+
+  get clock(): Clock {
+    return this.#outsideHost.clock
+  }
+
+  isConnected(property: string): boolean {
+    return this.#slots.some(({ name }) => name === property)
+  }
+
+  get services(): NodeServices {
+    return this.#outsideHost.services
+  }
+
+  /** The host, as what its code takes from outside: a firing that does comes out the same only where it is remembered. */
+  get #outsideHost(): ContextHost {
+    if (this.#isClosed || this.#record?.isSealed)
+      throw new NodeError(`Node "${this.node_id}" may not ask for that here: ${CLOSED_CONTEXT_REASON}.`)
+    if (this.#record) this.#record.hasUsedOutside = true
+    return this.#host
+  }
+
+  get #stepStore(): StepStore {
+    if (this.#outsideHost) this.#steps ??= new InMemorySteps()
+    return this.#steps!
+  }
+
+  inSlices<T>(steps: Steps<T>): Promise<T> {
+    return this.#host.timeSlice.runSteps(steps, this.signal)
+  }
+
+  hold(bytes: number): void {
+    if (!this.#host.settled) this.#host.memoryAccount.changeBytes(bytes)
+  }
+
+  random(): number {
+    return this.#record ? this.#record.random() : this.#host.random()
+  }
+
+  log(severity: LogSeverity, content: string): void {
+    if (!this.#host.settled) this.#host.observer.log(this.#node, severity, content)
+  }
+
+  progress(progress: number, total: number): void {
+    if (!this.#host.settled) this.#host.observer.progress(this.#node, Math.round(progress), Math.round(total))
+  }
+
+  chunk(content: string, options: Partial<Omit<OutputChunk, 'content'>> = {}): void {
+    if (this.#host.settled) return
+    const { content_type = 'text', done = false, thinking = false } = options
+    if (this.#record) this.#record.hasSentChunks = true
+    this.#host.observer.chunk(this.#node, { content, content_type, done, thinking }, this)
+  }
+
+  tool(report: ToolReport): void {
+    if (this.#host.settled) return
+    const place = this.#record?.pathText ?? ''
+    const tool_call_id = place === '' ? report.tool_call_id : `${place}/${report.tool_call_id}`
+    this.#host.observer.tool?.(this.#node, { ...report, tool_call_id })
+  }
+
+  callWorkflow(workflow_id: string, params: Record<string, unknown>): Promise<OutputValues> {
+    return this.#call(null, workflow_id, params, this.signal)
+  }
+
+  async step(name: string): Promise<FiringStep> {
+    const steps = this.#stepStore
+    this.signal.throwIfAborted()
+    const open = await steps.takeStep(name)
+    let called = false
+    return {
+      previousResult: open.known,
+      wasInterrupted: open.interrupted,
+      callWorkflow: async (workflow_id, params, signal = this.signal) => {
+        if (called) throw new Error(`The step "${name}" calls more than one workflow.`)
+        called = true
+        return this.#call(open, workflow_id, params, signal)
+      },
+      end: (value) => open.end(value),
+      [Symbol.dispose]: () => open.leave(),
+    }
+  }
+
+  async keep(name: string, value: unknown): Promise<void> {
+    await this.#stepStore.keep(name, value)
+  }
+
+  findKept(name: string): { readonly value: unknown } | null {
+    return this.#steps?.findKept(name) ?? null
+  }
+
+  isStepInterrupted(name: string): boolean {
+    return this.#record?.isStepInterrupted(name) === true
+  }
+
+  get isQuiescent(): boolean {
+    return this.#record?.isQuiescent === true
+  }
+
+  get previousItems(): readonly OutputValues[] {
+    return (this.#record?.knownItems ?? []).map(UnreadValue.read<OutputValues>)
+  }
+
+  #call(
+    step: OpenStep | null,
+    workflow_id: string,
+    params: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<OutputValues> {
+    return this.#outsideHost.callWorkflow(this.#node, workflow_id, params, { signal, record: this.#record, step })
+  }
+}

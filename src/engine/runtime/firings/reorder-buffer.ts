@@ -1,0 +1,374 @@
+// Takes what the firings of one node give, at once or later, and sends it out in the order of their paths. Items of a
+// generator are fetched only as there is room for them.
+
+import type { FiringRecord } from '../../durability/firing-record.ts'
+import type { WaitRequest } from '../../durability/journal.ts'
+import { type OutputValues, Wait } from '../../node-api/node-type.ts'
+import type { RunHost, RunParticipant } from '../run/node-interfaces.ts'
+import {
+  type DeliverToken,
+  type FiringResult,
+  sendEnd,
+  sendFailedItem,
+  sendItem,
+  sendResult,
+} from '../streams/token-sender.ts'
+import { FailureToken, type StreamEndToken } from '../streams/tokens.ts'
+import { Firing, type ItemSource, isThenable, toItemSource } from './firing.ts'
+import { isNodeResult, type NodeCodeRunner } from './node-code-runner.ts'
+import { NO_OUTPUTS, validateItem, validateOutputs } from './result-validation.ts'
+
+/** How many firings of one node may be in flight, and how many may wait in its window. */
+const MAX_IN_FLIGHT = 16
+const MAX_BUFFERED = 64
+
+/** Shared by all nodes whose results never had to wait. Never written to. */
+const EMPTY_BUFFER: Firing[] = []
+
+/** Stands for a firing that is over but for the end of its generator. Never changed. */
+const ABANDONED_FIRING = new Firing(true)
+ABANDONED_FIRING.isDropped = true
+
+export class ReorderBuffer {
+  readonly #executor: RunParticipant
+  readonly #host: RunHost
+  readonly #codeRunner: NodeCodeRunner
+  readonly #deliver: DeliverToken
+  #firings = EMPTY_BUFFER
+  /** The outputs of the last firing; of a stream, its last item. */
+  lastOutputs: OutputValues = NO_OUTPUTS
+
+  constructor(executor: RunParticipant, host: RunHost, codeRunner: NodeCodeRunner) {
+    this.#executor = executor
+    this.#host = host
+    this.#codeRunner = codeRunner
+    this.#deliver = host.deliver
+  }
+
+  get isEmpty(): boolean {
+    return this.#firings.length === 0
+  }
+
+  /** Whether one more firing, or end, has its place. */
+  get hasRoom(): boolean {
+    const last = this.#firings.at(-1)
+    if (!last) return this.#executor.fullInboxes === 0
+    const pulledNow = last.source?.isSync === true && !last.source.hasEnded
+    return !pulledNow && this.#codeRunner.inFlight < MAX_IN_FLIGHT && this.#firings.length < MAX_BUFFERED
+  }
+
+  /** Whether the first result is there, and only its way out may be barred. */
+  get isResultReady(): boolean {
+    const head = this.#firings[0]
+    if (!head) return false
+    const { source } = head
+    return head.isDone || (source !== null && (source.size > 0 || source.isSync || source.hasEnded))
+  }
+
+  /** Takes what a firing gave, whichever way it came. */
+  takeResult(result: unknown, record: FiringRecord | null = null): void {
+    if (isThenable(result)) {
+      this.#launch(result, record)
+      return
+    }
+    const source = toItemSource(result)
+    if (source) {
+      this.addStream(source, record)
+      return
+    }
+    this.#codeRunner.markSynchronous()
+    if (record && result instanceof Wait) {
+      this.addWait(record, result.request)
+      return
+    }
+    const outputs = this.#validate(result, null)
+    if (outputs) this.addResult(outputs)
+  }
+
+  /** A firing's result goes out at once, or waits for those before it. */
+  addResult(result: FiringResult): void {
+    this.#rememberLast(result)
+    const { node } = this.#executor
+    // A stream that fails has one more item, and its end goes out only when there is room for it again.
+    const goesAtOnce = this.isEmpty && !(node.opensStream && result instanceof FailureToken)
+    if (goesAtOnce) sendResult(node, result, this.#deliver)
+    else {
+      const firing = new Firing(true, result)
+      this.#enqueue(firing)
+      this.#countMemory(firing)
+    }
+  }
+
+  /** The end of a stream around the node passes on, after the firings before it. */
+  passEnd(end: StreamEndToken): void {
+    if (this.isEmpty) sendEnd(this.#executor.node, end, this.#deliver)
+    else this.#enqueue(new Firing(true, null, end))
+  }
+
+  /** A firing whose items come one after the other. */
+  addStream(source: ItemSource, record: FiringRecord | null = null): void {
+    this.#stream(this.#reserve(record), source)
+  }
+
+  /** A firing that goes on when it is answered. `told`: it is known that it waits. */
+  addWait(record: FiringRecord, request: WaitRequest, isJournaled = false): void {
+    this.#registerWait(this.#reserve(record), record, request, isJournaled)
+  }
+
+  /** A firing that was answered before it was run again. */
+  addAnswer(record: FiringRecord, value: unknown): void {
+    const given = this.#codeRunner.runCode(() => record.resumeWithAnswer(value))
+    if (!this.#codeRunner.stopped) this.addResult(given as FiringResult)
+  }
+
+  /** Sends what is first in the window, if it is there and its consumers have room. */
+  flush(): boolean {
+    const head = this.#firings[0]
+    if (!head) return false
+    if (this.#executor.fullInboxes > 0) {
+      // It may have had to wait for a place before it could ask: items are fetched ahead all the same.
+      if (head.source && !head.source.isSync) this.#pull(head, head.source)
+      return false
+    }
+    if (head.source && !head.isDone) return this.#flushItem(head, head.source)
+    if (!head.isDone) return false
+    const { node } = this.#executor
+    if (node.opensStream && head.result instanceof FailureToken && !head.isFailureSent) {
+      head.isFailureSent = true
+      this.#executor.onStreamFailed()
+      sendFailedItem(node, head.result, this.#deliver)
+      return true
+    }
+    this.#firings.shift()
+    this.#releaseMemory(head)
+    if (head.end) sendEnd(node, head.end, this.#deliver)
+    else {
+      sendResult(node, head.result, this.#deliver)
+      this.#executor.bound?.reset()
+    }
+    return true
+  }
+
+  /** Nobody wants the rest of the stream that is on its way out: its generator is ended, its end goes out. False: none is. */
+  cutStream(): boolean {
+    const head = this.#firings[0]
+    if (!head || head.isDone) return false
+    this.#firings[0] = new Firing(true, {})
+    this.#drop(head)
+    return true
+  }
+
+  /** Drops what comes before the end of the stream of a level. False: that end has not been read yet. */
+  dropUntil(level: number): boolean {
+    const end = this.#firings.findIndex((firing) => firing.end !== null && firing.end.level <= level)
+    for (const firing of this.#firings.splice(0, end < 0 ? this.#firings.length : end)) this.#drop(firing)
+    return end >= 0
+  }
+
+  /** Ends all generators. */
+  abandon(): void {
+    for (const firing of this.#firings.splice(0)) this.#drop(firing)
+  }
+
+  /** A place for a firing of which the result is awaited. */
+  #reserve(record: FiringRecord | null): Firing {
+    const firing = new Firing(false, null, null, this.#codeRunner.path)
+    firing.record = record
+    this.#enqueue(firing)
+    return firing
+  }
+
+  /** Leaves a firing in its place until it is answered: nothing of it is in flight meanwhile. */
+  #registerWait(firing: Firing, record: FiringRecord, request: WaitRequest, isJournaled: boolean): void {
+    const answer = (value: unknown) => {
+      firing.release = null
+      const given = this.#codeRunner.runCode(() => record.resumeWithAnswer(value), firing)
+      if (!this.#codeRunner.stopped) this.#finish(firing, given as FiringResult)
+    }
+    firing.release = this.#host.registerWait(this.#executor, record, request, isJournaled, answer)
+  }
+
+  #finish(firing: Firing, result: FiringResult): void {
+    firing.result = result
+    this.#countMemory(firing)
+    this.#rememberLast(result)
+    firing.isDone = true
+  }
+
+  #enqueue(firing: Firing): void {
+    if (this.#firings === EMPTY_BUFFER) this.#firings = []
+    this.#firings.push(firing)
+  }
+
+  /** Counts a result that waits for its turn. */
+  #countMemory(firing: Firing): void {
+    firing.isCounted = true
+    this.#host.memoryAccount.addResult(firing.result)
+  }
+
+  #releaseMemory(firing: Firing): void {
+    if (firing.isCounted) this.#host.memoryAccount.removeResult(firing.result)
+    firing.isCounted = false
+  }
+
+  #drop(firing: Firing): void {
+    this.#releaseMemory(firing)
+    firing.isDropped = true
+    firing.record?.drop()
+    firing.release?.()
+    if (!firing.source) return
+    firing.source.drop()
+    this.#closeGenerator(firing.source)
+  }
+
+  /** Ends the generator of a stream. */
+  #closeGenerator(source: ItemSource): void {
+    if (source.hasEnded) return
+    source.hasEnded = true
+    if (!source.iterator?.return) return
+    try {
+      const returned: unknown = source.iterator.return()
+      if (isThenable(returned)) this.#codeRunner.awaitWork(returned, ABANDONED_FIRING, () => {})
+    } catch {
+      // Nobody wants it any more: what a generator says while it is put away has no listener.
+    }
+  }
+
+  #rememberLast(result: FiringResult): void {
+    if (result && !(result instanceof FailureToken)) this.lastOutputs = result
+  }
+
+  /** Null where the outputs are bad, which has failed the run. */
+  #validate(returned: unknown, firing: Firing | null): FiringResult {
+    if (returned instanceof FailureToken) return returned
+    try {
+      return validateOutputs(this.#executor.node, returned)
+    } catch (error) {
+      return this.#codeRunner.fail(error, firing)
+    }
+  }
+
+  #launch(promise: Promise<unknown>, record: FiringRecord | null): void {
+    const firing = this.#reserve(record)
+    this.#codeRunner.awaitWork(promise, firing, (result) => {
+      const source = toItemSource(result)
+      if (source) this.#stream(firing, source)
+      else if (record && result instanceof Wait) this.#registerWait(firing, record, result.request, false)
+      else this.#finish(firing, this.#validate(result, firing))
+    })
+  }
+
+  #stream(firing: Firing, source: ItemSource): void {
+    firing.source = source
+    source.countMemoryIn(this.#host.memoryAccount)
+    if (firing.record && !source.isSync) firing.record.fetchAll = (ms) => this.#fetchToEnd(firing, source, ms)
+    if (this.#executor.isUnwanted && firing === this.#firings[0]) this.cutStream()
+    else if (source.isSync) this.#codeRunner.markSynchronous()
+    else this.#pull(firing, source)
+  }
+
+  #flushItem(firing: Firing, source: ItemSource): boolean {
+    if (source.size > 0) {
+      const item = this.#codeRunner.runCode(() => source.shift(), firing)
+      if (item instanceof FailureToken) this.#fail(firing, source, item)
+      else if (item) this.#sendItem(item)
+      else return false
+      if (!source.isSync) this.#pull(firing, source)
+      return true
+    }
+    if (source.hasEnded) {
+      firing.isDone = true
+      firing.result ??= source.result ?? {}
+      // The result of a stream is told with its last item.
+      if (!(firing.result instanceof FailureToken)) this.#rememberLast({ ...this.lastOutputs, ...firing.result })
+      return true
+    }
+    if (source.isSync) return this.#pullNow(firing, source)
+    this.#pull(firing, source)
+    return false
+  }
+
+  /** The stream ends here, with a failure that is held. */
+  #fail(firing: Firing, source: ItemSource, failure: FailureToken): void {
+    source.hasEnded = true
+    source.drop()
+    firing.result = failure
+    firing.isDone = true
+  }
+
+  #sendItem(item: OutputValues): void {
+    this.lastOutputs = item
+    sendItem(this.#executor.node, item, this.#deliver)
+    this.#executor.bound?.countSent()
+  }
+
+  /** Asks an asynchronous generator for its next item, as long as there is room for it. */
+  #pull(firing: Firing, source: ItemSource): void {
+    const { iterator } = source
+    if (!iterator || source.isPulling || source.hasEnded || !source.hasRoom || this.#codeRunner.stopped) return
+    if (this.#executor.node.type.isPulledOnDemand && !source.isEager) this.#pullAfterOthers(firing, source)
+    else this.#fetch(firing, source)
+  }
+
+  /** Asks once the item before has left and all others had their turn: they may find that they want no more. */
+  #pullAfterOthers(firing: Firing, source: ItemSource): void {
+    if (source.isPullDeferred || source.size > 0 || this.#executor.fullInboxes > 0) return
+    source.isPullDeferred = true
+    this.#host.runLast(() => {
+      source.isPullDeferred = false
+      if (!source.isPulling && !source.hasEnded && source.size === 0 && !this.#codeRunner.stopped)
+        this.#fetch(firing, source)
+    })
+  }
+
+  #fetch(firing: Firing, source: ItemSource): void {
+    if (!this.#codeRunner.canLaunch()) return
+    const next = this.#codeRunner.runCode(() => source.iterator!.next(), firing)
+    if (this.#codeRunner.stopped) return
+    source.isPulling = true
+    this.#codeRunner.awaitWork(next, firing, (step) => {
+      source.isPulling = false
+      this.#receiveStep(firing, source, step as IteratorResult<unknown> | FailureToken)
+      this.#pull(firing, source)
+    })
+  }
+
+  /** Fetches all items of a stream, as far as they are not too heavy, for so long since it first did. False: it can not. */
+  #fetchToEnd(firing: Firing, source: ItemSource, ms: number): boolean {
+    source.eagerUntil ||= performance.now() + ms
+    this.#pull(firing, source)
+    return source.isPulling
+  }
+
+  /** Asks a plain generator for its next item and sends it on. */
+  #pullNow(firing: Firing, source: ItemSource): boolean {
+    const step = this.#codeRunner.runCode(() => source.iterator!.next() as IteratorResult<unknown>, firing)
+    if (this.#codeRunner.stopped || !step) return false
+    this.#receiveStep(firing, source, step)
+    return !this.#codeRunner.stopped
+  }
+
+  #receiveStep(firing: Firing, source: ItemSource, step: IteratorResult<unknown> | FailureToken): void {
+    const result = isNodeResult(step) ? this.#validateStep(step, firing) : step
+    if (result instanceof FailureToken) {
+      // What the generator gave before goes out first.
+      firing.result = result
+      this.#closeGenerator(source)
+    } else if (!result) return
+    else if (step instanceof FailureToken || step.done) {
+      firing.result = result
+      source.hasEnded = true
+    } else if (source.isSync) this.#sendItem(result)
+    else source.push(result)
+  }
+
+  /** An item or the outputs at the end, once found good; a failure that is held; null where the run has failed. */
+  #validateStep(step: IteratorResult<unknown>, firing: Firing): OutputValues | FailureToken | null {
+    const { node } = this.#executor
+    try {
+      return step.done ? validateOutputs(node, step.value) : validateItem(node, step.value)
+    } catch (error) {
+      return this.#codeRunner.fail(error, firing)
+    }
+  }
+}

@@ -1,0 +1,46 @@
+// Which own values of a node may change while a run goes on: those that shape no graph and that no edge feeds.
+
+import type { Plan } from '../compile/compiler.ts'
+import { createPropertyCheck, tryCoerce } from '../compile/node-constants.ts'
+import { getNodeTypeInfo } from '../compile/node-type-info.ts'
+import type { PlanNode } from '../compile/plan.ts'
+import type { InputValues } from '../node-api/node-type.ts'
+
+/** What belongs to the graph's interface, or is read once before anything else. */
+const FIXED_PROPERTIES = { input: new Set(['name', 'value', 'stream']), output: new Set(['name']) }
+
+/** A node may have very many edges, and be changed very often. */
+const connectedInputsByNode = new WeakMap<PlanNode, ReadonlySet<string | null>>()
+
+/** The inputs of a node that edges feed. */
+function findConnectedInputs(node: PlanNode): ReadonlySet<string | null> {
+  const connected = connectedInputsByNode.get(node) ?? new Set(node.slots.map((slot) => slot.name))
+  connectedInputsByNode.set(node, connected)
+  return connected
+}
+
+/** The given properties that apply, converted; null: no such node. */
+export function resolvePropertyUpdates(
+  plan: Plan,
+  node_id: string,
+  properties: Readonly<Record<string, unknown>>,
+): InputValues | null {
+  const node = plan.nodes[plan.indexById.get(node_id) ?? -1]
+  return node ? resolveNodeUpdates(node, properties) : null
+}
+
+/** The given properties that apply, converted as the node takes them. */
+export function resolveNodeUpdates(node: PlanNode, properties: Readonly<Record<string, unknown>>): InputValues {
+  const connected = findConnectedInputs(node)
+  const { properties: declared } = getNodeTypeInfo(node.type)
+  const applied: InputValues = {}
+  for (const [name, value] of Object.entries(properties)) {
+    const { role } = node.type
+    if (connected.has(name) || (role && FIXED_PROPERTIES[role].has(name)) || !Object.hasOwn(node.constants, name))
+      continue
+    const property = declared.get(name)
+    const result = property ? tryCoerce(createPropertyCheck(property), value ?? property.default ?? null) : { value }
+    if ('value' in result) applied[name] = result.value
+  }
+  return applied
+}

@@ -1,0 +1,46 @@
+// What a run is given.
+
+import type { FiringRecord } from '../../durability/firing-record.ts'
+import type { OpenStep } from '../../durability/firing-steps.ts'
+import type { NodeUpdate } from '../../durability/journal.ts'
+import type { RunDurability } from '../../durability/run-durability.ts'
+import type { Clock } from '../../node-api/clock.ts'
+import type { NodeServices } from '../../node-api/node-services.ts'
+import type { OutputValues } from '../../node-api/node-type.ts'
+import type { HaltableWait } from '../workflow-call.ts'
+import type { ObservedNode, RunObserver } from './observer.ts'
+import type { RunResources } from './resources.ts'
+
+/** Where in a firing a workflow is called. */
+export interface FiringCallSite {
+  readonly signal: AbortSignal
+  /** What is remembered of the firing, in a run that remembers. */
+  readonly record: FiringRecord | null
+  /** Null: outside of all steps. */
+  readonly step: OpenStep | null
+}
+
+export interface GraphRunOptions {
+  params: Record<string, unknown>
+  signal: AbortSignal
+  observer: RunObserver
+  resources: RunResources
+  inboxLimit: number
+  clock: Clock
+  random: () => number
+  /** Milliseconds, or null. */
+  timeLimitMs: number | null
+  services: NodeServices
+  /** What it remembers by, or null. */
+  durability: RunDurability | null
+  /** Changes of nodes' own values from before an interruption. */
+  updates: readonly NodeUpdate[]
+  /** Calls a workflow under the firing's signal. While it goes on it is one of `calls`, so that it stops with its caller. */
+  callWorkflow(
+    caller: ObservedNode,
+    workflow_id: string,
+    params: Record<string, unknown>,
+    calls: Set<HaltableWait>,
+    site: FiringCallSite,
+  ): Promise<OutputValues>
+}

@@ -1,0 +1,69 @@
+// Finds the inbox to enlarge where a graph blocks itself: a producer that waits for room behind a consumer that
+// waits, over some path, for that same producer (a stream joined with its own Collect). Parks' rule: the smallest
+// of the full inboxes grows, so a bounded run stays bounded wherever it can.
+
+import type { Schedulable } from '../run/node-interfaces.ts'
+import type { Inbox } from './inbox.ts'
+
+type NodeVerdict = 'open' | 'live' | 'stuck'
+
+/** Judges nodes by what they wait for: whoever waits, even indirectly, for itself is stuck. */
+class DeadlockSearch {
+  readonly #executorOf: (node: number) => Schedulable
+  readonly #consumers: ReadonlyMap<number, number[]>
+  readonly #verdicts = new Map<number, NodeVerdict>()
+
+  constructor(executorOf: (node: number) => Schedulable, consumers: ReadonlyMap<number, number[]>) {
+    this.#executorOf = executorOf
+    this.#consumers = consumers
+  }
+
+  isStuck(start: number): boolean {
+    const path: { node: number; waits: number[] }[] = []
+    const enter = (node: number) => {
+      this.#verdicts.set(node, 'open')
+      path.push({ node, waits: this.#waitsFor(node) })
+    }
+    if (!this.#verdicts.has(start)) enter(start)
+    for (let top = path.at(-1); top; top = path.at(-1)) {
+      const next = top.waits.pop()
+      if (next === undefined) {
+        this.#verdicts.set(top.node, 'live')
+        path.pop()
+        continue
+      }
+      const verdict = this.#verdicts.get(next)
+      if (verdict === undefined) enter(next)
+      else if (verdict !== 'live') {
+        for (const { node } of path) this.#verdicts.set(node, 'stuck')
+        path.length = 0
+      }
+    }
+    return this.#verdicts.get(start) === 'stuck'
+  }
+
+  #waitsFor(node: number): number[] {
+    const executor = this.#executorOf(node)
+    const { obstacle, bound } = executor
+    if (obstacle === 'sources') return executor.missingSources
+    if (obstacle !== 'consumers') return []
+    // A stream at its bound waits for the weaves that read out of its region.
+    return [...(this.#consumers.get(node) ?? []), ...(bound?.closed ? bound.readers : [])]
+  }
+}
+
+/** The smallest full inbox whose producer can't go on otherwise, or null where all who wait will be served. */
+export function findInboxToGrow(executorOf: (node: number) => Schedulable, full: ReadonlySet<Inbox>): Inbox | null {
+  const consumers = new Map<number, number[]>()
+  for (const inbox of full) {
+    const list = consumers.get(inbox.slot.source)
+    if (list) list.push(inbox.consumer)
+    else consumers.set(inbox.slot.source, [inbox.consumer])
+  }
+  const search = new DeadlockSearch(executorOf, consumers)
+  let smallest: Inbox | null = null
+  for (const inbox of full) {
+    if ((smallest === null || inbox.limit < smallest.limit) && search.isStuck(inbox.slot.source)) smallest = inbox
+  }
+  return smallest
+}

@@ -1,0 +1,30 @@
+// The Range header (RFC 9110, section 14): one range of bytes is served, everything else gets the whole content.
+import type { ByteRange } from '../../assets/stores/object-store.ts'
+
+/** Spaces are matched in one way alone: where they could be in several, a header of a thousand of them would take a third of a second. */
+const RANGE_HEADER = /^\s*bytes\s*=\s*(?:(\d+)\s*)?-\s*(?:(\d+)\s*)?$/i
+
+/**
+ * The bytes that a Range header asks for out of `size`, cut off at the end; `unsatisfiable` where it begins beyond the end, null for
+ * the whole: several ranges, other units and malformed headers are ignored.
+ */
+export function parseByteRange(header: string, size: number): ByteRange | 'unsatisfiable' | null {
+  const match = RANGE_HEADER.exec(header)
+  if (!match) return null
+  const [, first = '', last = ''] = match
+  if (first === '') return parseSuffixRange(last, size)
+  const start = Number(first)
+  const end = last === '' ? Number.POSITIVE_INFINITY : Number(last)
+  // A range that ends before it begins is malformed, not unsatisfiable.
+  if (end < start) return null
+  if (start >= size) return 'unsatisfiable'
+  return { start, length: Math.min(end, size - 1) - start + 1 }
+}
+
+function parseSuffixRange(digits: string, size: number): ByteRange | 'unsatisfiable' | null {
+  if (digits === '') return null
+  const length = Math.min(Number(digits), size)
+  if (Number(digits) === 0) return 'unsatisfiable'
+  // The last bytes of no bytes are all of them, and Content-Range cannot say so.
+  return size === 0 ? null : { start: size - length, length }
+}

@@ -1,0 +1,102 @@
+// Bodies as multipart/form-data (RFC 7578) up to the bytes of their one file: that file alone, or with fields before it.
+import type { IncomingMessage } from 'node:http'
+import { essenceOf } from '../../../assets/content-type.ts'
+import { ServiceError } from '../../../errors.ts'
+import type { UploadStallDetector } from '../../../net/upload-stall-detector.ts'
+import { fileTooLargeError, incompleteBodyError, MULTIPART_FORM_DATA } from '../upload-errors.ts'
+import { FormFields, MAX_FIELD_BYTES } from './form-fields.ts'
+import { type FormFile, FormParser } from './form-parser.ts'
+import { formatClaimedType } from './part-headers.ts'
+
+/** A file that is being sent. Dispose of it, whatever came of it: what was not read is dropped. */
+export interface FileUpload extends Disposable {
+  readonly name: string | null
+  /** As it is claimed, of its parameters the charset alone. Null where that tells nothing. */
+  readonly content_type: string | null
+  /** Read once. Throws a ServiceError for everything that is wrong with the request. */
+  readonly bytes: AsyncIterable<Uint8Array>
+}
+
+/** Bytes that may come around the file: boundaries, headers, and what stands before the first and behind the last of them. */
+export const MAX_ENVELOPE_BYTES = 65_536
+
+/** @throws UNSUPPORTED_MEDIA_TYPE for a body that is no multipart/form-data */
+export function requireMultipartForm({ headers }: IncomingMessage): void {
+  const content_type = headers['content-type']
+  const coding = headers['content-encoding']?.toLowerCase() ?? 'identity'
+  if (content_type !== undefined && essenceOf(content_type) === MULTIPART_FORM_DATA && coding === 'identity') return
+  const what = content_type === undefined ? 'The body has no Content-Type' : `The body is ${content_type}`
+  const message =
+    coding === 'identity' ? `${what}; ${MULTIPART_FORM_DATA} is needed.` : `The body is encoded as ${coding}.`
+  throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message })
+}
+
+export interface UploadLimits {
+  /** Bytes of the file. */
+  readonly largest: number
+  readonly pace: UploadStallDetector
+}
+
+/**
+ * Reads a request up to the bytes of its one file.
+ * @throws INVALID_REQUEST where there is no such file, UPLOAD_TOO_LARGE where more is announced
+ */
+export async function openFileUpload(incoming: IncomingMessage, limits: UploadLimits): Promise<FileUpload> {
+  rejectAnnouncedSize(incoming, limits.largest, MAX_ENVELOPE_BYTES)
+  const form = new FormParser(incoming, { ...limits, max_envelope_bytes: MAX_ENVELOPE_BYTES, fields: null })
+  try {
+    return createFileUpload(form, (await form.file)!)
+  } catch (error) {
+    form.fail(unreadUploadError())
+    throw error
+  }
+}
+
+/** Bytes that may come around the file of a form with fields. */
+const MAX_FORM_ENVELOPE_BYTES = 4 * MAX_FIELD_BYTES
+
+/** A form that is being sent. Dispose of it, whatever came of it: what was not read is dropped. */
+export interface FormUpload extends Disposable {
+  /** Each once, in UTF-8. */
+  readonly fields: ReadonlyMap<string, string>
+  /** Null where the form has none, and then it was found good. */
+  readonly file: FileUpload | null
+}
+
+/**
+ * Reads a request up to the bytes of its file, which is the last part, or to its end where there is none. A file may have no bytes.
+ * @throws INVALID_REQUEST for fields that are no texts, too long, or there twice, UPLOAD_TOO_LARGE where more is announced, or all fields are too much
+ */
+export async function openFormUpload(incoming: IncomingMessage, limits: UploadLimits): Promise<FormUpload> {
+  rejectAnnouncedSize(incoming, limits.largest, MAX_FORM_ENVELOPE_BYTES)
+  const fields = new FormFields()
+  const form = new FormParser(incoming, { ...limits, max_envelope_bytes: MAX_FORM_ENVELOPE_BYTES, fields })
+  try {
+    const file = await form.file
+    return {
+      fields: await fields.values(),
+      file: file && createFileUpload(form, file),
+      [Symbol.dispose]: () => form.fail(unreadUploadError()),
+    }
+  } catch (error) {
+    form.fail(unreadUploadError())
+    throw error
+  }
+}
+
+function rejectAnnouncedSize({ headers }: IncomingMessage, largest: number, envelope_bytes: number): void {
+  if (Number(headers['content-length'] ?? 0) > largest + envelope_bytes) throw fileTooLargeError(largest)
+}
+
+function createFileUpload(form: FormParser, { stream, info, charset }: FormFile): FileUpload {
+  return {
+    name: info.filename ?? null,
+    content_type: formatClaimedType(info.mimeType.toLowerCase(), charset),
+    bytes: form.bytes(stream),
+    [Symbol.dispose]: () => form.fail(unreadUploadError()),
+  }
+}
+
+function unreadUploadError(): ServiceError {
+  return incompleteBodyError('was not read to its end')
+}

@@ -1,0 +1,18 @@
+// Operations of the tag `admin`. Who may call them is seen to before, and so is that the audit log hears of it.
+import type { AdminHandlers } from '../../../generated/operations.ts'
+import { encodeKeySegment } from '../../assets/storage-keys.ts'
+import { listCollections } from '../../vectors/collection-listing.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { requireObjectKey, storeObject } from './object-upload.ts'
+
+export const adminHandlers: AdminHandlers<RequestContext> = {
+  listCollections({ query }, { app }) {
+    return { status: 200, body: listCollections(app.store, query) }
+  },
+
+  async putAdminAsset({ path: { name }, headers }, context) {
+    const key = `${encodeKeySegment(context.principal.user_id)}/${name}`
+    requireObjectKey(key, '/path/name')
+    return storeObject(context, key, headers, () => {})
+  },
+}

@@ -1,0 +1,44 @@
+// Operations of the tag `assets`: files and folders with a row. The bundled packages are in asset-packages.ts.
+import type { AssetsHandlers, OperationReply } from '../../../generated/operations.ts'
+import { linkCredentialOf } from '../../access/principal.ts'
+import { createFileReply } from '../body/file-reply.ts'
+import { openFormUpload } from '../body/multipart/uploads.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { translateStorageError } from '../pipeline/storage-errors.ts'
+import { validateAssetFields } from './asset-form.ts'
+import { assetPackageHandlers } from './asset-packages.ts'
+
+export const assetsHandlers: AssetsHandlers<RequestContext> = {
+  ...assetPackageHandlers,
+
+  async listAssets({ query }, { app, principal }) {
+    return { status: 200, body: await app.library.list(principal, query) }
+  },
+
+  async createAsset(_request, { app, principal, incoming }) {
+    using form = await openFormUpload(incoming, { largest: app.config.max_upload_bytes, pace: app.upload_pace })
+    const asset = await app.library.create(principal, validateAssetFields(form.fields), form.file).catch((error) => {
+      throw translateStorageError(error)
+    })
+    return { status: 201, body: asset, headers: { Location: `/api/assets/${asset.id}` } }
+  },
+
+  getAsset({ path, query: { expires_in } }, { app, principal }) {
+    const link = expires_in ? { expires_in, credential: linkCredentialOf(principal, app.platform.now()) } : null
+    return { status: 200, body: app.library.get(principal, path.id, link) }
+  },
+
+  async updateAsset({ path, body }, { app, principal }) {
+    return { status: 200, body: await app.library.update(principal, path.id, body) }
+  },
+
+  async deleteAsset({ path }, { app, principal }) {
+    await app.library.delete(principal, path.id)
+    return { status: 204 }
+  },
+
+  async downloadAsset({ path, headers }, { app, principal }) {
+    const file = await app.library.file(principal, path.id)
+    return (await createFileReply(headers, file, { as_attachment: true })) as OperationReply<'downloadAsset'>
+  },
+}

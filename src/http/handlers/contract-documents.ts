@@ -1,0 +1,30 @@
+// The published documents as they are served.
+import { readFileSync } from 'node:fs'
+
+const OPENAPI = new URL('../../../generated/openapi.json', import.meta.url)
+const ASYNCAPI = new URL('../../../generated/asyncapi.json', import.meta.url)
+
+type ContractDocument = Record<string, unknown>
+
+/** Both documents, read once. `preview`: of a server that serves the preview, and says so of each part of it. */
+export const contractDocuments = { openapi: createDocumentReader(OPENAPI), asyncapi: createDocumentReader(ASYNCAPI) }
+
+function createDocumentReader(file: URL): (preview?: boolean) => ContractDocument {
+  const published = memoize(() => JSON.parse(readFileSync(file, 'utf8')) as ContractDocument)
+  const previewed = memoize(() => JSON.parse(readFileSync(file, 'utf8'), markPreview) as ContractDocument)
+  return (preview = false) => (preview ? previewed() : published())
+}
+
+function markPreview(_key: string, value: unknown): unknown {
+  const marked = typeof value === 'object' && value !== null && 'x-svc-preview' in value
+  return marked ? { ...value, 'x-svc-implementation': 'preview' } : value
+}
+
+/** Makes a value when it is first asked for. */
+export function memoize<T>(compute: () => T): () => T {
+  let value: { made: T } | null = null
+  return () => {
+    value ??= { made: compute() }
+    return value.made
+  }
+}

@@ -1,0 +1,234 @@
+// The history of a job as server-sent events (WHATWG HTML, section 9.2) and as a JSON array. Both follow the job in the one way that there is.
+import { setImmediate } from 'node:timers/promises'
+import { ServiceError } from '../../errors.ts'
+import type { FeedItem } from '../../events/job-feed.ts'
+import {
+  createEventSerializer,
+  type EventJobFields,
+  isEventItem,
+  type JobEventItem,
+} from '../../jobs/history/event-serializer.ts'
+import { LARGE_RESPONSE_BYTES, type ResponseReader } from '../../net/response-buffers.ts'
+import { chunkText } from '../../shared/text-chunks.ts'
+import type { OwnerTimeSlices } from '../../shared/time-slices.ts'
+
+/** How long a stream may be silent, in milliseconds: intermediaries cut what says nothing for long. */
+export const EVENT_KEEP_ALIVE_MS = 15_000
+/**
+ * How often something is written, in milliseconds, once the reader has closed its side: one who has gone answers the first write with a reset, and
+ * the second one fails.
+ */
+const PROBE_MS = 500
+const KEEP_ALIVE_COMMENT = ': keep-alive\n\n'
+/** How long a browser waits before it comes back, in milliseconds. */
+const RETRY_MS = 2_000
+/** How many characters are gathered for one write; the history is not read further before they are taken. */
+const MAX_WRITE_LENGTH = 65_536
+
+/** Who is told of what is large and waits; made where there is such. */
+type ReaderGetter = () => Pick<ResponseReader, 'share' | 'took'>
+
+interface EventStreamOptions {
+  /** Aborts when the reader has closed its side of the connection. */
+  half_closed?: AbortSignal
+  keep_alive_ms?: number
+  reader?: ReaderGetter
+  /** Of the reader's owner: a long history is read and written in them. */
+  turns?: OwnerTimeSlices
+}
+
+/**
+ * The events of `items`, which follow that of sequence `after`, as server-sent events. What comes within one turn of the event loop is
+ * written together; a reader who is slow is waited for. It ends where events are missing that were removed meanwhile.
+ */
+export async function* streamJobEvents(
+  job: EventJobFields,
+  items: AsyncIterable<FeedItem>,
+  after: number,
+  { half_closed, keep_alive_ms = EVENT_KEEP_ALIVE_MS, reader, turns }: EventStreamOptions = {},
+): AsyncGenerator<string, void, void> {
+  const buffer = new EventTextBuffer(reader, turns)
+  const write = createEventSerializer(job)
+  const keepAlive = () => buffer.addIfEmpty(KEEP_ALIVE_COMMENT)
+  let timer = setInterval(keepAlive, keep_alive_ms)
+  const probe = () => {
+    clearInterval(timer)
+    keepAlive()
+    timer = setInterval(keepAlive, PROBE_MS)
+  }
+  half_closed?.addEventListener('abort', probe, { once: true })
+  void buffer.fill(items, after, (item) => {
+    const [head, rest] = write(item)
+    return [
+      `id: ${item.sequence}\nevent: ${item.event.type}\ndata: ${head}`,
+      ...chunkText(rest, MAX_WRITE_LENGTH),
+      '\n\n',
+    ]
+  })
+  try {
+    yield `retry: ${RETRY_MS}\n\n`
+    for (;;) {
+      await buffer.waitForText()
+      // Whatever else happens in this turn goes into the same write.
+      await setImmediate()
+      while (turns?.areUsed && !buffer.isLong) await turns.next()
+      const { ended } = buffer
+      const text = buffer.takeText()
+      if (text !== '') yield text
+      if (ended === null) continue
+      if (ended.error !== null) throw ended.error
+      return
+    }
+  } finally {
+    half_closed?.removeEventListener('abort', probe)
+    clearInterval(timer)
+  }
+}
+
+interface EventArrayOptions {
+  readonly after: number
+  readonly last: number
+  readonly reader?: ReaderGetter
+  readonly turns?: OwnerTimeSlices
+}
+
+/**
+ * The events of `items` up to that of sequence `last` as a JSON array, in parts.
+ * @throws REPLAY_EXPIRED where events are removed while it reads
+ */
+export async function* streamJobEventArray(
+  job: EventJobFields,
+  items: AsyncIterable<FeedItem>,
+  { after, last, reader, turns }: EventArrayOptions,
+): AsyncGenerator<string, void, void> {
+  const write = createEventSerializer(job)
+  let text = '['
+  let seen = after
+  if (after < last) {
+    for await (const item of items) {
+      if (!isEventItem(item)) continue
+      if (item.sequence !== seen + 1) break
+      seen = item.sequence
+      const [head, rest] = write(item)
+      text += seen === after + 1 ? head : `,${head}`
+      const held = holdLargeEvent(reader, item, rest.length)
+      for (const part of chunkText(rest, MAX_WRITE_LENGTH)) {
+        text += part
+        if (text.length < MAX_WRITE_LENGTH) continue
+        yield text
+        text = ''
+        held?.took()
+        if (turns?.over) await turns.next()
+      }
+      held?.release()
+      if (seen === last) break
+    }
+    if (seen !== last) throw new ServiceError('REPLAY_EXPIRED')
+  }
+  yield `${text}]`
+}
+
+interface HeldEvent {
+  took(): void
+  release(): void
+}
+
+/** An event of so many characters that is sent in parts; null where it is not large. Its item, and its text, are the same for all who follow a living job. */
+function holdLargeEvent(reader: ReaderGetter | undefined, item: JobEventItem, length: number): HeldEvent | null {
+  if (!reader || length < LARGE_RESPONSE_BYTES) return null
+  const by = reader()
+  return { took: () => by.took(), release: by.share(item, 2 * length) }
+}
+
+/** Text between the one who follows a job and the one who writes to its reader. */
+class EventTextBuffer {
+  ended: { error: unknown } | null = null
+  #text = ''
+  #onFilled: (() => void) | null = null
+  #onTaken: (() => void) | null = null
+  readonly #reader: ReaderGetter | undefined
+  readonly #turns: OwnerTimeSlices | undefined
+
+  constructor(reader: ReaderGetter | undefined, turns: OwnerTimeSlices | undefined) {
+    this.#reader = reader
+    this.#turns = turns
+  }
+
+  /** Adds the texts of each event, and waits where too much is not taken yet. */
+  async fill(items: AsyncIterable<FeedItem>, after: number, textsOf: (item: JobEventItem) => string[]): Promise<void> {
+    let seen = after
+    /** Whether so much was told since the last turn that others have theirs. */
+    let isLong = false
+    try {
+      for await (const item of items) {
+        if (!isEventItem(item)) continue
+        if (item.sequence !== seen + 1) break
+        seen = item.sequence
+        const texts = textsOf(item)
+        const length = texts.reduce((sum, text) => sum + text.length, 0)
+        const held = holdLargeEvent(this.#reader, item, length)
+        for (const text of texts) {
+          this.#add(text)
+          // What follows is added in the turn in which this is taken: nothing comes between two parts of one event.
+          if (this.#text.length < MAX_WRITE_LENGTH) continue
+          await this.#waitUntilTaken()
+          held?.took()
+          isLong = true
+        }
+        held?.release()
+        // Thousands may read the events of one job, and each is told all of them.
+        if (isLong ? this.#turns?.over : this.#turns?.areUsed) await this.#turns!.next()
+        isLong = false
+      }
+      this.#end(null)
+    } catch (error) {
+      this.#end(error)
+    }
+  }
+
+  /** Whether it is a part of a long event: while it waits, it counts among what is held for its reader. */
+  get isLong(): boolean {
+    return this.#text.length >= MAX_WRITE_LENGTH
+  }
+
+  addIfEmpty(text: string): void {
+    if (this.#text === '') this.#add(text)
+  }
+
+  /** Resolves when there is text, or nothing follows. */
+  waitForText(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#text !== '' || this.ended) resolve()
+      else this.#onFilled = resolve
+    })
+  }
+
+  takeText(): string {
+    const text = this.#text
+    this.#text = ''
+    this.#onTaken?.()
+    this.#onTaken = null
+    return text
+  }
+
+  #add(text: string): void {
+    this.#text += text
+    this.#wake()
+  }
+
+  #end(error: unknown): void {
+    this.ended = { error }
+    this.#wake()
+  }
+
+  #wake(): void {
+    this.#onFilled?.()
+    this.#onFilled = null
+  }
+
+  #waitUntilTaken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onTaken = resolve
+    })
+  }
+}

@@ -1,0 +1,29 @@
+// Operations of the tag `models`: those that ask a model, in OpenAI's form, thin over what answers. The lists are in model-lists.ts.
+import type { ModelsHandlers } from '../../../generated/operations.ts'
+import type { ChatCompletion, EmbeddingList } from '../../../generated/types.ts'
+import { AnswerStream } from '../../completions/answers/stream.ts'
+import { createJsonTextReply } from '../pipeline/reply.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { modelListHandlers } from './model-lists.ts'
+
+export const modelsHandlers: ModelsHandlers<RequestContext> = {
+  ...modelListHandlers,
+
+  async createChatCompletion({ body }, context) {
+    const { headers, body: given } = await context.app.completions.complete({ ...createModelCall(context), body })
+    if (!(given instanceof AnswerStream)) return { ...createJsonTextReply<ChatCompletion, 200>(200, given), headers }
+    // Proxies that gather answers would hold pieces back.
+    const unbuffered = { ...headers, 'X-Accel-Buffering': 'no' }
+    return { status: 200, content_type: 'text/event-stream', body: given, headers: unbuffered }
+  },
+
+  async createEmbedding({ body }, context) {
+    const { body: given } = await context.app.completions.embed({ ...createModelCall(context), body })
+    return createJsonTextReply<EmbeddingList, 200>(200, given as Uint8Array | string)
+  },
+}
+
+function createModelCall(context: RequestContext) {
+  const { principal, request_id, abandoned } = context
+  return { owner: principal, raw: context.takeText(), request_id, gone: abandoned, revoked: () => context.revoked }
+}

@@ -1,0 +1,67 @@
+// Objects as they are stored by their bytes alone, whichever operation takes them.
+import type { StoredObject } from '../../../generated/types.ts'
+import { isObjectKey, resolveKeyUse, storageUri } from '../../assets/storage-keys.ts'
+import type { ObjectPrecondition } from '../../assets/stored-object-service.ts'
+import { ServiceError } from '../../errors.ts'
+import { RawBody, validateRawBodyHeaders } from '../body/raw-body.ts'
+import { invalidInputError } from '../body/upload-errors.ts'
+import type { RequestContext } from '../pipeline/request-context.ts'
+import { translateStorageError } from '../pipeline/storage-errors.ts'
+
+export interface ObjectUploadHeaders {
+  readonly 'content-md5'?: string | undefined
+  readonly 'x-checksum-sha256'?: string | undefined
+}
+
+interface StoredObjectReply {
+  status: 200 | 201
+  body: StoredObject
+  headers: { ETag: string }
+}
+
+/** @throws INVALID_REQUEST for what is no key; `path` says where it stands in the request */
+export function requireObjectKey(key: string, path = '/path/key'): void {
+  if (!isObjectKey(key))
+    throw invalidInputError(
+      path,
+      'must be segments between single slashes, of 255 bytes at most, without dot segments, backslashes and control characters',
+    )
+}
+
+/** How many bytes the body has, as far as its head says. */
+function readAnnouncedBytes({ headers }: RequestContext['incoming']): number {
+  return Number(headers['content-length'] ?? 0)
+}
+
+/**
+ * Stores the body of a request under a key of the caller's. What can be refused without it is refused before it is read.
+ * @throws NOT_FOUND for a key that is not the caller's, CONFLICT for one that the service gives, what is wrong with the body or its
+ * head, and TEMPORARY_QUOTA_EXCEEDED for a temporary one
+ */
+export async function storeObject(
+  { app, principal, incoming }: RequestContext,
+  key: string,
+  headers: ObjectUploadHeaders,
+  validate: ObjectPrecondition,
+): Promise<StoredObjectReply> {
+  const use = resolveKeyUse(principal.user_id, key)
+  if (use === null) throw new ServiceError('NOT_FOUND')
+  if (use === 'asset' || use === 'upload')
+    throw new ServiceError('CONFLICT', { message: 'The service gives such keys itself: choose another.' })
+  const largest = app.config.max_upload_bytes
+  validateRawBodyHeaders(incoming, largest)
+  app.objects.check(principal, key, validate)
+  using reservation =
+    use === 'temporary' ? await app.temporary.quota.reserve(principal.user_id, readAnnouncedBytes(incoming)) : null
+  using body = new RawBody(incoming, { largest, pace: app.upload_pace, md5: headers['content-md5'] ?? null })
+  const content_type = incoming.headers['content-type'] ?? null
+  const bytes = reservation ? reservation.meter(body.bytes()) : body.bytes()
+  const given = { bytes, content_type, sha256: headers['x-checksum-sha256'] ?? null }
+  const { row, replaced } = await app.objects.put(principal, key, given, validate).catch((error) => {
+    throw translateStorageError(error)
+  })
+  const etag = `"${row.sha256}"`
+  const { size, sha256, updated_at } = row
+  const stored = { key, uri: storageUri(key), content_type: row.content_type, size, sha256, etag, updated_at }
+  return { status: replaced ? 200 : 201, body: stored, headers: { ETag: etag } }
+}

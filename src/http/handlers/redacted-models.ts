@@ -1,0 +1,27 @@
+// The models of all providers as one caller may see them: a server may repeat the key that it was asked with in its list.
+import type { Principal } from '../../access/principal.ts'
+import type { AppContext } from '../../context.ts'
+import { ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
+import { listProviderModels, type ProviderModels } from '../../models/catalogue/provider-models.ts'
+import type { Redactor } from '../../redaction/redactor.ts'
+import type { Steps } from '../../shared/time-slices.ts'
+
+/** `only`: of the provider of that name. @throws the signal's reason */
+export async function listRedactedModels(
+  app: AppContext,
+  principal: Principal,
+  signal: AbortSignal,
+  only: string | null = null,
+): Promise<ProviderModels[]> {
+  const listed = await listProviderModels(app, app.customerOf(principal), signal, only)
+  const redactor = app.redactor.forOwner(ownerScopeKey(principal))
+  return await app.reading.begin(userShareKey(principal), redactSteps(listed, redactor))
+}
+
+/** A list may have ten thousand names, and its reader a thousand secrets. */
+function* redactSteps(listed: readonly ProviderModels[], redactor: Redactor): Steps<ProviderModels[]> {
+  const redacted: ProviderModels[] = []
+  for (const one of listed)
+    redacted.push({ ...one, models: yield* redactor.valueSteps(one.models, { credentials: false }) })
+  return redacted
+}

@@ -1,0 +1,64 @@
+// Operations of the tag `sdk` that tell what there is: capabilities, workflows, interfaces, types. The socket has the same services.
+import type { SdkHandlers } from '../../../../generated/operations.ts'
+import type { WorkflowInterfaceError, WorkflowInterfacesResponse } from '../../../../generated/types.ts'
+import { describeCapabilities } from '../../../lifecycle/capabilities.ts'
+import { estimateContainerBytes } from '../../../net/response-buffers.ts'
+import { readRegistryRevision } from '../../../nodes/registry-revision.ts'
+import { readTypeInventory } from '../../../nodes/type-inventory.ts'
+import { isSmallValue } from '../../../shared/value-size.ts'
+import { listWorkflowSummaries, readInterfaces } from '../../../workflows/summaries-and-interfaces.ts'
+import { createJsonTextReply, encodeJsonChunks } from '../../pipeline/reply.ts'
+import type { RequestContext } from '../../pipeline/request-context.ts'
+import { awaitFirstChunk, mergeChunks, TEXT_CHUNK_LENGTH } from '../../pipeline/text-stream.ts'
+
+type SdkDiscoveryHandlers = Pick<
+  SdkHandlers<RequestContext>,
+  'getCapabilities' | 'listWorkflowSummaries' | 'getWorkflowInterfaces' | 'listNodeTypes'
+>
+
+export const sdkDiscoveryHandlers: SdkDiscoveryHandlers = {
+  getCapabilities(_request, { app }) {
+    return { status: 200, body: describeCapabilities(app) }
+  },
+
+  async listWorkflowSummaries({ query }, { app, principal }) {
+    const revision = readRegistryRevision(app.registry)
+    return { status: 200, body: await listWorkflowSummaries(app.workflows, principal, query, revision) }
+  },
+
+  async getWorkflowInterfaces({ body }, context) {
+    const text = mergeChunks(streamInterfaces(context, body.ids), TEXT_CHUNK_LENGTH)
+    return createJsonTextReply<WorkflowInterfacesResponse, 200>(200, await awaitFirstChunk(text))
+  },
+
+  listNodeTypes({ query }, { app }) {
+    return { status: 200, body: readTypeInventory(app.registry, query) }
+  },
+}
+
+/** A `WorkflowInterfacesResponse` as text, in parts: of the interfaces one at a time is in memory. */
+async function* streamInterfaces(context: RequestContext, ids: readonly string[]): AsyncGenerator<string, void, void> {
+  const { app, principal } = context
+  const errors: WorkflowInterfaceError[] = []
+  let before = '{"interfaces":['
+  for await (const one of readInterfaces(app.workflows, principal, ids, app.reading)) {
+    if ('error' in one) errors.push(one.error)
+    else {
+      yield before
+      yield* isSmallValue(one.found) ? [JSON.stringify(one.found)] : encodeHeldValue(one.found, context)
+      before = ','
+    }
+  }
+  if (before !== ',') yield before
+  yield `],"errors":${JSON.stringify(errors)}}`
+}
+
+async function* encodeHeldValue(value: object, context: RequestContext): AsyncGenerator<string, void, void> {
+  const { app, caller } = context
+  const release = context.reader.hold(await estimateContainerBytes(value, app.slices, caller, context.reader))
+  try {
+    yield* encodeJsonChunks(() => value, app.slices, caller)
+  } finally {
+    release()
+  }
+}

@@ -1,0 +1,38 @@
+// Operations of the tag `sdk` that are about jobs: the preview. Submissions are decided in the lifecycle room, the rest by the jobs' own service.
+import type { SdkHandlers } from '../../../../generated/operations.ts'
+import type { CancelJobResponse, JobSnapshot } from '../../../../generated/types.ts'
+import { readJobText } from '../../../jobs/queries.ts'
+import { describeCancellation, submitJob } from '../../../lifecycle/submissions.ts'
+import { appendJsonMember } from '../../../shared/json.ts'
+import { createJsonTextReply } from '../../pipeline/reply.ts'
+import type { RequestContext } from '../../pipeline/request-context.ts'
+
+type SdkJobsHandlers = Pick<SdkHandlers<RequestContext>, 'submitJob' | 'getJobSnapshot' | 'requestJobCancellation'>
+
+export const sdkJobsHandlers: SdkJobsHandlers = {
+  async submitJob({ body }, { app, principal, signal }) {
+    const answer = await submitJob(app, principal, body, { at: '/body', signal })
+    const headers = { Location: `/api/sdk/v1/jobs/${encodeURIComponent(answer.job_id)}` }
+    return { status: 202, body: answer, headers }
+  },
+
+  async getJobSnapshot({ path }, { app, principal }) {
+    return createJsonTextReply<JobSnapshot, 200>(
+      200,
+      await readJobText(app.jobs, await app.jobs.get(principal, path.job_id)),
+    )
+  },
+
+  async requestJobCancellation({ path }, { app, principal }) {
+    const handle = await app.jobs.cancel(principal, path.job_id)
+    // Its result, which may be large, goes out as it is stored.
+    const { snapshot: _, ...rest } = await describeCancellation(app, {
+      ...handle,
+      row: { ...handle.row, result: null },
+    })
+    return createJsonTextReply<CancelJobResponse, 200>(
+      200,
+      appendJsonMember(rest, 'snapshot', await readJobText(app.jobs, handle)),
+    )
+  },
+}

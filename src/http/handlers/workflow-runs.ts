@@ -1,0 +1,61 @@
+// Runs over HTTP: the request as a submission, the job as a run result.
+import type { JobError, ResultManifest, RunRequest, RunResult } from '../../../generated/types.ts'
+import type { JobTable } from '../../db/schema.ts'
+import type { ActiveJob } from '../../jobs/active-job.ts'
+import { withMissingOutputs } from '../../jobs/outputs/result-manifest.ts'
+import type { JobSubmission } from '../../jobs/service.ts'
+import { toPublicStatus } from '../../jobs/state-machine.ts'
+import { stringifyWithCachedMembers } from '../../shared/incremental-json.ts'
+import { createJsonTextReply } from '../pipeline/reply.ts'
+
+/** Runs of one workflow over HTTP may overlap, and are ordinary jobs otherwise. */
+export function createHttpSubmission(workflow_id: string, body: RunRequest): JobSubmission {
+  return {
+    workflow_id,
+    graph: null,
+    params: body.params ?? {},
+    params_at: '/body/params',
+    job_id: null,
+    name: null,
+    concurrent: true,
+    timeout_seconds: body.timeout_seconds ?? null,
+    options: { persistence: null, event_detail: null, asset_persistence: null },
+    hasFollower: false,
+    // Nobody can send a value to a run that is waited for; one in the background may be fed over the socket.
+    acceptsStreamInput: body.background === true,
+  }
+}
+
+/** How far a run in the background has come, as it is accepted. */
+export function createAcceptedRun({ row, status }: ActiveJob): RunResult {
+  const { id: job_id, workflow_id } = row
+  const waiting = status === 'queued' ? 'queued' : 'accepted'
+  return { job_id, workflow_id, status: waiting, outputs: {}, error: null, message_count: 0, background: true }
+}
+
+/** The answer with the result of a job that has ended, or that waits for a person or an event. `row` is its last state. */
+export function createRunReply(job: ActiveJob, row: JobTable) {
+  const large = job.row === row ? job.large_outputs : null
+  if (large)
+    return createJsonTextReply<RunResult, 200>(200, stringifyWithCachedMembers(createRunResult(job, row, large)))
+  const outputs = row.result === null ? null : (JSON.parse(row.result) as ResultManifest).outputs
+  return { status: 200, body: createRunResult(job, row, outputs) } as const
+}
+
+function createRunResult(job: ActiveJob, row: JobTable, outputs: Readonly<Record<string, unknown>> | null): RunResult {
+  return {
+    job_id: row.id,
+    workflow_id: row.workflow_id,
+    status: toPublicStatus(row.status) as RunResult['status'],
+    outputs: outputs === null ? {} : (withMissingOutputs(job.plan, outputs) as RunResult['outputs']),
+    error: parseRunError(row.error),
+    message_count: job.message_count,
+    background: false,
+  }
+}
+
+function parseRunError(stored: string | null): RunResult['error'] {
+  if (stored === null) return null
+  const { message, type, node_id } = JSON.parse(stored) as JobError
+  return { message, type, ...(node_id === null ? {} : { node_id }) }
+}

@@ -1,0 +1,110 @@
+// What a handler is handed besides the validated request, made of the answer that it is to fill.
+import type { IncomingMessage } from 'node:http'
+import type { Response } from 'express'
+import type { Principal } from '../../access/principal.ts'
+import type { AppContext } from '../../context.ts'
+import type { ResponseReader } from '../../net/response-buffers.ts'
+import { takeBodyText } from '../body/json-body.ts'
+import { onResponseClose } from '../connection/response-close-callbacks.ts'
+import type { RequestContext } from './request-context.ts'
+import { callerKey, localsOf } from './response-locals.ts'
+import { getResponseReader } from './response-reader.ts'
+
+/**
+ * A class: of an object that is written down with getters the engine keeps a shape of its own, and with it the whole request, until it
+ * cleans its old generation.
+ */
+export class HandlerContext implements RequestContext {
+  readonly app: AppContext
+  readonly request_id: string
+  readonly signed: boolean
+  readonly #response: Response
+  readonly #deadline: AbortSignal | undefined
+  #signal: AbortSignal | null = null
+
+  /** `late` aborts when the answer is due. */
+  constructor(app: AppContext, response: Response, deadline?: AbortSignal) {
+    const { request_id, signed } = localsOf(response)
+    this.app = app
+    this.request_id = request_id
+    this.signed = signed === true
+    this.#response = response
+    this.#deadline = deadline
+  }
+
+  get principal(): Principal {
+    const { principal } = localsOf(this.#response)
+    if (!principal) throw new Error('a public operation has no principal')
+    return principal
+  }
+
+  get caller(): string {
+    return callerKey(this.#response)
+  }
+
+  get incoming(): IncomingMessage {
+    return this.#response.req
+  }
+
+  takeText(): Uint8Array | null {
+    return takeBodyText(this.#response.req)
+  }
+
+  accepts<Type extends string>(types: readonly Type[]): Type | null {
+    return (this.#response.req.accepts([...types]) || null) as Type | null
+  }
+
+  get reader(): ResponseReader {
+    return getResponseReader(this.#response, this.app.held)
+  }
+
+  /** Made only for handlers that watch for it: most never do. */
+  get signal(): AbortSignal {
+    this.#signal ??= this.#deadline
+      ? AbortSignal.any([createCloseSignal(this.#response), this.#deadline])
+      : createCloseSignal(this.#response)
+    return this.#signal
+  }
+
+  get half_closed(): AbortSignal {
+    const controller = new AbortController()
+    onHalfClose(this.#response, () => controller.abort())
+    return controller.signal
+  }
+
+  get abandoned(): AbortSignal {
+    onHalfClose(this.#response, () => this.#response.destroy())
+    return this.signal
+  }
+
+  get revoked(): AbortSignal {
+    return createRevocationSignal(this.app, this.#response, this.principal)
+  }
+}
+
+function createCloseSignal(response: Response): AbortSignal {
+  const controller = new AbortController()
+  // Who asks late may ask about a client that has gone already.
+  if (response.closed && !response.writableFinished) controller.abort()
+  // After a whole answer nobody listens, and an abort costs what a statement does: its reason is an error with a stack.
+  onResponseClose(response, () => {
+    if (!response.writableFinished) controller.abort()
+  })
+  return controller.signal
+}
+
+/** Runs `run` once the client has closed its side, unless the answer is over before. */
+function onHalfClose(response: Response, run: () => void): void {
+  const { socket } = response.req
+  if (socket.readableEnded) return run()
+  socket.once('end', run)
+  onResponseClose(response, () => socket.off('end', run))
+}
+
+function createRevocationSignal({ rechecks }: AppContext, response: Response, principal: Principal): AbortSignal {
+  const controller = new AbortController()
+  const forget = rechecks.watch(localsOf(response).facts, principal, { onEnded: () => controller.abort() })
+  if (response.closed) forget()
+  else onResponseClose(response, forget)
+  return controller.signal
+}

@@ -1,0 +1,34 @@
+// Requests that a signature in their query authorises, in the place of a credential: reads of the one key that was signed.
+import type { RequestHandler, Response } from 'express'
+import type { OperationInfo } from '../../../generated/operations.ts'
+import { DELEGATED_TOKEN_ID } from '../../access/principal.ts'
+import type { AppContext } from '../../context.ts'
+
+const SIGNABLE_OPERATIONS: ReadonlySet<string> = new Set(['getObject', 'headObject'])
+
+/** Whether an operation can be called with a signature. */
+export function isSignable({ operationId }: OperationInfo): boolean {
+  return SIGNABLE_OPERATIONS.has(operationId)
+}
+
+/** Lets a request with a valid signature of its key through to the rest of its route. For others it is as if they had none. */
+export function authorizeSignedUrl(
+  { assets, config, platform, tokens }: AppContext,
+  admit: (response: Response) => void,
+): RequestHandler {
+  const isTokenValid = (token_id: string | null, now: number) => {
+    if (token_id === null) return true
+    if (token_id === DELEGATED_TOKEN_ID) return config.integration_token !== null
+    return [tokens.access, tokens.mcp].some((kind) => kind.isValid(token_id, now))
+  }
+  return (request, response, next) => {
+    if (request.query.signature === undefined) return next('route')
+    const key = [request.params.key ?? []].flat().join('/')
+    const now = platform.now()
+    const signed = assets.signatures.verify(key, request.query, now)
+    if (!signed) return next('route')
+    if (!isTokenValid(signed.token_id, now)) return next('route')
+    admit(response)
+    next()
+  }
+}

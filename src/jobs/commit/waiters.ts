@@ -1,0 +1,52 @@
+// Who waits until a job's history is committed up to some point.
+import type { JobFeed } from '../../events/job-feed.ts'
+
+interface CommitWaiter {
+  /** Null waits for the terminal event. */
+  sequence: number | null
+  resolve(): void
+  reject(error: unknown): void
+}
+
+export class CommitWaiters {
+  readonly #feed: JobFeed
+  #waiters: CommitWaiter[] = []
+  #isReleased = false
+  #failure: { error: unknown } | null = null
+
+  constructor(feed: JobFeed) {
+    this.#feed = feed
+  }
+
+  /** Resolves when `sequence` is committed, null: when the terminal event is. Rejects when the history is lost. */
+  waitFor(sequence: number | null): Promise<void> {
+    if (this.#isReleased || this.#isReached(sequence)) return Promise.resolve()
+    if (this.#failure) return Promise.reject(this.#failure.error)
+    return new Promise((resolve, reject) => this.#waiters.push({ sequence, resolve, reject }))
+  }
+
+  /** Something has been committed. */
+  resolveReached(): void {
+    if (this.#waiters.length === 0) return
+    const ready = this.#waiters.filter(({ sequence }) => this.#isReached(sequence))
+    this.#waiters = this.#waiters.filter(({ sequence }) => !this.#isReached(sequence))
+    for (const waiter of ready) waiter.resolve()
+  }
+
+  /** All that there is is committed, and nothing more will be for now: nobody need wait any longer, nor wait from now on. */
+  resolveAll(): void {
+    this.#isReleased = true
+    for (const waiter of this.#waiters.splice(0)) waiter.resolve()
+  }
+
+  /** Nothing more will be committed. */
+  rejectAll(error: unknown): void {
+    this.#failure = { error }
+    for (const waiter of this.#waiters) waiter.reject(error)
+    this.#waiters = []
+  }
+
+  #isReached(sequence: number | null): boolean {
+    return sequence === null ? this.#feed.hasEnded : this.#feed.committed >= sequence
+  }
+}

@@ -1,0 +1,61 @@
+// Pages of what a job remembers, read and opened one after the other.
+import { deserialize } from 'node:v8'
+import { countJournalPages, listJournalPages } from '../../db/jobs/journal.ts'
+import type { JobJournalTable } from '../../db/schema.ts'
+import type { Store } from '../../db/store.ts'
+import type { WaitRequest } from '../../engine/durability/journal.ts'
+import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
+import { decodePageEntries } from '../values/lazy-value.ts'
+import { formatPageContext, type JournalStorage } from './page-writer.ts'
+
+/** Pages that are read from the database at once. */
+const READ_AT_ONCE = 8
+
+/**
+ * Calls `each` with the content of every page of a job, in order, and gives how many there were: 0 where the first one is not kept.
+ * @throws VaultError where one was written under another key; DATA_DAMAGED; Error where one is missing
+ */
+export function* forEachPage(
+  store: Store,
+  { cipher }: JournalStorage,
+  job_key: number,
+  each: (content: unknown, page: JobJournalTable) => Steps<void>,
+): Steps<number> {
+  let count = 0
+  let some = readPagesFrom(store, job_key, 0)
+  if (some[0]?.page !== 0) return 0
+  for (; some.length > 0; some = readPagesFrom(store, job_key, count)) {
+    for (const page of some) {
+      if (page.page !== count++) throw createMissingPageError(job_key)
+      yield* each(deserialize(cipher.open(page.body, formatPageContext(job_key, page.page))), page)
+      yield
+    }
+    if (some.length < READ_AT_ONCE) break
+  }
+  if (store.read((tx) => countJournalPages(tx, job_key)) !== count) throw createMissingPageError(job_key)
+  return count
+}
+
+function readPagesFrom(store: Store, job_key: number, from: number): JobJournalTable[] {
+  return store.read((tx) => listJournalPages(tx, job_key, from, READ_AT_ONCE))
+}
+
+function createMissingPageError(job_key: number): Error {
+  return new Error(`a page of what job ${job_key} remembers is missing`)
+}
+
+/** What the firings of a stored job wait, or waited, for, by their names. No value is read for that. @throws as `eachPage` */
+export function* readWaitRequestsSteps(
+  store: Store,
+  tools: JournalStorage,
+  job_key: number,
+): Steps<Map<string, WaitRequest>> {
+  const requests = new Map<string, WaitRequest>()
+  yield* forEachPage(store, tools, job_key, function* (content, { page }) {
+    if (page === 0) return
+    yield* forEachSteps(decodePageEntries(content, tools.spilled), (entry) => {
+      if (entry[0] === 'wait') requests.set(entry[1], entry[2])
+    })
+  })
+  return requests
+}

@@ -1,0 +1,116 @@
+// The large values of one job, made ready to be shown in time slices of its owner: secrets are replaced, media stored with most of their rows, and
+// their JSON texts known before they are told. What is small is made ready when it is told.
+import type { ResultManifest } from '../../../generated/types.ts'
+import type { Plan } from '../../engine/compile/compiler.ts'
+import { estimateSize } from '../../engine/node-api/values/measure.ts'
+import { cachedJsonText, cacheJsonTextSteps, stringifyWithCachedMembers } from '../../shared/incremental-json.ts'
+import { chunkText } from '../../shared/text-chunks.ts'
+import type { Steps, TimeSliceScheduler } from '../../shared/time-slices.ts'
+import type { AdditionalWrite } from '../commit/job-writer.ts'
+import { describeLargeInputsSteps } from './input-provenance.ts'
+import {
+  checkOutputSizes,
+  type OutputPublication,
+  type OutputPublisher,
+  type PreparedOutputValue,
+} from './publication.ts'
+import { collectOutputValues } from './result-manifest.ts'
+
+/** Characters, about: a result with larger parameters and outputs is made ready before the job ends. */
+const LARGE_RESULT = 100_000
+
+/** Whether a result with these parameters and outputs is to be made ready before the job ends. */
+export function isLargeResult({ weight }: OutputPublication, params: ResultValues['inputs']): boolean {
+  return weight + estimateSize(params) >= LARGE_RESULT
+}
+
+/** Characters of one part of a result. To write and commit a megabyte takes 8 to 12 ms. */
+const PART = 1_000_000
+
+/** The large parts of a result, whose JSON texts are known. */
+export interface ResultValues {
+  readonly inputs: Readonly<Record<string, unknown>>
+  readonly outputs: Readonly<Record<string, unknown>>
+}
+
+/** A result before its job ends. */
+export interface PreparedResult {
+  readonly outputs: ResultValues['outputs']
+  /** Its manifest as JSON text, and in how many parts that is stored already; null: it goes into the row of the job. */
+  readonly text: string
+  readonly parts: number | null
+}
+
+export interface LargeValuePreparerHost {
+  readonly plan: Plan
+  readonly publication: OutputPublication
+  readonly publisher: OutputPublisher
+  readonly slices: TimeSliceScheduler
+  readonly owner: string
+  /** Writes rows of a value before it is told, and gives those that are to be written with it. */
+  writeEarly(extras: readonly AdditionalWrite[]): Promise<readonly AdditionalWrite[]>
+  /** The manifest of a result, as of now. */
+  manifest(large: ResultValues): ResultManifest
+  /** Stores a text in parts. */
+  writeResult(parts: readonly string[]): Promise<void>
+}
+
+export class LargeValuePreparer {
+  readonly #host: LargeValuePreparerHost
+  /** By output: a value that is ready to be published, or what went wrong with it. */
+  #values: Map<string, { ready: PreparedOutputValue } | { error: unknown }> | null = null
+  #result: PreparedResult | null = null
+
+  constructor(host: LargeValuePreparerHost) {
+    this.#host = host
+  }
+
+  /** Makes the next value of an output ready. It does not reject: `take` throws then. */
+  async prepare(node_id: string, output_name: string, value: unknown): Promise<void> {
+    const { publication, slices, owner } = this.#host
+    this.#values ??= new Map()
+    try {
+      const ready = await slices.run(owner, publication.readySteps(node_id, output_name, value))
+      const extras = await this.#host.writeEarly(ready.stored.extras)
+      this.#values.set(output_name, { ready: { ...ready, stored: { ...ready.stored, extras } } })
+    } catch (error) {
+      this.#values.set(output_name, { error })
+    }
+  }
+
+  /** What was prepared of an output, or null. @throws what preparing it threw */
+  take(output_name: string): PreparedOutputValue | null {
+    const found = this.#values?.get(output_name)
+    if (!found) return null
+    this.#values!.delete(output_name)
+    if ('error' in found) throw found.error
+    return found.ready
+  }
+
+  /** Makes the result ready. No value is published from then on. @throws NodeError where the outputs are larger than they may be together */
+  async prepareResult(params: ResultValues['inputs']): Promise<void> {
+    const { plan, publication, slices, owner } = this.#host
+    const large = await slices.run(owner, this.#resultSteps(params, collectOutputValues(plan, publication.lists)))
+    const text = stringifyWithCachedMembers(this.#host.manifest(large))
+    const parts = text.length <= PART ? null : chunkText(text, PART)
+    if (parts) await this.#host.writeResult(parts)
+    this.#result = { outputs: large.outputs, text, parts: parts?.length ?? null }
+  }
+
+  *#resultSteps(params: ResultValues['inputs'], outputs: ResultValues['outputs']): Steps<ResultValues> {
+    const inputs = yield* describeLargeInputsSteps(yield* this.#host.publisher.provenanceSteps(params))
+    yield* cacheJsonTextSteps(inputs)
+    const values = Object.values(outputs)
+    for (const value of values) yield* cacheJsonTextSteps(value)
+    // Of a text by itself nothing is known.
+    const holdsTexts = values.some((value) => typeof value === 'string')
+    if (holdsTexts) yield* cacheJsonTextSteps(outputs)
+    checkOutputSizes((holdsTexts ? [outputs] : values).map(cachedJsonText))
+    return { inputs, outputs }
+  }
+
+  /** The result where it was made ready. */
+  get result(): PreparedResult | null {
+    return this.#result
+  }
+}

@@ -1,0 +1,95 @@
+// What a job has used of models, added up, and what its result says of that. Who tells it is the run's services.
+import type { CostActual } from '../../../generated/types.ts'
+import type { ModelUsage, NodeServices, ReserveCost } from '../../engine/node-api/node-services.ts'
+import { roundAmount } from '../../shared/money.ts'
+
+/** What a preflight had estimated. */
+export interface CostEstimate {
+  readonly amount: number
+  readonly currency: string
+}
+
+export class JobModelUsage {
+  /** One for each model, currency and way of knowing the cost. */
+  readonly #sums = new Map<string, ModelUsage>()
+
+  add(use: ModelUsage): void {
+    const { model, cost } = use
+    const key = JSON.stringify([model, cost?.currency ?? null, cost?.reported ?? null])
+    const before = this.#sums.get(key)
+    this.#sums.set(key, before ? addModelUse(before, use) : use)
+  }
+
+  clear(): void {
+    this.#sums.clear()
+  }
+
+  /** All uses, those of one kind added up. */
+  get uses(): Iterable<ModelUsage> {
+    return this.#sums.values()
+  }
+
+  /** What was paid in that currency. */
+  paid(currency: string): number {
+    let paid = 0
+    for (const { cost } of this.uses) if (cost?.currency === currency) paid += cost.amount
+    return paid
+  }
+
+  /** The models that were called, as `provider/name`. */
+  get models(): string[] {
+    return [...new Set([...this.uses].map(({ model }) => model))].sort()
+  }
+
+  get providers(): string[] {
+    return [...new Set(this.models.map((model) => model.slice(0, model.indexOf('/'))))].sort()
+  }
+
+  /** Null where nothing has a price, where what was paid is in several currencies, and where it is more than numbers can say. */
+  cost(estimate: CostEstimate | null): CostActual | null {
+    const uses = [...this.uses]
+    const costs = uses.map(({ cost }) => cost).filter((cost) => cost !== null)
+    // What costs nothing costs nothing in any currency.
+    const [first, ...others] = new Set(costs.filter(({ amount }) => amount > 0).map(({ currency }) => currency))
+    const currency = first ?? costs[0]?.currency
+    if (currency === undefined || others.length > 0) return null
+    const amount = roundAmount(costs.reduce((total, cost) => total + cost.amount, 0))
+    if (!Number.isFinite(amount)) return null
+    const estimated_amount = estimate?.currency === currency ? estimate.amount : null
+    return { amount, currency, estimated_amount, reconciled: uses.every(({ cost }) => cost?.reported === true) }
+  }
+}
+
+function addModelUse(a: ModelUsage, b: ModelUsage): ModelUsage {
+  return {
+    model: a.model,
+    input_tokens: a.input_tokens + b.input_tokens,
+    output_tokens: a.output_tokens + b.output_tokens,
+    cost: a.cost && b.cost && { ...a.cost, amount: a.cost.amount + b.cost.amount },
+  }
+}
+
+/** The same services; `used` is told each call of a model, and `hold` is asked before it. */
+export function meterModelServices(
+  services: NodeServices,
+  used: (use: ModelUsage) => void,
+  hold: ReserveCost | null = null,
+): NodeServices {
+  const { models } = services
+  const metered = <Request extends { used?(use: ModelUsage): void }>(request: Request): Request => ({
+    ...request,
+    ...(hold ? { hold } : {}),
+    used(use: ModelUsage) {
+      used(use)
+      request.used?.(use)
+    },
+  })
+  return {
+    ...services,
+    models: {
+      complete: (request) => models.complete(metered(request)),
+      embed: (request) => models.embed(metered(request)),
+      capabilities: (model, signal) => models.capabilities(model, signal),
+    },
+  }
+}

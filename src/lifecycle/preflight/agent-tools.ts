@@ -1,0 +1,32 @@
+// The tools of an agent as a preflight looks at them: what each one is, and which entries are none.
+
+import { createNodeTypeLookup } from '../../engine/node-api/did-you-mean.ts'
+import type { ToolTarget } from '../../engine/node-api/node-services.ts'
+import type { NodeFacts, NodeRegistry } from '../../engine/node-api/node-type.ts'
+import { MOST_TOOLS, parseToolEntries, TOO_MANY_TOOLS, TOOLS_PROPERTY } from '../../nodes/agent/tool-entries.ts'
+import type { Steps } from '../../shared/time-slices.ts'
+
+export const AGENT_NODE_TYPE = 'agent.Run'
+
+interface AgentTools {
+  readonly targets: readonly ToolTarget[]
+  /** Why entries are none. */
+  readonly problems: readonly string[]
+}
+
+/** Null where they show in the run alone. Whether workflows are there is not looked at. A step is one tool, which may have much data. */
+export function* readAgentToolsSteps(
+  { data, isConnected }: NodeFacts,
+  registry: NodeRegistry,
+): Steps<AgentTools | null> {
+  const entries = data[TOOLS_PROPERTY]
+  if (isConnected(TOOLS_PROPERTY) || !Array.isArray(entries)) return null
+  const targets: ToolTarget[] = []
+  const problems: string[] = entries.length > MOST_TOOLS ? [TOO_MANY_TOOLS] : []
+  for (const read of parseToolEntries(entries.slice(0, MOST_TOOLS), createNodeTypeLookup(registry))) {
+    if ('target' in read) targets.push(read.target)
+    else problems.push(read.error.message)
+    yield
+  }
+  return { targets, problems }
+}

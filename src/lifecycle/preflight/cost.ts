@@ -1,0 +1,169 @@
+// What a run would cost, as far as that is known: each call of a model by the model's prices, and how sure that is.
+import type { PreflightCost } from '../../../generated/types.ts'
+import type { Model, ModelPrice } from '../../models/provider.ts'
+import { compareTexts, sortSteps } from '../../shared/sorting.ts'
+import { forEachSteps, mapSteps, type Steps } from '../../shared/time-slices.ts'
+import type { CallGraph, WorkflowUnit } from './call-explorer.ts'
+import type { FiringCount } from './firing-counts.ts'
+
+/** Tokens that an answer is taken to have where the node sets no limit, unless the model gives fewer at most. */
+export const ASSUMED_OUTPUT_TOKENS = 1_000
+const MILLION = 1_000_000
+/** So many digits of an amount are told: sums of decimal fractions have no more that mean anything. */
+const DIGITS = 12
+/** Workflows that call each other many times over cost more than numbers can say: that is as good as not known. */
+const MOST_AMOUNT = 1e100
+
+/** So many nodes are reckoned at once. */
+const NODES_PER_STEP = 256
+
+/** One call of a model by one firing of a node. */
+export interface PlannedModelCall {
+  /** Null where it is not known which model that is, or what there is to know of it. */
+  readonly model: Model | null
+  /** Tokens of all that is sent, or null where that is not known. */
+  readonly input_tokens: number | null
+  /** The limit that the node sets, or null. */
+  readonly max_output_tokens: number | null
+}
+
+/** The calls of each node of a unit, by the node's id. */
+export type ModelCallLookup<Call extends PlannedModelCall = PlannedModelCall> = (
+  unit: WorkflowUnit,
+  node_id: string,
+) => readonly Call[]
+
+/** What something costs. Free things cost nothing known; `unknown` may cost anything. */
+interface Cost {
+  /** By currency. */
+  readonly amounts: ReadonlyMap<string, number>
+  readonly exact: boolean
+  readonly unknown: boolean
+}
+
+const FREE: Cost = { amounts: new Map(), exact: true, unknown: false }
+const UNKNOWN: Cost = { amounts: new Map(), exact: false, unknown: true }
+
+/** Null where nothing that is known of the run costs anything, and nothing is unknown. */
+export function* estimateCostSteps({ root }: CallGraph, callsOf: ModelCallLookup): Steps<PreflightCost | null> {
+  const costs = yield* estimateNodeCosts(root, callsOf, new Map())
+  const nodes = yield* mapSteps(costs, (cost) => (root.recursive ? repeatCost(cost, 'unknown') : cost))
+  const currency = yield* findCommonestCurrency(nodes)
+  const unknown = new Set<string>()
+  const known = { count: 0, amount: 0, exact: true }
+  yield* forEachSteps(nodes.entries(), ([at, { amounts, exact, unknown: may_cost_more }]) => {
+    const amount = currency === null ? undefined : amounts.get(currency)
+    if (may_cost_more || amounts.size > (amount === undefined ? 0 : 1)) unknown.add(root.views[at]!.id)
+    if (amount === undefined) return
+    known.count++
+    known.amount += amount
+    known.exact &&= exact
+  })
+  if (unknown.size === 0 && known.count === 0) return null
+  return {
+    amount: known.count === 0 ? null : Number(known.amount.toPrecision(DIGITS)),
+    currency: known.count === 0 ? null : currency,
+    confidence: costConfidence(known.count, unknown.size, known.exact),
+    unknown_cost_nodes: yield* sortSteps([...unknown], compareTexts),
+    approval_required: false,
+  }
+}
+
+function costConfidence(known: number, unknown: number, exact: boolean): PreflightCost['confidence'] {
+  if (unknown > 0) return known > 0 ? 'partial' : 'unknown'
+  return exact ? 'exact' : 'estimated'
+}
+
+/** Of all firings of each node. */
+function* estimateNodeCosts(
+  unit: WorkflowUnit,
+  callsOf: ModelCallLookup,
+  units: Map<WorkflowUnit, Cost>,
+): Steps<Cost[]> {
+  const costs: Cost[] = []
+  for (const { id, firings } of unit.views) {
+    costs.push(repeatCost(yield* estimateNodeCost(unit, id, callsOf, units), firings))
+    if (costs.length % NODES_PER_STEP === 0) yield
+  }
+  return costs
+}
+
+/** Of one firing. What a called workflow costs is reckoned once, however often it is called. */
+function* estimateNodeCost(
+  unit: WorkflowUnit,
+  id: string,
+  callsOf: ModelCallLookup,
+  units: Map<WorkflowUnit, Cost>,
+): Steps<Cost> {
+  const own = callsOf(unit, id).map(estimateCallCost)
+  const tools = unit.tools.get(id)
+  if (tools !== undefined && tools.length > 0) {
+    // At least one turn; how many more there are, and of which tools, its model decides.
+    const used: Cost[] = []
+    for (const tool of tools) used.push(tool === null ? UNKNOWN : yield* estimateUnitCost(tool, callsOf, units))
+    return sumCosts([...own, repeatCost(sumCosts([...own, ...used]), 'unknown')])
+  }
+  const called = unit.calls.get(id)
+  if (called === undefined) return sumCosts(own)
+  return sumCosts([...own, called === null ? UNKNOWN : yield* estimateUnitCost(called, callsOf, units)])
+}
+
+function* estimateUnitCost(unit: WorkflowUnit, callsOf: ModelCallLookup, units: Map<WorkflowUnit, Cost>): Steps<Cost> {
+  const known = units.get(unit)
+  if (known) return known
+  // Whoever enters a circle may run all of it. What is called inside is counted with its own nodes.
+  const members = unit.recursive ? unit.cycle : [unit]
+  for (const member of members) units.set(member, FREE)
+  const costs: Cost[] = []
+  for (const member of members) for (const cost of yield* estimateNodeCosts(member, callsOf, units)) costs.push(cost)
+  const once = sumCosts(costs)
+  const cost = unit.recursive ? repeatCost(once, 'unknown') : once
+  for (const member of members) units.set(member, cost)
+  return cost
+}
+
+/** What fires as often as a stream has items costs as often: nobody knows that before. */
+function repeatCost(cost: Cost, firings: FiringCount): Cost {
+  if (cost === FREE || firings === 'once') return cost
+  if (firings === 'perhaps') return { ...cost, exact: false }
+  return cost.amounts.size > 0 || cost.unknown ? UNKNOWN : FREE
+}
+
+function sumCosts(costs: readonly Cost[]): Cost {
+  const paid = costs.filter((cost) => cost !== FREE)
+  if (paid.length === 0) return FREE
+  const amounts = new Map<string, number>()
+  for (const cost of paid) {
+    for (const [currency, amount] of cost.amounts) amounts.set(currency, (amounts.get(currency) ?? 0) + amount)
+  }
+  if ([...amounts.values()].some((amount) => amount > MOST_AMOUNT)) return UNKNOWN
+  return { amounts, exact: paid.every(({ exact }) => exact), unknown: paid.some(({ unknown }) => unknown) }
+}
+
+function estimateCallCost({ model, input_tokens, max_output_tokens }: PlannedModelCall): Cost {
+  const price = model?.price
+  if (!price) return UNKNOWN
+  if (isFree(price)) return FREE
+  const { currency, per_request, per_million_input_tokens, per_million_output_tokens } = price
+  const tokens = per_million_input_tokens > 0 || per_million_output_tokens > 0
+  if (!tokens) return { amounts: new Map([[currency, per_request]]), exact: true, unknown: false }
+  if (input_tokens === null && per_million_input_tokens > 0) return UNKNOWN
+  const assumed = Math.min(ASSUMED_OUTPUT_TOKENS, model.max_output_tokens ?? ASSUMED_OUTPUT_TOKENS)
+  const output = (max_output_tokens ?? assumed) * per_million_output_tokens
+  const input = (input_tokens ?? 0) * per_million_input_tokens
+  return { amounts: new Map([[currency, per_request + (input + output) / MILLION]]), exact: false, unknown: false }
+}
+
+function isFree(price: ModelPrice): boolean {
+  return price.per_request === 0 && price.per_million_input_tokens === 0 && price.per_million_output_tokens === 0
+}
+
+/** Amounts of different currencies are not added: that of the most nodes is told, the others count as not known. */
+function* findCommonestCurrency(costs: readonly Cost[]): Steps<string | null> {
+  const counts = new Map<string, number>()
+  yield* forEachSteps(costs, ({ amounts }) => {
+    for (const currency of amounts.keys()) counts.set(currency, (counts.get(currency) ?? 0) + 1)
+  })
+  const [first] = [...counts].sort(([a, x], [b, y]) => y - x || compareTexts(a, b))
+  return first?.[0] ?? null
+}

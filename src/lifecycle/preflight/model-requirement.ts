@@ -1,0 +1,70 @@
+// What a call of one model requires, by what its provider said of it.
+import type { NodeNeed } from '../../engine/node-api/node-type.ts'
+import { suggestModel } from '../../models/catalogue/model-name-suggestions.ts'
+import { supportsTask } from '../../models/catalogue/model-tasks.ts'
+import { findListedModel } from '../../models/catalogue/resolved-model.ts'
+import type { Model, Provider } from '../../models/provider.ts'
+import type { RequirementStatus, RunRequirement } from './requirements.ts'
+
+export type ModelNeed = Extract<NodeNeed, { kind: 'model' }>
+
+/** What a look at one provider came to. */
+export interface ProviderState {
+  readonly provider: Provider
+  readonly status: RequirementStatus
+  readonly message: string | null
+  /** Null where it gave none. */
+  readonly models: readonly Model[] | null
+}
+
+/** A run asks it all the same: what nobody can know before must not keep it from being started. */
+export function mayServeUnlisted({ provider, status }: ProviderState): boolean {
+  return status === 'unknown' && provider.unlisted !== undefined
+}
+
+export function resolveModelRequirement(seen: ProviderState, need: ModelNeed): RunRequirement {
+  const { provider, models, status, message } = seen
+  const { model, task, max_output_tokens: asked } = need
+  const name = model!.startsWith(`${provider.name}/`) ? model!.slice(provider.name.length + 1) : model!
+  const listed = findListedModel(models, name)
+  const common = {
+    kind: 'model',
+    id: `${provider.name}/${listed?.name ?? name}`,
+    name: listed?.title ?? (name || model!),
+    blocking: !mayServeUnlisted(seen),
+  } as const
+  if (models === null) return { ...common, status: status === 'unavailable' ? 'unknown' : status, message }
+  if (!listed && name !== '' && provider.unlisted) {
+    const said = 'The provider does not list it. A run asks it all the same.'
+    return { ...common, blocking: false, status: 'unknown', message: said }
+  }
+  if (!listed) {
+    const meant = suggestModel(provider.name, name, models)
+    return { ...common, status: 'missing', message: `The provider does not list it.${meant}` }
+  }
+  if (listed.unavailable !== undefined) return { ...common, status: 'unavailable', message: listed.unavailable }
+  if (!supportsTask(listed, task)) {
+    return { ...common, status: 'unavailable', message: `It is not for this task (${task}).` }
+  }
+  const refused = need.fields?.find((field) => provider.unsupported_fields?.includes(field))
+  if (refused !== undefined) {
+    return { ...common, status: 'unavailable', message: `Its provider does not honour "${refused}".` }
+  }
+  if (need.fields?.includes('tools') && callsNoTools(listed)) {
+    return {
+      ...common,
+      status: 'unavailable',
+      message: 'It calls no tools. Take another model, or leave out the tools.',
+    }
+  }
+  const most = listed.max_output_tokens
+  if (most !== null && asked !== null && asked > most) {
+    return { ...common, status: 'unavailable', message: `It gives at most ${most} tokens, and not ${asked}.` }
+  }
+  return { ...common, status: 'available', message: null }
+}
+
+/** As far as anybody knows: without any capability, nobody said which it has. */
+function callsNoTools({ capabilities = [] }: Model): boolean {
+  return capabilities.length > 0 && !capabilities.includes('tools')
+}

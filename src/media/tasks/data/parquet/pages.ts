@@ -1,0 +1,116 @@
+// The pages of a Parquet file, walked by their headers before any is unpacked: a few bytes may claim to be millions of values.
+import type { ColumnMetaData, SchemaElement } from 'hyparquet'
+import { parquetHeader } from 'hyparquet/src/column.js'
+import { MediaFault } from '../../../fault.ts'
+import { formatCount, MOST_TASK_VALUES } from '../table-limits.ts'
+
+/** In bytes, of the part that describes all others. */
+const LONGEST_FOOTER = 8_000_000
+/** Of all pages that are read, unpacked. */
+const MOST_BYTES = 200_000_000
+
+export interface ColumnChunk {
+  readonly meta: ColumnMetaData
+  readonly view: DataView<ArrayBuffer>
+  /** What it says of its number of values. */
+  readonly values: number
+}
+
+/** What all that is read may come to, in the whole groups of rows that it is kept in. */
+export class PageBudget {
+  #bytes = MOST_BYTES
+  #values = MOST_TASK_VALUES
+
+  spend(bytes: number, values: number): void {
+    this.#bytes -= bytes
+    this.#values -= values
+    if (this.#bytes >= 0 && this.#values >= 0) return
+    throw new MediaFault(
+      'too_large',
+      `More than ${formatCount(MOST_TASK_VALUES)} values or ${formatCount(MOST_BYTES)} bytes would have to be unpacked. Read fewer rows or columns.`,
+    )
+  }
+}
+
+export function damagedParquet(cause?: unknown): MediaFault {
+  return new MediaFault('bad_file', 'The file is damaged: it is no Parquet that can be read.', { cause })
+}
+
+/** What a library says of a file is said in our words. */
+export function mapParquetErrors<Value>(work: () => Value): Value {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof MediaFault ? error : damagedParquet(error)
+  }
+}
+
+const FOOTER_BYTES = 8
+const MAGIC = 0x31524150
+
+/** @throws MediaFault where the file does not begin and end as one, or is described at too great length */
+export function guardFooter(bytes: Uint8Array): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  if (bytes.length < 4 || view.getUint32(0, true) !== MAGIC)
+    throw new MediaFault('unsupported', 'The file is no Parquet: it does not begin as one.')
+  if (bytes.length < 4 + FOOTER_BYTES || view.getUint32(bytes.length - 4, true) !== MAGIC) throw damagedParquet()
+  const length = view.getUint32(bytes.length - FOOTER_BYTES, true)
+  if (length > bytes.length - FOOTER_BYTES - 4) throw damagedParquet()
+  if (length > LONGEST_FOOTER)
+    throw new MediaFault(
+      'too_large',
+      `The description of the table has more than ${formatCount(LONGEST_FOOTER)} bytes.`,
+    )
+}
+
+/** The bytes of one column of one group. */
+export function readColumnChunk(bytes: Uint8Array, meta: ColumnMetaData, element: SchemaElement): ColumnChunk {
+  if (meta.type !== element.type) throw damagedParquet()
+  const offsets = [meta.data_page_offset, meta.dictionary_page_offset].filter((one) => one !== undefined && one > 0n)
+  const start = Math.min(...offsets.map(Number))
+  const end = start + Number(meta.total_compressed_size)
+  if (!(start >= 4 && end >= start && end <= bytes.length - FOOTER_BYTES)) throw damagedParquet()
+  // A copy: the library takes positions in a view for those in its buffer.
+  const own = new Uint8Array(bytes.subarray(start, end))
+  return { meta, view: new DataView(own.buffer), values: Number(meta.num_values) }
+}
+
+/**
+ * Holds what the pages say of themselves against each other and against the budget. `rows`: how many values there must be, null where lists may
+ * have any number.
+ */
+export function guardPages({ view, values }: ColumnChunk, rows: number | null, budget: PageBudget): void {
+  if (!(values >= 0) || (rows !== null && values !== rows)) throw damagedParquet()
+  const reader = { view, offset: 0 }
+  let found = 0
+  while (reader.offset < view.byteLength - 1) {
+    const page = parquetHeader(reader)
+    const { compressed_page_size, uncompressed_page_size } = page
+    const data = page.data_page_header ?? page.data_page_header_v2
+    const count = data?.num_values ?? page.dictionary_page_header?.num_values ?? 0
+    for (const one of [compressed_page_size, uncompressed_page_size, count])
+      if (!Number.isInteger(one) || one < 0) throw damagedParquet()
+    reader.offset += compressed_page_size
+    if (reader.offset > view.byteLength) throw damagedParquet()
+    budget.spend(uncompressed_page_size, count)
+    if (data) found += count
+    guardLevels(page.data_page_header_v2, compressed_page_size)
+  }
+  if (found !== values) throw damagedParquet()
+}
+
+interface PageLevels {
+  readonly num_values: number
+  readonly num_nulls: number
+  readonly num_rows: number
+  readonly definition_levels_byte_length: number
+  readonly repetition_levels_byte_length: number
+}
+
+function guardLevels(page: PageLevels | undefined, size: number): void {
+  if (!page) return
+  const { num_values, num_nulls, num_rows } = page
+  if (!(num_nulls >= 0 && num_nulls <= num_values && num_rows >= 0 && num_rows <= num_values)) throw damagedParquet()
+  const { definition_levels_byte_length: definition, repetition_levels_byte_length: repetition } = page
+  if (!(definition >= 0 && repetition >= 0 && definition + repetition <= size)) throw damagedParquet()
+}

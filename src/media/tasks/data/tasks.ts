@@ -1,0 +1,9 @@
+// Tasks on tables. Each reads its library when it is first asked for.
+import type { MediaTaskHandlers } from '../../task-runner.ts'
+
+export const dataTasks: MediaTaskHandlers = {
+  'data.query': async (_files, params) => (await import('./sql-query.ts')).runQuery(params as never),
+  'data.readParquet': async ([bytes], params) =>
+    (await import('./parquet/reader.ts')).readParquet(bytes!, params as never),
+  'data.writeParquet': async (_files, params) => (await import('./parquet/writer.ts')).writeParquet(params as never),
+}

@@ -1,0 +1,189 @@
+// Tasks on PDF files: PDFium, in WebAssembly. Each task has an instance of its own, which is left to the garbage collector afterwards: what a
+// hostile file does to its memory reaches no other file, and pages, which the library closes only once they are drawn, hold nothing for long.
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type PDFiumDocument, PDFiumLibrary, type PDFiumPage } from '@hyzyla/pdfium'
+import sharp, { type Sharp } from 'sharp'
+import { MediaFault } from '../../fault.ts'
+import type { MediaTaskHandler, MediaTaskResult } from '../../task-runner.ts'
+import { type ImageFormat, LONGEST_SIDE, writeImage } from '../image/codec.ts'
+import { guardDocumentText, mapDocumentErrors } from './limits-and-errors.ts'
+
+/** Of a document that is read at all. */
+const MOST_PAGES = 10_000
+/** That are drawn at a time. */
+const MOST_DRAWN = 100
+/** Of one page: twice four bytes for each are held at a time. */
+const MOST_PAGE_PIXELS = 32_000_000
+/** Of all pages that are drawn at a time. */
+const MOST_PIXELS = 400_000_000
+/** In bytes, of all pictures that are given. */
+const MOST_BYTES = 100_000_000
+
+const POINTS_PER_INCH = 72
+
+/** The types of Node know nothing of it. */
+interface Wasm {
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Instance: new (module: object, imports: object) => { readonly exports: object }
+}
+
+const { Module, Instance } = (globalThis as unknown as { WebAssembly: Wasm }).WebAssembly
+const compiledModule = new Module(readFileSync(fileURLToPath(import.meta.resolve('@hyzyla/pdfium/pdfium.wasm'))))
+
+function loadLibrary(): Promise<PDFiumLibrary> {
+  return PDFiumLibrary.init({
+    instantiateWasm: (imports, done) => {
+      const instance = new Instance(compiledModule, imports)
+      done(instance)
+      return instance.exports
+    },
+  })
+}
+
+/** Readers look for it within so many bytes. */
+const HEADER_WITHIN = 1_024
+
+async function openDocument(bytes: Uint8Array): Promise<PDFiumDocument> {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, HEADER_WITHIN))
+  if (!start.includes('%PDF-')) throw new MediaFault('unsupported', 'The file is no PDF.')
+  const pdfium = await loadLibrary()
+  try {
+    return await pdfium.loadDocument(bytes)
+  } catch (error) {
+    if (/password/i.test((error as Error).message))
+      throw new MediaFault('unsupported', 'The PDF is encrypted: it opens with a password alone.', { cause: error })
+    if (/security/i.test((error as Error).message))
+      throw new MediaFault('unsupported', 'The PDF is encrypted in a way that is not read.', { cause: error })
+    throw error
+  }
+}
+
+/** Does something with an open document, whose pages are counted. @throws MediaFault `bad_file`, `unsupported`, `too_large` */
+export function withPdfDocument<Value>(
+  bytes: Uint8Array,
+  work: (document: PDFiumDocument, count: number) => Promise<Value> | Value,
+): Promise<Value> {
+  return mapDocumentErrors('The PDF', async () => {
+    const document = await openDocument(bytes)
+    try {
+      const count = document.getPageCount()
+      if (count < 1) throw new MediaFault('bad_file', 'The PDF has no pages.')
+      if (count > MOST_PAGES)
+        throw new MediaFault('too_large', `The PDF has more than ${MOST_PAGES.toLocaleString('en')} pages.`)
+      return await work(document, count)
+    } finally {
+      document.destroy()
+    }
+  })
+}
+
+interface PageRange {
+  readonly from_page: number
+  readonly to_page: number | null
+}
+
+/** The numbers of the asked pages, from 1. */
+function listPageNumbers({ from_page, to_page }: PageRange, count: number): number[] {
+  if (from_page > count) throw new MediaFault('bad_input', `The PDF has ${count} pages, and no page ${from_page}.`)
+  const last = Math.min(to_page ?? count, count)
+  if (last < from_page) throw new MediaFault('bad_input', 'The last page comes before the first.')
+  return Array.from({ length: last - from_page + 1 }, (_, index) => from_page + index)
+}
+
+interface SizedPage {
+  readonly page: PDFiumPage
+  readonly width: number
+  readonly height: number
+}
+
+/** A page, and its size in points, turned as it is shown. */
+export function openPage(document: PDFiumDocument, number: number): SizedPage {
+  const page = document.getPage(number - 1)
+  const { originalWidth: width, originalHeight: height } = page.getOriginalSize()
+  if (width <= 0 || height <= 0) throw new MediaFault('bad_file', `The PDF is damaged: page ${number} cannot be read.`)
+  return { page, width, height }
+}
+
+/** Sizes come as single-precision numbers. */
+function roundPoints(length: number): number {
+  return Math.round(length * 1_000) / 1_000
+}
+
+export const readPdfInfo: MediaTaskHandler = ([bytes]) =>
+  withPdfDocument(bytes!, (document, count) => {
+    const pages = Array.from({ length: count }, (_, index) => {
+      const { width, height } = openPage(document, index + 1)
+      return { page: index + 1, width: roundPoints(width), height: roundPoints(height) }
+    })
+    return { value: { page_count: count, pages } }
+  })
+
+/** Lines end as everywhere; the mark of a hyphen at a line's end, and what is no character, are left out. */
+function cleanPageText(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replaceAll('\r', '\n')
+    .replaceAll(/[\0\ufffe\uffff]/g, '')
+    .toWellFormed()
+    .trim()
+}
+
+export const readPdfText: MediaTaskHandler = ([bytes], params) =>
+  withPdfDocument(bytes!, (document, count) => {
+    let length = 0
+    const pages = listPageNumbers(params as unknown as PageRange, count).map((number) => {
+      const text = cleanPageText(openPage(document, number).page.getText())
+      length += text.length + 2
+      guardDocumentText(length)
+      return text
+    })
+    return { value: { page_count: count, pages } }
+  })
+
+interface DrawPagesParams extends PageRange {
+  readonly dpi: number
+  readonly format: ImageFormat
+  readonly quality: number | null
+}
+
+function pixelSizeOf({ width, height }: SizedPage, dpi: number): { width: number; height: number } {
+  const pixels = (length: number) => Math.max(1, Math.round((length * dpi) / POINTS_PER_INCH))
+  const size = { width: pixels(width), height: pixels(height) }
+  if (Math.max(size.width, size.height) > LONGEST_SIDE || size.width * size.height > MOST_PAGE_PIXELS)
+    throw new MediaFault('too_large', `A page would have ${size.width} × ${size.height} pixels. Take fewer dpi.`)
+  return size
+}
+
+async function drawPage(sized: SizedPage, { dpi, format, quality }: DrawPagesParams): Promise<MediaTaskResult> {
+  const size = pixelSizeOf(sized, dpi)
+  return writeImage(await renderPage(sized, size), { format, quality })
+}
+
+export async function renderPage({ page }: SizedPage, size: { width: number; height: number }): Promise<Sharp> {
+  const { data } = await page.render({ ...size, scale: 1, render: async (bitmap) => bitmap.data })
+  // An alpha of 255 everywhere is none.
+  return sharp(data, { raw: { ...size, channels: 4 } }).removeAlpha()
+}
+
+export const drawPdfPages: MediaTaskHandler = ([bytes], params) =>
+  withPdfDocument(bytes!, async (document, count) => {
+    const drawing = params as unknown as DrawPagesParams
+    const numbers = listPageNumbers(drawing, count)
+    if (numbers.length > MOST_DRAWN)
+      throw new MediaFault('too_large', `More than ${MOST_DRAWN} pages would be drawn. Take some of them.`)
+    const pages: MediaTaskResult[] = []
+    let [pixels, taken] = [0, 0]
+    for (const number of numbers) {
+      const sized = openPage(document, number)
+      const { width, height } = pixelSizeOf(sized, drawing.dpi)
+      pixels += width * height
+      if (pixels > MOST_PIXELS) throw new MediaFault('too_large', 'The pages would have more than 400 million pixels.')
+      const page = await drawPage(sized, drawing)
+      taken += page.files![0]!.length
+      if (taken > MOST_BYTES) throw new MediaFault('too_large', 'The pages would have more than 100,000,000 bytes.')
+      pages.push(page)
+    }
+    const files = pages.map((page) => page.files![0]!)
+    return { files, value: { page_count: count, pages: pages.map((page) => page.value) } }
+  })

@@ -1,0 +1,243 @@
+// Calls models for whoever asks: finds the provider, hands it the owner's credential, watches over its answer, in which that credential never is, and
+// says what the call used.
+// What a provider says goes no further than the log, unless it is a ProviderError, whose words are ours.
+import type {
+  EmbedRequest,
+  ModelAccess,
+  ModelPart,
+  ModelUsage,
+  ReserveCost,
+} from '../../engine/node-api/node-services.ts'
+import { stringifyInSlices } from '../../shared/incremental-json.ts'
+import { TimeSliceScheduler, yieldToEventLoop } from '../../shared/time-slices.ts'
+import { type BillingContext, resolveBillingContext } from '../billing/billing-context.ts'
+import { estimateCompletionCost, estimateEmbeddingCost } from '../billing/cost-estimate.ts'
+import { measureEmbeddingUse, UsageMeter } from '../billing/usage-meter.ts'
+import type { ModelListCache } from '../catalogue/model-list-cache.ts'
+import { resolveModel } from '../catalogue/model-resolver.ts'
+import { supportsTask } from '../catalogue/model-tasks.ts'
+import type { ResolvedModel } from '../catalogue/resolved-model.ts'
+import type { CompletionPart, CompletionRequest } from '../provider.ts'
+import { ProviderError } from '../provider-error.ts'
+import type { ProviderRegistry } from '../providers/registry.ts'
+import { createJsonParser } from '../providers/shared/json-parsing.ts'
+import { validateVectors } from '../providers/shared/provider-data-validation.ts'
+import { chunkPart, isShortPart } from './answer-part-chunks.ts'
+import { AnswerPartRedactor } from './answer-redaction.ts'
+import { withIdleTimeout } from './idle-timeout.ts'
+import { idleTimeoutFor, ModelAnswer, toModelCallError } from './model-answer.ts'
+import { convertToNodeErrors, toNodeError } from './node-errors.ts'
+import { limitOutputTokens } from './output-token-limit.ts'
+
+/** How long a provider may be silent, before its first piece and between two of them. */
+const IDLE_TIMEOUT_MS = 120_000
+
+/** In characters, of one answer: the most that a text of a node may have. */
+const MAX_ANSWER_LENGTH = 10_000_000
+
+export interface ModelServiceParts {
+  readonly providers: ProviderRegistry
+  readonly listings: ModelListCache
+  readonly idle_timeout_ms?: number
+  /** In which long requests are written. */
+  readonly slices?: Pick<TimeSliceScheduler, 'run'>
+}
+
+/** How one call is made. */
+export interface ModelCallOptions {
+  readonly signal: AbortSignal
+  /** Told once what the call used: before its last part, or when it breaks off after its answer had begun. */
+  used?(use: ModelUsage): void
+  /** Besides that of the customer. */
+  readonly hold?: ReserveCost | undefined
+  /** The most tokens of the answer where neither the request nor the model says fewer; null: no limit. */
+  readonly left?: number | null
+}
+
+export class ModelService {
+  readonly #providers: ProviderRegistry
+  readonly #listings: ModelListCache
+  readonly #idle_timeout_ms: number
+  readonly #slices: Pick<TimeSliceScheduler, 'run'>
+
+  constructor({
+    providers,
+    listings,
+    idle_timeout_ms: silence_ms = IDLE_TIMEOUT_MS,
+    slices = new TimeSliceScheduler(),
+  }: ModelServiceParts) {
+    this.#providers = providers
+    this.#listings = listings
+    this.#idle_timeout_ms = silence_ms
+    this.#slices = slices
+  }
+
+  /** What the nodes of one owner's workflows may call. */
+  accessFor(billing: BillingContext): ModelAccess {
+    return {
+      complete: ({ body, ...calling }) => convertToNodeErrors(this.#complete(body, billing, calling)),
+      embed: async (request) => {
+        try {
+          return await this.embed(request, billing)
+        } catch (error) {
+          throw toNodeError(error)
+        }
+      },
+      capabilities: async (id, signal) => {
+        try {
+          return (await this.find(id, billing, signal)).model.capabilities ?? []
+        } catch (error) {
+          throw toNodeError(error)
+        }
+      },
+    }
+  }
+
+  /** The model that an id means, with the caller's key. @throws ProviderError `not_found`, `no_key`, `failed`; the signal's reason */
+  find(id: string, billing: BillingContext, signal: AbortSignal): Promise<ResolvedModel> {
+    return this.#find(id, billing, signal, false)
+  }
+
+  /** The same of what is listed alone, wherever a list can be had: for whoever reads of a model and does not ask it. @throws as `find` */
+  findListed(id: string, billing: BillingContext, signal: AbortSignal): Promise<ResolvedModel> {
+    return this.#find(id, billing, signal, true)
+  }
+
+  #find(id: string, billing: BillingContext, signal: AbortSignal, listed: boolean): Promise<ResolvedModel> {
+    const sources = { providers: this.#providers, listings: this.#listings }
+    return resolveModel(sources, { id, secret: (name) => billing.key(name), signal, listed })
+  }
+
+  /** Asks a model that was found; to be run to its end, or ended with `return`, which ends the call. @throws ProviderError; the signal's reason */
+  async *streamCompletion(
+    found: ResolvedModel,
+    body: CompletionRequest,
+    callerBilling: BillingContext,
+    { signal, used, hold, left = null }: ModelCallOptions,
+  ): AsyncGenerator<ModelPart, void, void> {
+    signal.throwIfAborted()
+    const billing = resolveBillingContext(callerBilling, found)
+    billing.admit()
+    const asked = limitOutputTokens(found, body, left)
+    const estimateCost = () => estimateCompletionCost(found, body)
+    using callReservation = hold?.(estimateCost) ?? null
+    using limitReservation = billing.hold?.(estimateCost) ?? null
+    const meter = new UsageMeter(found, body.messages)
+    const redactor = new AnswerPartRedactor(found.credential)
+    const answer = new ModelAnswer(
+      found,
+      { ...asked, model: found.model.name },
+      {
+        signal,
+        idle_timeout_ms: this.#idle_timeout_ms,
+        owner: billing.owner,
+        heard: (counted) => meter.recordCounts(counted),
+        written: this.#createStringify(billing),
+        read: createJsonParser(billing.owner ?? '', this.#slices),
+      },
+    )
+    const reportUse = (use: ModelUsage) => {
+      callReservation?.[Symbol.dispose]()
+      limitReservation?.[Symbol.dispose]()
+      billing.charge(use)
+      used?.(use)
+    }
+    try {
+      for (let part = await answer.next(); ; part = await answer.next()) {
+        if (part === null || part.type === 'end') {
+          yield* redactor.flush()
+          const use = meter.completedUse(part?.usage ?? null)
+          reportUse(use)
+          yield { type: 'end', use, finish_reason: part?.finish_reason ?? 'stop' }
+          return
+        }
+        if (part.type !== 'tool_call' && part.text === '') continue
+        meter.addText(part.type === 'tool_call' ? `${part.name ?? ''}${part.arguments}` : part.text)
+        if (meter.length > MAX_ANSWER_LENGTH) throw answerTooLongError(found)
+        if (isShortPart(part)) {
+          const redacted = redactor.redact(part)
+          if (redacted) yield redacted
+        } else yield* redactInTurns(part, redactor)
+      }
+    } catch (error) {
+      yield* redactor.flush()
+      throw error
+    } finally {
+      answer.close()
+      const use = meter.interruptedUse()
+      if (use) reportUse(use)
+    }
+  }
+
+  #createStringify({ owner }: BillingContext): (request: object) => string | Promise<string> {
+    return (request) => stringifyInSlices(this.#slices, owner ?? '', request)
+  }
+
+  async *#complete(
+    body: CompletionRequest,
+    billing: BillingContext,
+    calling: ModelCallOptions,
+  ): AsyncGenerator<ModelPart, void, void> {
+    calling.signal.throwIfAborted()
+    yield* this.streamCompletion(await this.find(body.model, billing, calling.signal), body, billing, calling)
+  }
+
+  /** One vector for each text, in order. @throws ProviderError; the signal's reason */
+  async embed(
+    { body, signal, used, hold }: EmbedRequest,
+    callerBilling: BillingContext,
+  ): Promise<readonly (readonly number[])[]> {
+    const found = await this.find(body.model, callerBilling, signal)
+    const { provider, model, credential } = found
+    if (!provider.embed || !supportsTask(model, 'embedding')) throw noEmbeddingsError(found)
+    const billing = resolveBillingContext(callerBilling, found)
+    billing.admit()
+    const estimateCost = () => estimateEmbeddingCost(found, body.input)
+    using _own = hold?.(estimateCost) ?? null
+    using _held = billing.hold?.(estimateCost) ?? null
+    const asked = { ...body, model: model.name, input: [...body.input] }
+    const idleTimeout = idleTimeoutFor(provider, this.#idle_timeout_ms)
+    try {
+      const embeddings = await withIdleTimeout(
+        provider.embed(asked, {
+          credential,
+          signal,
+          written: this.#createStringify(billing),
+          read: createJsonParser(billing.owner ?? '', this.#slices),
+        }),
+        idleTimeout,
+        signal,
+      )
+      const vectors = validateVectors(embeddings, body.input.length)
+      const use = measureEmbeddingUse(found, body.input, embeddings.input_tokens)
+      billing.charge(use)
+      used?.(use)
+      return vectors
+    } catch (cause) {
+      signal.throwIfAborted()
+      throw toModelCallError(provider.name, cause)
+    }
+  }
+}
+
+/** A long part in pieces. Others have their turns between them. */
+async function* redactInTurns(
+  part: Exclude<CompletionPart, { type: 'end' }>,
+  redactor: AnswerPartRedactor,
+): AsyncGenerator<ModelPart, void, void> {
+  for (const piece of chunkPart(part)) {
+    const redacted = redactor.redact(piece)
+    if (redacted) yield redacted
+    await yieldToEventLoop()
+  }
+}
+
+function noEmbeddingsError({ provider, model }: ResolvedModel): ProviderError {
+  const text = `The model "${provider.name}/${model.name}" makes no vectors.`
+  return new ProviderError('unsupported', text, { param: 'model' })
+}
+
+function answerTooLongError({ provider, model }: ResolvedModel): ProviderError {
+  const most = MAX_ANSWER_LENGTH.toLocaleString('en')
+  return new ProviderError('too_large', `The model "${provider.name}/${model.name}" gave more than ${most} characters.`)
+}

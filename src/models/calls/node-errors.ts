@@ -1,0 +1,34 @@
+// Failures of providers as nodes of a workflow meet them.
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import { ProviderError, type ProviderFault } from '../provider-error.ts'
+
+const NODE_CODES_BY_FAULT: Readonly<Record<ProviderFault, string>> = {
+  unsupported: 'bad_input',
+  rejected: 'bad_input',
+  no_key: 'unknown_secret',
+  not_found: 'model_not_found',
+  rate_limited: 'rate_limited',
+  failed: 'provider_failed',
+  timed_out: 'provider_failed',
+  too_large: 'too_large',
+  over_budget: 'over_budget',
+  unavailable: 'model_unavailable',
+}
+
+/** A ProviderError as a NodeError; anything else as it is. */
+export function toNodeError(error: unknown): unknown {
+  return error instanceof ProviderError
+    ? new NodeError(error.message, NODE_CODES_BY_FAULT[error.fault], { cause: error.cause ?? error })
+    : error
+}
+
+/** The same parts, whose failures are NodeErrors. */
+export async function* convertToNodeErrors<Part>(
+  parts: AsyncGenerator<Part, void, void>,
+): AsyncGenerator<Part, void, void> {
+  try {
+    yield* parts
+  } catch (error) {
+    throw toNodeError(error)
+  }
+}

@@ -1,0 +1,128 @@
+// The models that workflows may be given, as pages of one list: an entry for each model and kind of property that it fits, in the order of
+// their keys. What `workflow/<id>` answers is for doors: nodes call workflows another way.
+import type { ModelCatalog, ModelCatalogEntry } from '../../../generated/types.ts'
+import { ServiceError } from '../../errors.ts'
+import { canonicalHashSteps } from '../../shared/hashes.ts'
+import { compareTexts, sortSteps } from '../../shared/sorting.ts'
+import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
+import type { Model, ProviderKind } from '../provider.ts'
+import type { ProviderModels } from './provider-models.ts'
+
+export interface ModelCatalogQuery {
+  readonly compatibility?: string | null | undefined
+  readonly availability?: ModelCatalogEntry['availability'] | null | undefined
+  readonly provider?: string | null | undefined
+  readonly cursor?: string | null | undefined
+  readonly limit?: number | null | undefined
+}
+
+const DEFAULT_PAGE_SIZE = 100
+/** Characters of a revision: enough to tell catalogues apart. */
+const REVISION_LENGTH = 16
+
+/** The kind of property that a task makes a model fit, and the task as this list names it. */
+const COMPATIBILITY_BY_TASK: Readonly<Record<string, { readonly compatibility: string; readonly task: string }>> = {
+  chat: { compatibility: 'language_model', task: 'text_generation' },
+  embedding: { compatibility: 'embedding_model', task: 'embedding' },
+}
+
+const AVAILABILITY_BY_KIND: Readonly<Record<ProviderKind, ModelCatalogEntry['availability']>> = {
+  builtin: 'ready_local',
+  local: 'ready_local',
+  openai_compatible: 'ready_remote',
+  anthropic: 'ready_remote',
+  google: 'ready_remote',
+}
+
+/**
+ * A page of what the providers list, in steps: a list may have ten thousand models. `recommended` is the provider whose models are.
+ * @throws INVALID_REQUEST for a cursor that no list gave
+ */
+export function* createCatalogPageSteps(
+  listed: readonly ProviderModels[],
+  query: ModelCatalogQuery,
+  recommended: string | null,
+): Steps<ModelCatalog> {
+  const after = decodeCursor(query.cursor ?? null)
+  const all = yield* createEntriesSteps(listed, recommended)
+  const matching: ModelCatalogEntry[] = []
+  yield* forEachSteps(all, (entry) => {
+    if (matchesQuery(entry, query) && (after === null || compareTexts(entry.key, after) > 0)) matching.push(entry)
+  })
+  const entries = matching.slice(0, query.limit ?? DEFAULT_PAGE_SIZE)
+  return {
+    version: '1',
+    catalog_revision: (yield* canonicalHashSteps(all)).slice(0, REVISION_LENGTH),
+    scope: 'local',
+    entries,
+    next_cursor: matching.length > entries.length ? encodeCursor(entries.at(-1)!.key) : null,
+  }
+}
+
+function* createEntriesSteps(
+  listed: readonly ProviderModels[],
+  recommended: string | null,
+): Steps<ModelCatalogEntry[]> {
+  const entries: ModelCatalogEntry[] = []
+  for (const { provider, models } of listed) {
+    const isRecommended = recommended === provider.name
+    yield* forEachSteps(models, (model) => {
+      entries.push(...createEntries(model, provider.name, provider.kind, isRecommended))
+    })
+  }
+  return yield* sortSteps(entries, (a, b) => compareTexts(a.key, b.key))
+}
+
+function createEntries(model: Model, provider: string, kind: ProviderKind, recommended: boolean): ModelCatalogEntry[] {
+  const { id, title, tasks, size_on_disk = null, unavailable } = model
+  return Object.entries(COMPATIBILITY_BY_TASK).flatMap(([name, { compatibility, task }]) => {
+    if (!tasks.includes(name)) return []
+    return {
+      key: `${compatibility}:${id}`,
+      display_name: title,
+      compatibility,
+      availability: unavailable === undefined ? AVAILABILITY_BY_KIND[kind] : 'unavailable',
+      recommended,
+      scope: 'local',
+      provider,
+      id,
+      repo_id: null,
+      path: null,
+      supported_tasks: [task],
+      size_on_disk,
+      // Clients refuse an entry whose value is of another type.
+      wire_value: { type: compatibility, id },
+    }
+  })
+}
+
+function matchesQuery(entry: ModelCatalogEntry, { compatibility, availability, provider }: ModelCatalogQuery): boolean {
+  return (
+    (compatibility ?? entry.compatibility) === entry.compatibility &&
+    (availability ?? entry.availability) === entry.availability &&
+    (provider ?? entry.provider) === entry.provider
+  )
+}
+
+function encodeCursor(key: string): string {
+  return Buffer.from(JSON.stringify([key])).toString('base64url')
+}
+
+function decodeCursor(cursor: string | null): string | null {
+  if (cursor === null) return null
+  const key = parseCursor(cursor)
+  if (key !== null) return key
+  throw new ServiceError('INVALID_REQUEST', {
+    message: 'The cursor is not one that this server gave out.',
+    problems: [{ path: '/query/cursor', message: 'not a cursor of this list' }],
+  })
+}
+
+function parseCursor(cursor: string): string | null {
+  try {
+    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(position) && position.length === 1 && typeof position[0] === 'string' ? position[0] : null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,80 @@
+// Vectors by the Gemini API: as many texts in one call as it takes.
+
+import type { EmbeddingRequest, Embeddings, ProviderContext } from '../../provider.ts'
+import { ProviderError } from '../../provider-error.ts'
+import { guardEmbeddingNumbers } from '../shared/provider-data-validation.ts'
+import { createUnsupportedError } from '../shared/unsupported-error.ts'
+import { convertVectors } from '../shared/vector-conversion.ts'
+import { readField } from '../shared/vendor-errors.ts'
+import { requestJson, type VendorApi } from '../shared/vendor-http.ts'
+
+const MAX_BATCH_SIZE = 100
+/** What it takes into account, and what whoever asked makes of the answer. */
+const SUPPORTED_FIELDS: readonly string[] = ['model', 'input', 'dimensions', 'encoding_format', 'user']
+
+/** @throws ProviderError; Malformed where the vectors, or one of them, have more numbers than there may be; the signal's reason */
+export async function requestGoogleEmbeddings(
+  vendor: VendorApi,
+  request: EmbeddingRequest,
+  context: ProviderContext,
+): Promise<Embeddings> {
+  const texts = readInputTexts(request, vendor.name)
+  const vectors: (readonly number[])[] = []
+  let input_tokens = 0
+  let numbers = 0
+  for (let from = 0; from < texts.length; from += MAX_BATCH_SIZE) {
+    const some = texts.slice(from, from + MAX_BATCH_SIZE)
+    const answer = await requestBatch(vendor, request, some, context)
+    const given = readVectors(answer, some.length, vendor.name)
+    numbers += given.reduce((sum, { length }) => sum + length, 0)
+    guardEmbeddingNumbers(numbers)
+    // A vector that was shortened is no longer of length 1 as OpenAI's are.
+    const make = request.dimensions == null ? keepVector : normalizeVector
+    vectors.push(...(await convertVectors(given, { countNumbers: ({ length }) => length, convert: make })))
+    const count = readField(readField(answer, 'usageMetadata'), 'promptTokenCount')
+    input_tokens += Number.isSafeInteger(count) && (count as number) > 0 ? (count as number) : 0
+  }
+  return { vectors, input_tokens }
+}
+
+function readInputTexts(request: EmbeddingRequest, provider: string): string[] {
+  const other = Object.entries(request).find(([name, value]) => value != null && !SUPPORTED_FIELDS.includes(name))
+  if (other)
+    throw createUnsupportedError(provider, other[0].slice(0, 100), `does not honour "${other[0].slice(0, 100)}"`)
+  const input = typeof request.input === 'string' ? [request.input] : request.input
+  const texts = input.filter((one: unknown): one is string => typeof one === 'string')
+  if (texts.length !== input.length) throw createUnsupportedError(provider, 'input', 'takes texts and no tokens')
+  return texts
+}
+
+function requestBatch(
+  vendor: VendorApi,
+  { model, dimensions }: EmbeddingRequest,
+  texts: readonly string[],
+  context: ProviderContext,
+): Promise<unknown> {
+  const requests = texts.map((text) => ({
+    model: `models/${model}`,
+    content: { parts: [{ text }] },
+    ...(dimensions == null ? {} : { outputDimensionality: dimensions }),
+  }))
+  return requestJson(vendor, `/models/${encodeURIComponent(model)}:batchEmbedContents`, { requests }, context)
+}
+
+function readVectors(answer: unknown, count: number, provider: string): number[][] {
+  const embeddings = readField(answer, 'embeddings')
+  const failure = () => new ProviderError('failed', `The provider "${provider}" gave another number of vectors.`)
+  if (!Array.isArray(embeddings) || embeddings.length !== count) throw failure()
+  const vectors = embeddings.map((one: unknown) => readField(one, 'values'))
+  if (!vectors.every(Array.isArray)) throw failure()
+  return vectors as number[][]
+}
+
+function keepVector(vector: readonly number[]): readonly number[] {
+  return vector
+}
+
+function normalizeVector(vector: readonly number[]): number[] {
+  const length = Math.sqrt(vector.reduce((sum, one) => sum + one * one, 0))
+  return length > 0 ? vector.map((one) => one / length) : [...vector]
+}

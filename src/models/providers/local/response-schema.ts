@@ -1,0 +1,216 @@
+// JSON schemas that a local model can be made to keep to. The runtime makes a grammar of a schema and passes over what it does not know,
+// so that whatever is not known here is refused.
+import type { CompletionRequest } from '../../provider.ts'
+import { ProviderError } from '../../provider-error.ts'
+
+type ResponseFormat = NonNullable<CompletionRequest['response_format']>
+
+const RESPONSE_FORMAT_PARAM = 'response_format'
+const MAX_DEPTH = 64
+/** Schemas, values and names in a schema. All of them are looked at at once, and no grammar of more is of any use. */
+const MAX_PARTS = 10_000
+/** There are no more in JSON. */
+const MAX_TYPES = 7
+
+/** What may stand in a schema and is kept to, or says nothing of the value. */
+const SUPPORTED_KEYWORDS = new Set([
+  'type',
+  'enum',
+  'const',
+  'oneOf',
+  'anyOf',
+  'properties',
+  'required',
+  'additionalProperties',
+  'items',
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  '$ref',
+  '$defs',
+  '$schema',
+  'title',
+  'description',
+])
+
+const SCALAR_TYPES = new Set<unknown>(['number', 'integer', 'boolean', 'null'])
+const DEFINITION_PREFIX = '#/$defs/'
+
+/** The schema as the runtime takes it; `any` where any JSON object will do, null for text. @throws ProviderError `unsupported` */
+export function createLocalSchema(format: ResponseFormat | null): object | 'any' | null {
+  if (format === null || format.type === 'text') return null
+  if (format.type === 'json_object') return 'any'
+  const { schema } = format.json_schema
+  const place = {
+    path: `${RESPONSE_FORMAT_PARAM}.json_schema.schema`,
+    depth: 0,
+    definitions: null,
+    remaining: { parts: MAX_PARTS },
+  }
+  return schema ? convertSchema(schema, place) : 'any'
+}
+
+interface SchemaPosition {
+  readonly path: string
+  readonly depth: number
+  /** What may be referred to. */
+  readonly definitions: SchemaDefinitions | null
+  /** How many more there may be in all of the schema. */
+  readonly remaining: { parts: number }
+}
+
+/** Definitions by name, and those around them. */
+interface SchemaDefinitions {
+  readonly own: Record<string, unknown>
+  readonly outer: SchemaDefinitions | null
+}
+
+function convertSchema(schema: unknown, place: SchemaPosition): object {
+  if (!isRecord(schema) || place.depth > MAX_DEPTH) throw createUnsupportedPartError(place.path)
+  countParts(1, place)
+  for (const key of Object.keys(schema))
+    if (!SUPPORTED_KEYWORDS.has(key)) throw createUnsupportedPartError(`${place.path}.${key.slice(0, 64)}`)
+  const { $schema, title, description, $defs = {}, ...said } = schema
+  if (!isRecord($defs)) throw createUnsupportedPartError(`${place.path}.$defs`)
+  const within = { ...place, definitions: { own: $defs, outer: place.definitions } }
+  const definitions = convertEach($defs, positionBelow(within, '$defs'))
+  return {
+    ...convertValueSchema(said, within),
+    ...(Object.keys(definitions).length === 0 ? {} : { $defs: definitions }),
+  }
+}
+
+/** What a schema says of a value. Of several kinds of sayings the runtime heeds one alone. */
+function convertValueSchema(said: Record<string, unknown>, place: SchemaPosition): object {
+  const { $ref, anyOf, oneOf = anyOf, type } = said
+  const keys = Object.keys(said)
+  if ($ref !== undefined || oneOf !== undefined) {
+    if (keys.length > 1)
+      throw createUnsupportedPartError(
+        `${place.path}.${keys.find((key) => !/^(\$ref|anyOf|oneOf)$/.test(key)) ?? keys[1]}`,
+      )
+    return $ref === undefined ? { oneOf: convertVariants(oneOf, place) } : { $ref: requireReference($ref, place) }
+  }
+  if (Array.isArray(type) && type.length > MAX_TYPES) throw createUnsupportedPartError(`${place.path}.type`)
+  const literals = said.enum ?? (said.const === undefined ? undefined : [said.const])
+  if (literals !== undefined) {
+    if (!Array.isArray(literals) || literals.length === 0 || !literals.every(isLiteral))
+      throw createUnsupportedPartError(place.path)
+    countParts(literals.length, place)
+    const kinds = type === undefined ? null : [type].flat()
+    const fits = (value: unknown) => kinds === null || kinds.some((kind) => isOfType(value, kind))
+    if (!literals.every(fits)) throw createUnsupportedPartError(`${place.path}.type`)
+    return { enum: literals }
+  }
+  if (Array.isArray(type) && type.length > 0)
+    return { oneOf: type.map((one) => convertTypedSchema({ ...said, type: one }, place)) }
+  return convertTypedSchema(said, place)
+}
+
+function convertTypedSchema(said: Record<string, unknown>, place: SchemaPosition): object {
+  const { type, required, properties, items, additionalProperties, minItems, maxItems, minLength, maxLength } = said
+  guardLimits({ minLength, maxLength, minItems, maxItems }, place)
+  if (type === 'string') return { type, ...dropUndefined({ minLength, maxLength }) }
+  if (type === 'array') {
+    const of = items === undefined ? undefined : convertSchema(items, positionBelow(place, 'items'))
+    return { type, ...dropUndefined({ minItems, maxItems, items: of }) }
+  }
+  if (type !== 'object') {
+    if (!SCALAR_TYPES.has(type)) throw createUnsupportedPartError(`${place.path}.type`)
+    return { type }
+  }
+  guardRequired(properties, required, place)
+  return {
+    type,
+    ...dropUndefined({
+      properties: properties === undefined ? undefined : convertEach(properties, positionBelow(place, 'properties')),
+      additionalProperties:
+        additionalProperties === undefined || typeof additionalProperties === 'boolean'
+          ? additionalProperties
+          : convertSchema(additionalProperties, positionBelow(place, 'additionalProperties')),
+    }),
+  }
+}
+
+/** More than an answer can have, in characters as well. */
+const MAX_LIMIT = 100_000
+
+/** Limits that are none, or that nothing keeps: the runtime would pass over them, or fail in the middle. */
+function guardLimits(
+  limits: Readonly<Record<'minLength' | 'maxLength' | 'minItems' | 'maxItems', unknown>>,
+  { path }: SchemaPosition,
+) {
+  for (const [name, limit] of Object.entries(limits)) {
+    const fits = limit === undefined || (Number.isSafeInteger(limit) && Number(limit) >= 0)
+    if (!fits || Number(limit) > MAX_LIMIT) throw createUnsupportedPartError(`${path}.${name}`)
+  }
+  const { minLength, maxLength, minItems, maxItems } = limits
+  if (Number(minLength) > Number(maxLength)) throw createUnsupportedPartError(`${path}.maxLength`)
+  if (Number(minItems) > Number(maxItems)) throw createUnsupportedPartError(`${path}.maxItems`)
+}
+
+function dropUndefined(members: Record<string, unknown>): object {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
+}
+
+function convertVariants(given: unknown, place: SchemaPosition): object[] {
+  if (!Array.isArray(given) || given.length === 0) throw createUnsupportedPartError(place.path)
+  return given.map((one, at) => convertSchema(one, positionBelow(place, `oneOf[${at}]`)))
+}
+
+function requireReference(given: unknown, { path, definitions: defined }: SchemaPosition): string {
+  const name = String(given).startsWith(DEFINITION_PREFIX) ? String(given).slice(DEFINITION_PREFIX.length) : null
+  if (name === null || !isDefined(name, defined)) throw createUnsupportedPartError(`${path}.$ref`)
+  return String(given)
+}
+
+function isDefined(name: string, defined: SchemaDefinitions | null): boolean {
+  for (let one = defined; one; one = one.outer) if (Object.hasOwn(one.own, name)) return true
+  return false
+}
+
+function convertEach(given: unknown, place: SchemaPosition): Record<string, object> {
+  if (!isRecord(given)) throw createUnsupportedPartError(place.path)
+  return Object.fromEntries(
+    Object.entries(given).map(([name, one]) => [name, convertSchema(one, positionBelow(place, name))]),
+  )
+}
+
+function positionBelow(place: SchemaPosition, key: string): SchemaPosition {
+  return { ...place, path: `${place.path}.${key.slice(0, 64)}`, depth: place.depth + 1 }
+}
+
+function isOfType(value: unknown, kind: unknown): boolean {
+  if (kind === 'null') return value === null
+  return kind === 'integer' ? Number.isInteger(value) : typeof value === kind
+}
+
+function isLiteral(value: unknown): boolean {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+/** The runtime writes every property, which is good for those that may be left out as well; one that it does not know of it never writes. */
+function guardRequired(properties: unknown, required: unknown, place: SchemaPosition): void {
+  if (required === undefined) return
+  if (Array.isArray(required)) countParts(required.length, place)
+  const known = isRecord(properties) ? properties : {}
+  const missing = !Array.isArray(required) || required.some((name) => !Object.hasOwn(known, String(name)))
+  if (missing) throw createUnsupportedPartError(`${place.path}.required`)
+}
+
+function createUnsupportedPartError(param: string): ProviderError {
+  return new ProviderError('unsupported', 'Local models cannot be made to keep to this part of the schema.', { param })
+}
+
+/** @throws ProviderError `unsupported` where there are too many together */
+function countParts(parts: number, { remaining: left }: SchemaPosition): void {
+  left.parts -= parts
+  if (left.parts >= 0) return
+  const text = `Local models cannot be made to keep to a schema of more than ${MAX_PARTS.toLocaleString('en')} parts.`
+  throw new ProviderError('unsupported', text, { param: `${RESPONSE_FORMAT_PARAM}.json_schema.schema` })
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

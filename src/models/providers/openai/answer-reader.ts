@@ -1,0 +1,103 @@
+// The answer of a server that speaks OpenAI's protocol, from its chunks or as a whole, as parts. Only its first choice counts.
+
+import type { CompletionPart, FinishReason, ProviderContext, Usage } from '../../provider.ts'
+import { stringifyErrorBody } from './error-body.ts'
+import { createMalformedAnswerError, createStreamError, type ServerCredentials } from './errors.ts'
+import { findFailure } from './event-classification.ts'
+import { guardChoiceCount, listToolCallPieces, ToolCallReader } from './tool-call-reader.ts'
+
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  stop: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+  content_filter: 'content_filter',
+}
+
+type JsonRecord = Readonly<Record<string, unknown>>
+
+export class OpenAiAnswerReader {
+  readonly #server: ServerCredentials
+  readonly #heard: ProviderContext['heard']
+  readonly #toolCalls = new ToolCallReader()
+  #usage: Usage = { input_tokens: 0, output_tokens: 0, cost: null }
+  #finish: FinishReason | null = null
+
+  /** The answer has begun. */
+  constructor(server: ServerCredentials, heard: ProviderContext['heard']) {
+    this.#server = server
+    this.#heard = heard
+    heard?.(null)
+  }
+
+  /** Whether the server has said why it ends. */
+  get isFinished(): boolean {
+    return this.#finish !== null
+  }
+
+  /** The parts of one chunk of a stream, or of a whole answer. @throws ProviderError; Malformed where it has too many choices, or calls too many tools */
+  readChunk(body: unknown): CompletionPart[] {
+    if (!isRecord(body)) throw createMalformedAnswerError(this.#server, 'something that is no answer')
+    const failure = findFailure(body)
+    if (failure) throw createStreamError(this.#server, stringifyErrorBody(failure))
+    this.#readUsage(body.usage)
+    const choices = Array.isArray(body.choices) ? body.choices : []
+    guardChoiceCount(choices.length)
+    const choice: unknown = choices.find((one) => isRecord(one) && (one.index ?? 0) === 0)
+    if (!isRecord(choice)) return []
+    const { finish_reason } = choice
+    const delta = isRecord(choice.delta) ? choice.delta : isRecord(choice.message) ? choice.message : {}
+    const parts = this.#readParts(delta)
+    if (typeof finish_reason === 'string' && finish_reason !== '')
+      this.#finish = FINISH_REASONS[finish_reason] ?? 'stop'
+    return parts
+  }
+
+  /** The last part. */
+  createEndPart(): CompletionPart {
+    const finish = this.#finish ?? 'stop'
+    // Some say that they just stop where they call tools.
+    const finish_reason = finish === 'stop' && this.#toolCalls.hasCalls ? 'tool_calls' : finish
+    return { type: 'end', usage: this.#usage, finish_reason }
+  }
+
+  #readParts(delta: JsonRecord): CompletionPart[] {
+    const parts: CompletionPart[] = []
+    const add = (type: 'text' | 'thinking' | 'refusal', text: string) => {
+      if (text !== '') parts.push({ type, text })
+    }
+    add('thinking', readText(delta.reasoning_content) || readText(delta.reasoning))
+    add('text', readText(delta.content))
+    add('refusal', readText(delta.refusal))
+    const legacyCalls = isRecord(delta.function_call) ? [{ index: 0, function: delta.function_call }] : []
+    for (const piece of [...listToolCallPieces(delta.tool_calls), ...legacyCalls]) {
+      const part = this.#toolCalls.readPiece(piece)
+      if (part) parts.push(part)
+    }
+    return parts
+  }
+
+  /** Some count in each chunk: the last count is the whole. */
+  #readUsage(usage: unknown): void {
+    if (!isRecord(usage)) return
+    const { prompt_tokens, completion_tokens, cost } = usage
+    this.#usage = {
+      input_tokens: typeof prompt_tokens === 'number' ? prompt_tokens : this.#usage.input_tokens,
+      output_tokens: typeof completion_tokens === 'number' ? completion_tokens : this.#usage.output_tokens,
+      cost: typeof cost === 'number' ? cost : this.#usage.cost,
+    }
+    this.#heard?.(this.#usage)
+  }
+}
+
+/** A text, or a list of parts with texts. */
+function readText(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map((part) => (isRecord(part) && typeof part.text === 'string' ? part.text : '')).join('')
+}
+
+function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,85 @@
+// A streamed answer: bytes that come in any pieces, as parts.
+import { createParser } from 'eventsource-parser'
+import { UpstreamFailure } from '../../../net/upstream/failure.ts'
+import type { UpstreamResponseBody } from '../../../net/upstream/response-body.ts'
+import type { CompletionPart, ProviderContext } from '../../provider.ts'
+import { parseEventData } from '../shared/json-parsing.ts'
+import { OpenAiAnswerReader } from './answer-reader.ts'
+import {
+  createConnectionError,
+  createMalformedAnswerError,
+  createStreamError,
+  type ServerCredentials,
+} from './errors.ts'
+import { isKeepAlive } from './event-classification.ts'
+
+interface StreamEvent {
+  /** Empty where it has none. */
+  readonly name: string
+  readonly data: string
+}
+
+const END_OF_STREAM = '[DONE]'
+/** So much may come without an event in it, in characters. */
+const MAX_EVENT_LENGTH = 8_388_608
+
+/** To be run to its end, or ended with `return`, which breaks the connection. @throws ProviderError, the signal's reason */
+export async function* readStreamParts(
+  body: UpstreamResponseBody,
+  server: ServerCredentials,
+  { heard, read }: Pick<ProviderContext, 'heard' | 'read'> = {},
+): AsyncGenerator<CompletionPart, void, void> {
+  const answer = new OpenAiAnswerReader(server, heard)
+  let hasEnded = false
+  try {
+    for await (const { name, data } of parseEventStream(body, server)) {
+      if (isKeepAlive(name)) continue
+      if (name === 'error') throw createStreamError(server, data)
+      if (data === END_OF_STREAM) {
+        hasEnded = true
+        body.release()
+        break
+      }
+      yield* answer.readChunk(await parseEventData(data, read).catch(() => null))
+    }
+    if (!hasEnded && !answer.isFinished) throw createMalformedAnswerError(server, 'an answer that breaks off')
+    hasEnded = true
+    yield answer.createEndPart()
+  } finally {
+    if (!hasEnded) body.destroy()
+  }
+}
+
+/** The data of each event that has some. */
+async function* parseEventStream(
+  body: UpstreamResponseBody,
+  server: ServerCredentials,
+): AsyncGenerator<StreamEvent, void, void> {
+  const found: StreamEvent[] = []
+  const parser = createParser({ onEvent: ({ event = '', data }) => found.push({ name: event, data }) })
+  const decoder = new TextDecoder()
+  let between = 0
+  for (;;) {
+    const step = await readNextBytes(body, server)
+    // Some leave the last line without its end.
+    const text = step === null ? `${decoder.decode()}\n\n` : decoder.decode(step, { stream: true })
+    parser.feed(text)
+    between = found.length > 0 ? 0 : between + text.length
+    if (between > MAX_EVENT_LENGTH) {
+      body.destroy()
+      throw createConnectionError(server, new UpstreamFailure('too_large', 'sent an event that is too large'))
+    }
+    for (const event of found.splice(0)) if (event.data !== '') yield event
+    if (step === null) return
+  }
+}
+
+/** Null at its end. */
+async function readNextBytes(body: UpstreamResponseBody, server: ServerCredentials): Promise<Uint8Array | null> {
+  try {
+    const step = await body.next()
+    return step.done ? null : step.value
+  } catch (error) {
+    throw error instanceof UpstreamFailure ? createConnectionError(server, error) : error
+  }
+}

@@ -1,0 +1,134 @@
+// The calls of tools in an answer, from servers that number and name their pieces in their own ways, or not at all.
+import { randomUUID } from 'node:crypto'
+import { stringifyUpTo } from '../../../shared/incremental-json.ts'
+import type { ToolCallPart } from '../../provider.ts'
+import { MAX_CHOICES, MAX_TOOL_CALLS, MalformedDataError } from '../shared/provider-data-validation.ts'
+import { JsonObjectScanner } from './json-object-scanner.ts'
+
+/** Of the ids and names of an answer's calls together, in characters: they are kept, to tell one call from another. */
+const MAX_IDENTIFIERS_LENGTH = 1_048_576
+/** Of arguments that are values and no text, in bytes, and of those of an answer together, in characters: they are written in one go. */
+const MAX_VALUE_BYTES = 1_048_576
+const MAX_VALUES_LENGTH = 4_194_304
+
+interface OpenToolCall {
+  /** The server's own. */
+  readonly id: string | null
+  name: string | null
+  /** Of its arguments so far. */
+  readonly json: JsonObjectScanner
+}
+
+interface ToolCallPiece {
+  readonly number: number | null
+  readonly id: string | null
+  readonly name: string | null
+  readonly text: string
+}
+
+/** The pieces in `tool_calls` of a delta or a message; none where that is no list. @throws Malformed where they are more than there may be calls */
+export function listToolCallPieces(given: unknown): unknown[] {
+  if (!Array.isArray(given)) return []
+  guardToolCallCount(given.length)
+  return given
+}
+
+/** @throws Malformed where there are more of them than there may be in one answer */
+export function guardToolCallCount(count: number): void {
+  if (count > MAX_TOOL_CALLS) throw new MalformedDataError(`more than ${MAX_TOOL_CALLS} calls of tools`)
+}
+
+/** @throws Malformed where there are more of them than anybody can ask for */
+export function guardChoiceCount(count: number): void {
+  if (count > MAX_CHOICES) throw new MalformedDataError(`more than ${MAX_CHOICES} choices`)
+}
+
+export class ToolCallReader {
+  readonly #calls: OpenToolCall[] = []
+  /** Where the last call of each number, and of each id, is among them. */
+  readonly #numbers = new Map<number, number>()
+  readonly #ids = new Map<string, number>()
+  #identifiersLength = 0
+  /** Characters of arguments that were values. */
+  #valuesLength = 0
+
+  get hasCalls(): boolean {
+    return this.#calls.length > 0
+  }
+
+  /** A piece of `tool_calls` of a delta or a message; null where it is none. @throws Malformed where there are too many of them */
+  readPiece(given: unknown): ToolCallPart | null {
+    if (!isRecord(given)) return null
+    const piece = this.#parsePiece(given)
+    const { id, name, text } = piece
+    const known = this.#findCall(piece)
+    const index = known ?? this.#startCall(piece)
+    const call = this.#calls[index]!
+    const first = known === null ? { id: id ?? `call_${randomUUID().replaceAll('-', '')}` } : {}
+    const custom = known === null && isRecord(given.custom) ? { custom: true as const } : {}
+    const named = call.name === null && name !== null ? { name } : {}
+    if (named.name) call.name = this.#countIdentifier(named.name)
+    call.json.add(text)
+    return { type: 'tool_call', index, ...custom, ...first, ...named, arguments: text }
+  }
+
+  #parsePiece(given: Readonly<Record<string, unknown>>): ToolCallPiece {
+    const body = isRecord(given.function) ? given.function : isRecord(given.custom) ? given.custom : {}
+    return {
+      number: Number.isSafeInteger(given.index) ? (given.index as number) : null,
+      id: readText(given.id),
+      name: readText(body.name),
+      text: this.#readArguments(body.arguments ?? body.input),
+    }
+  }
+
+  /** JSON text; some send the value itself. */
+  #readArguments(value: unknown): string {
+    if (typeof value === 'string') return value
+    if (!isRecord(value)) return ''
+    const text = stringifyUpTo(value, MAX_VALUE_BYTES)
+    this.#valuesLength += text?.length ?? 0
+    if (text === null || this.#valuesLength > MAX_VALUES_LENGTH)
+      throw new MalformedDataError('calls of tools with endless arguments')
+    return text
+  }
+
+  /** Which of the calls a piece goes on with; null: it is the first of another one. */
+  #findCall({ number, id, name, text }: ToolCallPiece): number | null {
+    if (number === null) {
+      if (id !== null) return this.#ids.get(id) ?? null
+      return name === null && this.hasCalls ? this.#calls.length - 1 : null
+    }
+    const known = this.#numbers.get(number) ?? null
+    if (known === null || name === null) return known
+    // Some give the same number to all of them, and some of these no ids.
+    const call = this.#calls[known]!
+    const isSame =
+      id === null ? (call.name ?? name) === name && !(text.startsWith('{') && call.json.isComplete) : call.id === id
+    return isSame ? known : null
+  }
+
+  #startCall({ number, id }: ToolCallPiece): number {
+    const index = this.#calls.length
+    guardToolCallCount(index + 1)
+    this.#calls.push({ id: id === null ? null : this.#countIdentifier(id), name: null, json: new JsonObjectScanner() })
+    if (number !== null) this.#numbers.set(number, index)
+    if (id !== null) this.#ids.set(id, index)
+    return index
+  }
+
+  #countIdentifier(text: string): string {
+    this.#identifiersLength += text.length
+    if (this.#identifiersLength > MAX_IDENTIFIERS_LENGTH)
+      throw new MalformedDataError('calls of tools with endless names')
+    return text
+  }
+}
+
+function readText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

@@ -1,0 +1,172 @@
+// A conversation in OpenAI's form as vendors with protocols of their own take it: instructions apart, and turns that alternate. Nothing of it
+// is lost; what no such vendor can be told is refused.
+import type { ChatMessage } from '../../../../generated/types.ts'
+import { type InlineMedia, parseInlineMedia } from './inline-media.ts'
+import { createUnsupportedError } from './unsupported-error.ts'
+
+export interface ToolCallItem {
+  readonly type: 'call'
+  readonly id: string
+  readonly name: string
+  readonly input: Readonly<Record<string, unknown>>
+}
+
+export interface ToolResultItem {
+  readonly type: 'result'
+  /** Of the call that it answers. */
+  readonly id: string
+  /** Of the tool that was called. */
+  readonly name: string
+  readonly text: string
+}
+
+export type ConversationItem =
+  | { readonly type: 'text'; readonly text: string }
+  | InlineMedia
+  | ToolCallItem
+  | ToolResultItem
+
+export interface ConversationTurn {
+  readonly role: 'user' | 'assistant'
+  /** At least one. */
+  readonly items: ConversationItem[]
+}
+
+export interface Conversation {
+  /** In order, wherever they stood. */
+  readonly system: readonly string[]
+  readonly turns: readonly ConversationTurn[]
+}
+
+type MessageOfRole<Role> = Extract<ChatMessage, { role: Role }>
+
+/** Under this name a call carries arguments that are no JSON object, as a model wrote them. */
+export const INVALID_JSON_KEY = 'INVALID_JSON'
+
+/** In a conversation: names are found for all calls, and all that is in it is written again in one go. */
+const MAX_CALLS = 10_000
+const MAX_PARTS = 50_000
+const describeTooMany = (most: number, what: string) =>
+  `takes no more than ${most.toLocaleString('en')} ${what} in a conversation`
+/** In characters, of all calls of a conversation: they are read in one go, and written again. Hardly a model has room for more. */
+const MAX_ARGUMENTS_LENGTH = 750_000
+// Written when it is needed: the first number of a language takes long to write.
+const describeTooLongArguments = () =>
+  `takes no more than ${MAX_ARGUMENTS_LENGTH.toLocaleString('en')} characters of arguments in a conversation`
+
+/** @throws ProviderError `unsupported` with the place of what `provider` cannot be told */
+export function parseConversation(messages: readonly ChatMessage[], provider: string): Conversation {
+  const reader = new ConversationReader(provider)
+  for (const [at, message] of messages.entries()) reader.read(message, `messages[${at}]`)
+  return { system: reader.system, turns: reader.turns }
+}
+
+class ConversationReader {
+  readonly system: string[] = []
+  readonly turns: ConversationTurn[] = []
+  readonly #provider: string
+  /** Names of tools by the ids of calls. */
+  readonly #toolNamesByCallId = new Map<string, string>()
+  #callCount = 0
+  #partCount = 0
+  /** Characters of arguments so far. */
+  #argumentsLength = 0
+
+  constructor(provider: string) {
+    this.#provider = provider
+  }
+
+  read(message: ChatMessage, place: string): void {
+    if (message.role !== 'tool' && message.role !== 'function' && message.name != null)
+      throw createUnsupportedError(this.#provider, `${place}.name`, 'takes no names of those who speak')
+    if (Array.isArray(message.content)) this.#partCount += message.content.length
+    if (this.#partCount > MAX_PARTS)
+      throw createUnsupportedError(this.#provider, `${place}.content`, describeTooMany(MAX_PARTS, 'parts'))
+    const readers: { readonly [role: string]: () => void } = {
+      system: () => this.#addInstructions(message as MessageOfRole<'system'>),
+      developer: () => this.#addInstructions(message as MessageOfRole<'developer'>),
+      user: () => this.#addItems('user', this.#readUserItems(message as MessageOfRole<'user'>, place)),
+      assistant: () =>
+        this.#addItems('assistant', this.#readAssistantItems(message as MessageOfRole<'assistant'>, place)),
+      tool: () => this.#addItems('user', [this.#readToolResult(message as MessageOfRole<'tool'>, place)]),
+    }
+    const read = Object.hasOwn(readers, message.role) ? readers[message.role]! : null
+    if (!read)
+      throw createUnsupportedError(this.#provider, `${place}.role`, `takes no messages of the role "${message.role}"`)
+    read()
+  }
+
+  #addInstructions({ content }: { content: MessageOfRole<'tool'>['content'] }): void {
+    this.system.push(...readTexts(content))
+  }
+
+  #readUserItems({ content }: MessageOfRole<'user'>, place: string): ConversationItem[] {
+    if (typeof content === 'string') return toTextItems(content)
+    return content.flatMap((part, at): ConversationItem[] => {
+      if (part.type === 'text') return toTextItems(part.text)
+      return [parseInlineMedia(part, `${place}.content[${at}]`, this.#provider)]
+    })
+  }
+
+  #readAssistantItems(message: MessageOfRole<'assistant'>, place: string): ConversationItem[] {
+    for (const field of ['audio', 'function_call'] as const)
+      if (message[field] != null)
+        throw createUnsupportedError(this.#provider, `${place}.${field}`, 'takes none in a conversation')
+    const { content, refusal, tool_calls } = message
+    const said = typeof content === 'string' ? [content] : (content ?? []).map((part) => readSpokenText(part))
+    const calls = (tool_calls ?? []).map((call, at) => this.#readToolCall(call, `${place}.tool_calls[${at}]`))
+    return [...said.flatMap(toTextItems), ...toTextItems(refusal ?? ''), ...calls]
+  }
+
+  #readToolCall(call: NonNullable<MessageOfRole<'assistant'>['tool_calls']>[number], place: string): ToolCallItem {
+    if (call.type !== 'function') throw createUnsupportedError(this.#provider, place, 'takes calls of functions alone')
+    const { name, arguments: written } = call.function
+    if (++this.#callCount > MAX_CALLS)
+      throw createUnsupportedError(this.#provider, place, describeTooMany(MAX_CALLS, 'calls'))
+    this.#argumentsLength += written.length
+    if (this.#argumentsLength > MAX_ARGUMENTS_LENGTH)
+      throw createUnsupportedError(this.#provider, `${place}.function.arguments`, describeTooLongArguments())
+    this.#toolNamesByCallId.set(call.id, name)
+    return { type: 'call', id: call.id, name, input: parseArguments(written) }
+  }
+
+  #readToolResult({ content, tool_call_id: id }: MessageOfRole<'tool'>, place: string): ToolResultItem {
+    const name = this.#toolNamesByCallId.get(id)
+    if (name === undefined)
+      throw createUnsupportedError(this.#provider, `${place}.tool_call_id`, 'takes no result without its call')
+    return { type: 'result', id, name, text: readTexts(content).join('\n') }
+  }
+
+  /** Turns alternate: what one side says at a stretch is one turn. */
+  #addItems(role: ConversationTurn['role'], items: readonly ConversationItem[]): void {
+    const last = this.turns.at(-1)
+    if (last?.role === role) last.items.push(...items)
+    else if (items.length > 0) this.turns.push({ role, items: [...items] })
+  }
+}
+
+/** Vendors take no empty texts, and they say nothing. */
+function toTextItems(text: string): ConversationItem[] {
+  return text === '' ? [] : [{ type: 'text', text }]
+}
+
+function readTexts(content: MessageOfRole<'tool'>['content']): string[] {
+  const all = typeof content === 'string' ? [content] : content.map(({ text }) => text)
+  return all.filter((text) => text !== '')
+}
+
+function readSpokenText(part: { type: 'text'; text: string } | { type: 'refusal'; refusal: string }): string {
+  return part.type === 'text' ? part.text : part.refusal
+}
+
+/** The arguments of a call as an object. Models may write what is none. */
+function parseArguments(written: string): Record<string, unknown> {
+  if (written.trim() === '') return {}
+  try {
+    const input: unknown = JSON.parse(written)
+    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>
+  } catch {
+    // As below.
+  }
+  return { [INVALID_JSON_KEY]: written }
+}

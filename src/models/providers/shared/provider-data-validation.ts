@@ -1,0 +1,170 @@
+// What providers say, held against what they promise: nothing that is of another shape, or beyond belief, goes any further.
+import type {
+  Capability,
+  CompletionPart,
+  FinishReason,
+  Modality,
+  Model,
+  ModelPrice,
+  ToolCallPart,
+} from '../../provider.ts'
+
+/** The most that a call, or a million tokens, may cost. Sums of such amounts are finite, however many there are. */
+export const MAX_COST = 1e12
+/** The most tokens of one call. */
+export const MAX_TOKENS = 1e12
+
+/** The most calls of tools in one answer. */
+export const MAX_TOOL_CALLS = 1_000
+
+/** The most choices of one answer: as many as can be asked for (`n`). */
+export const MAX_CHOICES = 128
+
+/** The most models of one list: each is looked at here, and by whoever looks for one. */
+export const MAX_MODELS = 10_000
+
+/** Of all vectors of one call: 2,048 of 4,096 numbers. */
+const MAX_EMBEDDING_NUMBERS = 8_388_608
+
+/** Of one vector, which is read in one go: many times what any model gives. */
+const MAX_VECTOR_LENGTH = 262_144
+
+const FINISH_REASONS: readonly FinishReason[] = ['stop', 'length', 'tool_calls', 'content_filter']
+const MODALITIES: readonly Modality[] = ['text', 'image', 'audio', 'video', 'file']
+const CAPABILITIES: readonly Capability[] = [
+  'streaming',
+  'tools',
+  'parallel_tools',
+  'structured_output',
+  'json_mode',
+  'seed',
+  'logprobs',
+  'reasoning',
+]
+
+const CURRENCY_CODE = /^[A-Z]{3}$/
+
+/** An answer that is none. For the log alone, as everything that a provider gives wrongly. */
+export class MalformedDataError extends Error {
+  constructor(what: string) {
+    super(`the provider gave ${what}`)
+    this.name = 'Malformed'
+  }
+}
+
+/** The models of a list. Entries without a name are left out, and a price that cannot be is none. @throws Malformed */
+export function validateModels(provider: string, listed: unknown): Model[] {
+  if (!Array.isArray(listed)) throw new MalformedDataError('no list of models')
+  if (listed.length > MAX_MODELS) throw new MalformedDataError(`a list of more than ${MAX_MODELS} models`)
+  return listed.flatMap((entry: unknown): Model[] => {
+    if (!isRecord(entry)) return []
+    const { name, title, tasks, tasks_guessed, price, max_output_tokens: most, context_length } = entry
+    const { created, size_on_disk, unavailable } = entry
+    if (typeof name !== 'string' || name === '') return []
+    return [
+      {
+        id: `${provider}/${name}`,
+        name,
+        title: typeof title === 'string' && title !== '' ? title : name,
+        tasks: Array.isArray(tasks) ? tasks.filter((task) => typeof task === 'string') : [],
+        ...(tasks_guessed === true ? { tasks_guessed } : {}),
+        price: isPrice(price) ? price : null,
+        max_output_tokens: isTokenCount(most) && most > 0 ? most : null,
+        context_length: isTokenCount(context_length) && context_length > 0 ? context_length : null,
+        modalities: filterKnown(MODALITIES, entry.modalities),
+        capabilities: filterKnown(CAPABILITIES, entry.capabilities),
+        ...(isTokenCount(created) ? { created } : {}),
+        ...(isTokenCount(size_on_disk) ? { size_on_disk } : {}),
+        ...(typeof unavailable === 'string' ? { unavailable } : {}),
+      },
+    ]
+  })
+}
+
+/** One part of an answer. What its end says of tokens and cost is looked at by whoever counts. @throws Malformed */
+export function validatePart(part: unknown): CompletionPart {
+  if (!isRecord(part)) throw new MalformedDataError('a part that is none')
+  const { type, text, usage, finish_reason } = part
+  if (isTextType(type)) {
+    if (typeof text !== 'string') throw new MalformedDataError('a text that is none')
+    return { type, text }
+  }
+  if (type === 'tool_call') return validateToolCall(part)
+  if (type !== 'end') throw new MalformedDataError('a part of no known type')
+  const used = (isRecord(usage) ? usage : {}) as { [key: string]: unknown }
+  return {
+    type,
+    usage: {
+      input_tokens: isTokenCount(used.input_tokens) ? used.input_tokens : 0,
+      output_tokens: isTokenCount(used.output_tokens) ? used.output_tokens : 0,
+      cost: isAmount(used.cost) ? used.cost : null,
+    },
+    finish_reason: FINISH_REASONS.includes(finish_reason as FinishReason) ? (finish_reason as FinishReason) : 'stop',
+  }
+}
+
+function validateToolCall({ index, custom, id, name, arguments: text }: Record<string, unknown>): ToolCallPart {
+  if (!isTokenCount(index) || index >= MAX_TOOL_CALLS || typeof text !== 'string')
+    throw new MalformedDataError('a call of a tool that is none')
+  return {
+    type: 'tool_call',
+    index,
+    ...(custom === true ? { custom } : {}),
+    ...(typeof id === 'string' && id !== '' ? { id } : {}),
+    ...(typeof name === 'string' && name !== '' ? { name } : {}),
+    arguments: text,
+  }
+}
+
+function isTextType(type: unknown): type is 'text' | 'thinking' | 'refusal' {
+  return type === 'text' || type === 'thinking' || type === 'refusal'
+}
+
+function filterKnown<T extends string>(known: readonly T[], given: unknown): T[] {
+  return Array.isArray(given) ? known.filter((one) => given.includes(one)) : []
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
+export function isTokenCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MAX_COST
+}
+
+function isPrice(price: unknown): price is ModelPrice {
+  if (!isRecord(price)) return false
+  const { currency, per_request, per_million_input_tokens, per_million_output_tokens } = price
+  const amounts = [per_request, per_million_input_tokens, per_million_output_tokens]
+  return typeof currency === 'string' && CURRENCY_CODE.test(currency) && amounts.every(isAmount)
+}
+
+/** @throws Malformed where all vectors of one call have more numbers than there may be */
+export function guardEmbeddingNumbers(count: number): void {
+  if (count > MAX_EMBEDDING_NUMBERS)
+    throw new MalformedDataError(`vectors of more than ${MAX_EMBEDDING_NUMBERS} numbers`)
+}
+
+/** @throws Malformed where one vector has more numbers than it may have */
+export function guardVectorLength(length: number): void {
+  if (length > MAX_VECTOR_LENGTH) throw new MalformedDataError(`a vector of more than ${MAX_VECTOR_LENGTH} numbers`)
+}
+
+/** @throws Malformed where there are not as many vectors as there are inputs */
+export function guardVectorCount(given: number, inputs: number): void {
+  if (given !== inputs) throw new MalformedDataError('another number of vectors')
+}
+
+/** One vector of numbers for each of `count` inputs, all of one length. @throws Malformed */
+export function validateVectors(given: unknown, count: number): readonly (readonly number[])[] {
+  const vectors: unknown[] = isRecord(given) && Array.isArray(given.vectors) ? given.vectors : []
+  guardVectorCount(vectors.length, count)
+  const length = Array.isArray(vectors[0]) ? vectors[0].length : 0
+  const isVector = (one: unknown) => Array.isArray(one) && one.length === length && one.every(Number.isFinite)
+  if (length === 0 || !vectors.every(isVector)) throw new MalformedDataError('a vector that is none')
+  return vectors as number[][]
+}

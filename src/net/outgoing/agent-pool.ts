@@ -1,0 +1,85 @@
+// The agents of users. Nobody's request goes on a connection that another user's went on before: where a server does not read the body of a
+// request, what is left of it would begin the next one, whose head, with its secrets, would end up wherever the first user wants.
+import type { Agent } from 'undici'
+
+/** How long an agent is kept that nobody uses, in milliseconds: as long as the library keeps most connections that wait for a request. */
+const IDLE_AGENT_MS = 4_000
+
+interface PooledAgent {
+  readonly agent: Promise<Agent>
+  readonly abortController: AbortController
+  /** Requests under way. */
+  activeRequests: number
+  timer: NodeJS.Timeout | undefined
+}
+
+export class OwnerAgentPool implements AsyncDisposable {
+  readonly #createAgent: (end: AbortSignal) => Promise<Agent>
+  readonly #idle_ms: number
+  readonly #agents = new Map<string, PooledAgent>()
+
+  /** `make` makes one that gives up what is about to connect when its signal aborts. */
+  constructor(make: (end: AbortSignal) => Promise<Agent>, kept_ms = IDLE_AGENT_MS) {
+    this.#createAgent = make
+    this.#idle_ms = kept_ms
+  }
+
+  /** How many there are. */
+  get size(): number {
+    return this.#agents.size
+  }
+
+  /** The owner's, and what tells that a request is over, to be called once. */
+  take(owner: string): { readonly agent: Promise<Agent>; release(): void } {
+    const kept = this.#agents.get(owner) ?? this.#addAgent(owner)
+    clearTimeout(kept.timer)
+    kept.activeRequests++
+    return { agent: kept.agent, release: () => this.#releaseAgent(owner, kept) }
+  }
+
+  #addAgent(owner: string): PooledAgent {
+    const end = new AbortController()
+    const kept: PooledAgent = {
+      agent: this.#createAgent(end.signal),
+      abortController: end,
+      activeRequests: 0,
+      timer: undefined,
+    }
+    kept.agent.catch(() => this.#removeAgent(owner, kept))
+    this.#agents.set(owner, kept)
+    return kept
+  }
+
+  #releaseAgent(owner: string, kept: PooledAgent): void {
+    if (--kept.activeRequests > 0 || this.#agents.get(owner) !== kept) return
+    const leave = () => {
+      this.#removeAgent(owner, kept)
+      void destroyAgent(kept)
+    }
+    kept.timer = setTimeout(leave, this.#idle_ms).unref()
+  }
+
+  #removeAgent(owner: string, kept: PooledAgent): void {
+    if (this.#agents.get(owner) === kept) this.#agents.delete(owner)
+  }
+
+  /** Closes the connections of all who have no request under way. */
+  async closeIdleAgents(): Promise<void> {
+    const unused = [...this.#agents].filter(([, { activeRequests: users }]) => users === 0)
+    for (const [owner, kept] of unused) this.#removeAgent(owner, kept)
+    await Promise.all(unused.map(([, kept]) => destroyAgent(kept)))
+  }
+
+  /** Ends what is under way. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const all = [...this.#agents.values()]
+    this.#agents.clear()
+    await Promise.all(all.map(destroyAgent))
+  }
+}
+
+async function destroyAgent({ agent, abortController: end, timer }: PooledAgent): Promise<void> {
+  clearTimeout(timer)
+  end.abort(new Error('Outgoing HTTP is closed'))
+  await (await agent.catch(() => null))?.destroy()
+}

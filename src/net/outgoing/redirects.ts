@@ -1,0 +1,73 @@
+// What becomes of a request that is sent elsewhere: RFC 9110 §15.4, and what must not follow to another origin.
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { OutgoingRequest } from '../../engine/node-api/node-services.ts'
+import type { Steps } from '../../shared/time-slices.ts'
+import { containsSecretSteps, createStrictMaskSteps } from '../secret-mask.ts'
+import type { HttpHeaders } from './http-headers.ts'
+import type { OutgoingTarget } from './target-url.ts'
+
+/** One request on its way, before and after each redirect. */
+export interface RequestHop {
+  readonly method: string
+  readonly target: OutgoingTarget
+  readonly headers: HttpHeaders
+  readonly body: string | Uint8Array | null
+}
+
+type RequestSecrets = Pick<OutgoingRequest, 'secrets' | 'secret_body'>
+
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+/** Names of headers that hold credentials, whatever their values look like. */
+const CREDENTIAL_HEADER_NAME = /auth|cookie|token|secret|session|signature|password|key/
+
+/** Where an answer sends the request on to, or null where it does not. Its bytes are UTF-8, whatever headers are. */
+export function findRedirectLocation(status: number, headers: HttpHeaders): string | null {
+  const location = headers.get('location')
+  if (location === undefined || !REDIRECT_STATUSES.has(status)) return null
+  return Buffer.from(location, 'latin1').toString('utf8')
+}
+
+function becomesGet(status: number, method: string): boolean {
+  if (status === 303) return method !== 'GET' && method !== 'HEAD'
+  return (status === 301 || status === 302) && method === 'POST'
+}
+
+function withoutCredentials(headers: HttpHeaders, holdsSecret: (value: string) => boolean): HttpHeaders {
+  return new Map([...headers].filter(([name, value]) => !CREDENTIAL_HEADER_NAME.test(name) && !holdsSecret(value)))
+}
+
+function redirectRefusedError(text: string): NodeError {
+  return new NodeError(text, 'redirect_refused')
+}
+
+/**
+ * The request as it is sent on, made in steps as its body may be long. On another origin it goes without credentials and secrets.
+ * @throws NodeError `redirect_refused` where it may not follow
+ */
+export function* createRedirectedHopSteps(
+  hop: RequestHop,
+  status: number,
+  target: OutgoingTarget,
+  { secrets, secret_body }: RequestSecrets,
+): Steps<RequestHop> {
+  const { shown, url } = hop.target
+  if (url.protocol === 'https:' && target.url.protocol === 'http:') {
+    throw redirectRefusedError(
+      `"${shown}" sends the request on to an http URL, where anyone could read it. Use the final URL.`,
+    )
+  }
+  if (target.authorization !== null)
+    throw redirectRefusedError(`"${shown}" sends the request on with a user name or password.`)
+  const asGet = becomesGet(status, hop.method)
+  const body = asGet ? null : hop.body
+  const kept = asGet ? new Map([...hop.headers].filter(([name]) => !name.startsWith('content-'))) : hop.headers
+  const method = asGet ? 'GET' : hop.method
+  if (url.origin === target.url.origin) return { method, target, headers: kept, body }
+  if (body !== null && (secret_body || (yield* containsSecretSteps(secrets, body)))) {
+    throw redirectRefusedError(
+      `"${shown}" sends the request on to "${target.shown}", and its body holds a secret. Use the final URL.`,
+    )
+  }
+  const mask = yield* createStrictMaskSteps(secrets)
+  return { method, target, headers: withoutCredentials(kept, (value) => mask(value) !== value), body }
+}

@@ -1,4 +1,0 @@
-import { TimeSlices } from '../time-slices.ts'
-
-/** Of long work on what nodes send and receive: one slice of it in each turn, however many bodies there are. */
-export const slices = new TimeSlices()

@@ -1,0 +1,86 @@
+// The time that an agent has left for a turn or for its calls, as a signal. Waiting for people counts not, whatever else runs meanwhile. What is
+// gone of it is kept as it goes, so that a process that dies takes little of it along.
+import { readSteadyTime } from '../../engine/node-api/clock.ts'
+import type { NodeContext } from '../../engine/node-api/node-type.ts'
+
+/** How often is looked whether it waits. */
+const CHECK_INTERVAL_MS = 250
+/** So many parts of it are kept at most, each as it is over. */
+const MOST_SAVED_PARTS = 16
+
+export class AgentDeadline implements Disposable {
+  readonly signal: AbortSignal
+  readonly #context: NodeContext
+  readonly #name: string
+  readonly #stop = new AbortController()
+  readonly #timeout = new AbortController()
+  #suspendedMs = 0
+  #savedMs = 0
+
+  /** `name`: that of a turn, or of its calls. `ms`: null for no limit. */
+  constructor(context: NodeContext, name: string, ms: number | null) {
+    this.#context = context
+    this.#name = name
+    this.signal = ms === null ? context.signal : AbortSignal.any([context.signal, this.#timeout.signal])
+    if (ms !== null) this.#countDown(Math.max(0, ms)).catch(() => {})
+  }
+
+  get isOver(): boolean {
+    return this.#timeout.signal.aborted && !this.#context.signal.aborted
+  }
+
+  /** How long it has waited so far, in milliseconds. */
+  get suspendedMs(): number {
+    return this.#suspendedMs
+  }
+
+  /** How much of the time that passed under it is kept, in milliseconds. */
+  get savedMs(): number {
+    return this.#savedMs
+  }
+
+  async #countDown(ms: number): Promise<void> {
+    const { clock, signal } = this.#context
+    const until = AbortSignal.any([signal, this.#stop.signal])
+    let unsavedMs = 0
+    for (let left = ms; left > 0; ) {
+      const begun = readSteadyTime(clock)
+      await clock.sleep(Math.min(left, CHECK_INTERVAL_MS), until)
+      const passed = readSteadyTime(clock) - begun
+      if (this.#context.isQuiescent) {
+        this.#suspendedMs += passed
+        continue
+      }
+      left -= passed
+      unsavedMs += passed
+      if (left <= 0 || unsavedMs < Math.max(CHECK_INTERVAL_MS, ms / MOST_SAVED_PARTS)) continue
+      this.#saveTime(unsavedMs)
+      unsavedMs = 0
+    }
+    this.#timeout.abort()
+  }
+
+  #saveTime(ms: number): void {
+    this.#savedMs += ms
+    let free = 0
+    while (this.#context.findKept(savedTimeKey(this.#name, free))) free++
+    // Where it cannot be kept, the run fails by itself.
+    this.#context.keep(savedTimeKey(this.#name, free), ms).catch(() => {})
+  }
+
+  [Symbol.dispose](): void {
+    this.#stop.abort()
+  }
+}
+
+/** How much time is kept of a turn or its calls, in milliseconds: that of attempts and processes before this one, and of this one. */
+export function readSavedTime(context: NodeContext, name: string): number {
+  let sum = 0
+  for (let at = 0, one = context.findKept(savedTimeKey(name, 0)); one; one = context.findKept(savedTimeKey(name, ++at)))
+    sum += one.value as number
+  return sum
+}
+
+function savedTimeKey(name: string, at: number): string {
+  return `time ${name} ${at}`
+}

@@ -1,0 +1,133 @@
+// asset.Save and asset.List: files that stay with whoever runs the workflow, each with a name, and in folders.
+
+import type { AssetValue } from '../engine/node-api/node-services.ts'
+import { type NodeContext, NodeError, type NodeType, type OutputGenerator } from '../engine/node-api/node-type.ts'
+import { createFileNeedsReader, type InputFile, readFileInput } from './shared/file-inputs.ts'
+import { optionalProperty, requiredProperty, streamOutput, valueOutput } from './shared/node-type-builders.ts'
+import { guardTextLength } from './shared/value-limits.ts'
+
+/** In assets. */
+const LONGEST_LIST = 1_000
+
+export interface AssetSaveInputs {
+  data: unknown
+  name: string
+  content_type: string | null
+  folder: string | null
+}
+
+async function runSave({ data, ...as }: AssetSaveInputs, context: NodeContext) {
+  return { asset: await saveFileAsAsset(await toSavedFile(data, context), as, context) }
+}
+
+/** A file as an asset of whoever runs the workflow: one and the same where the firing is run again. */
+export function saveFileAsAsset(
+  file: InputFile,
+  { name, content_type, folder }: Omit<AssetSaveInputs, 'data'>,
+  context: NodeContext,
+): Promise<AssetValue> {
+  const { services, node_id } = context
+  // The same ones where the firing is run again: then it is the same asset.
+  const once = `${context.random()} ${context.random()}`
+  const shown = (text: string | null) => text && services.redact(text)
+  return services.assets.save({
+    bytes: file.bytes,
+    name: shown(name || file.name),
+    content_type: shown(content_type ?? file.content_type),
+    folder,
+    node_id,
+    dedupe_key: once,
+  })
+}
+
+/** A text is a file of that text, an empty one as well, which has no bytes to tell; what else is a file is told by `fileOf`. */
+async function toSavedFile(data: unknown, context: NodeContext): Promise<InputFile> {
+  if (typeof data === 'string') {
+    guardTextLength(data.length)
+    return { bytes: Buffer.from(context.services.redact(data)), content_type: 'text/plain; charset=utf-8', name: null }
+  }
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) throw noFileError()
+  if (!(data instanceof Uint8Array) && !['data', 'uri', 'asset_id'].some((key) => Object.hasOwn(data, key)))
+    throw noFileError()
+  return readFileInput(data, 'The data', context)
+}
+
+function noFileError(): NodeError {
+  const cure = 'Make a text of other values, with json.Stringify.'
+  return new NodeError(`The data is neither bytes nor a text nor a value that refers to a file. ${cure}`, 'bad_input')
+}
+
+interface AssetListInputs {
+  folder: string | null
+  content_type: string | null
+  name: string
+  limit: number
+}
+
+/** Behind what it had given before an interruption comes what is there now and was not given. */
+async function* listAssets(
+  { folder, content_type, name, limit }: AssetListInputs,
+  context: NodeContext,
+): OutputGenerator {
+  const { services, signal, previousItems: given } = context
+  const before = given.map(({ asset }) => asset as AssetValue)
+  const known = new Set(before.map(({ asset_id }) => asset_id))
+  const found = await services.assets.list({ folder, content_type, name: name || null, limit }, signal)
+  const rest = found.filter(({ asset_id }) => !known.has(asset_id)).slice(0, limit - before.length)
+  for (const asset of rest) yield { asset }
+  const assets = [...before, ...rest]
+  return { assets, count: assets.length }
+}
+
+export const folderProperty = (what: string) => optionalProperty('folder', 'str?', `The id of the folder ${what}`)
+
+export const assetSaveListNodes: NodeType[] = [
+  {
+    node_type: 'asset.Save',
+    title: 'Save asset',
+    description:
+      'Keeps a file as an asset of whoever runs the workflow, at once, whatever becomes of the run. Where the run is interrupted and goes on, it is the same asset. What it gives refers to it, and goes wherever files do.',
+    properties: [
+      requiredProperty(
+        'data',
+        'any',
+        'What is saved: bytes, a text, or a value with the bytes of a file or with its uri or asset_id. At most 100,000,000 bytes.',
+      ),
+      optionalProperty('name', 'str', 'The name of the file. Empty: that of the file that is saved, else its id.', {
+        default: '',
+      }),
+      optionalProperty(
+        'content_type',
+        'str?',
+        'Its type, such as text/csv. The bytes have the last word; null: what they are.',
+      ),
+      folderProperty('that it is put into. Null: the top level.'),
+    ],
+    outputs: [valueOutput('asset', 'any')],
+    effect: true,
+    gives_all: true,
+    needs: (facts) => (typeof facts.data.data === 'string' ? [] : createFileNeedsReader('data')(facts)),
+    run: (inputs, context) => runSave(inputs as unknown as AssetSaveInputs, context),
+  },
+  {
+    node_type: 'asset.List',
+    title: 'List assets',
+    description:
+      'The assets of whoever runs the workflow, the newest first: each by itself, and all of them as a list.',
+    properties: [
+      folderProperty('whose files are listed, or "root" for those at the top level. Null: those of all folders.'),
+      optionalProperty(
+        'content_type',
+        'str?',
+        'Files of this type alone: a whole one such as image/png, or a family such as image.',
+      ),
+      optionalProperty('name', 'str', 'Files whose name has this part, in any case.', { default: '' }),
+      optionalProperty('limit', 'int', 'The most assets.', { default: 100, min: 1, max: LONGEST_LIST }),
+    ],
+    outputs: [streamOutput('asset', 'any'), valueOutput('assets', 'list[any]'), valueOutput('count', 'int')],
+    gives_all: true,
+    resumes: true,
+    isTimeDependent: true,
+    run: (inputs, context) => listAssets(inputs as unknown as AssetListInputs, context),
+  },
+]

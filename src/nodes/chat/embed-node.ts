@@ -1,0 +1,161 @@
+// chat.Embed: texts as vectors. Many of them are sent in several calls, each of which is a step of its own.
+
+import type { ModelUsage } from '../../engine/node-api/node-services.ts'
+import {
+  type NodeContext,
+  NodeError,
+  type NodeFacts,
+  type NodeNeed,
+  type NodeProblem,
+  type NodeType,
+  type OutputValues,
+} from '../../engine/node-api/node-type.ts'
+import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
+import { LONGEST_CONVERSATION } from './conversation.ts'
+import {
+  callModelOnce,
+  guardProviderModel,
+  modelNeed,
+  modelProblem,
+  modelProperty,
+  sumModelUses,
+} from './model-calls.ts'
+
+/** In one call, so that it is no longer than providers take, and its answer not too long to be remembered. */
+const TEXTS_AT_ONCE = 100
+const CHARACTERS_AT_ONCE = 200_000
+/** Of one firing: what it gives has to fit through its outputs. */
+const MOST_TEXTS = 2_000
+
+export interface EmbeddingOptions {
+  readonly model: string
+  readonly dimensions: number | null
+}
+
+interface EmbeddedBatch {
+  readonly vectors: readonly (readonly number[])[]
+  readonly use: ModelUsage | null
+}
+
+/** One vector for each text, and what that used. @throws NodeError */
+export async function embedTexts(
+  texts: readonly string[],
+  { model, dimensions }: EmbeddingOptions,
+  context: NodeContext,
+): Promise<{ vectors: (readonly number[])[]; usage: Record<string, unknown> }> {
+  guardProviderModel(model)
+  guardEmbeddedTexts(texts)
+  const { services, signal } = context
+  const vectors: (readonly number[])[] = []
+  const uses: (ModelUsage | null)[] = []
+  const parts = splitIntoBatches(texts)
+  for (const [at, input] of parts.entries()) {
+    const call = async (): Promise<EmbeddedBatch> => {
+      let use: ModelUsage | null = null
+      const body = { model, input, ...(dimensions === null ? {} : { dimensions }) }
+      const used = (reported: ModelUsage) => {
+        use = reported
+      }
+      return { vectors: await services.models.embed({ body, signal, used }), use }
+    }
+    const part = await callModelOnce(context, `vectors ${at + 1}`, model, call)
+    vectors.push(...part.vectors)
+    uses.push(part.use)
+    if (parts.length > 1) context.progress(at + 1, parts.length)
+  }
+  return { vectors, usage: sumModelUses(model, uses) }
+}
+
+function guardEmbeddedTexts(texts: readonly string[]): void {
+  const empty = texts.indexOf('')
+  if (empty >= 0) throw new NodeError(emptyTextMessage(empty), 'bad_input')
+  const length = texts.reduce((sum, text) => sum + text.length, 0)
+  if (length <= LONGEST_CONVERSATION) return
+  const most = LONGEST_CONVERSATION.toLocaleString('en')
+  throw new NodeError(`All texts together have more than ${most} characters.`, 'too_large')
+}
+
+function splitIntoBatches(texts: readonly string[]): string[][] {
+  const all: string[][] = []
+  let length = 0
+  for (const text of texts) {
+    const last = all.at(-1)
+    length += text.length
+    if (last && last.length < TEXTS_AT_ONCE && length <= CHARACTERS_AT_ONCE) last.push(text)
+    else {
+      all.push([text])
+      length = text.length
+    }
+  }
+  return all
+}
+
+export const dimensionsProperty = () =>
+  optionalProperty(
+    'dimensions',
+    'int?',
+    'How many numbers each vector has, where the model can choose. Without it the model decides.',
+    {
+      min: 1,
+      max: 8_192,
+    },
+  )
+
+/** The call for these texts, as far as the node's own values tell. */
+export function embeddingNeed(facts: NodeFacts, name: string): NodeNeed {
+  const own = facts.isConnected(name) ? null : facts.data[name]
+  const texts = Array.isArray(own) ? own : [own]
+  const known = texts.every((text) => typeof text === 'string')
+  return modelNeed(facts, known ? texts.join('\n') : null, 'embedding')
+}
+
+/** What of the texts can be seen to fail before a run. */
+function findTextsProblem(facts: NodeFacts): NodeProblem | null {
+  const { data, isConnected } = facts
+  const wrong = modelProblem(facts)
+  if (wrong) return wrong
+  if (isConnected('texts') || data.texts === null) return null
+  const texts = [data.texts].flat()
+  const empty = texts.indexOf('')
+  if (empty >= 0) return { property: 'texts', code: 'out_of_range', message: emptyTextMessage(empty) }
+  return texts.length > MOST_TEXTS ? { property: 'texts', code: 'out_of_range', message: TOO_MANY } : null
+}
+
+const TOO_MANY = `There are more than ${MOST_TEXTS.toLocaleString('en')} texts. Take them in parts, or use vector.Index.`
+
+function emptyTextMessage(at: number): string {
+  return `Text ${at + 1} is empty: it has no vector.`
+}
+
+interface EmbedInputs extends EmbeddingOptions {
+  texts: string[]
+}
+
+async function runEmbed(inputs: EmbedInputs, context: NodeContext): Promise<OutputValues> {
+  const { texts } = inputs
+  if (texts.length > MOST_TEXTS) throw new NodeError(TOO_MANY, 'too_large')
+  const { vectors, usage } = await embedTexts(texts, inputs, context)
+  return { vectors, ...(vectors.length > 0 ? { vector: vectors[0] } : {}), usage }
+}
+
+export const embedNodes: NodeType[] = [
+  {
+    node_type: 'chat.Embed',
+    title: 'Texts to vectors',
+    description:
+      'Has a model turn texts into vectors, which are near each other where the texts mean something alike. Gives one for each text, and the first one by itself.',
+    properties: [
+      modelProperty(),
+      requiredProperty('texts', 'list[str]', 'The texts, or a single one; at most 2,000.'),
+      dimensionsProperty(),
+    ],
+    outputs: [
+      valueOutput('vectors', 'list[list[float]]'),
+      valueOutput('vector', 'list[float]'),
+      valueOutput('usage', 'dict[str,any]'),
+    ],
+    needs: (facts) => [embeddingNeed(facts, 'texts')],
+    problem: findTextsProblem,
+    run: (inputs, context) => runEmbed(inputs as unknown as EmbedInputs, context),
+  },
+]

@@ -1,0 +1,78 @@
+// What becomes of many values in one cell: sums, means and so on, for groups and pivots.
+
+import { suggestName } from '../../engine/node-api/did-you-mean.ts'
+import { NodeError } from '../../engine/node-api/node-type.ts'
+import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
+import { compensatedSum, meanOf, quantileOf, sampleDeviation, sortNumbers } from '../shared/descriptive-statistics.ts'
+import { KeyIndex } from '../shared/equality-keys.ts'
+import { abbreviate, type StepBudget } from '../shared/value-limits.ts'
+import { compareValues } from '../shared/value-operations.ts'
+
+export type AggregateName =
+  | 'sum'
+  | 'mean'
+  | 'median'
+  | 'deviation'
+  | 'min'
+  | 'max'
+  | 'count'
+  | 'distinct'
+  | 'first'
+  | 'last'
+  | 'list'
+
+/** Makes one value out of those of a column that are not missing. `spend` counts what is compared. Throws NodeError. */
+type Aggregate = (values: unknown[], column: string, spend: StepBudget) => unknown
+
+function requireNumbers(values: unknown[], column: string): number[] {
+  const odd = values.find((value) => typeof value !== 'number')
+  if (odd === undefined) return values as number[]
+  const advice = typeof odd === 'string' ? ' data.Convert makes numbers of texts.' : ''
+  throw new NodeError(
+    `Column "${abbreviate(column)}" holds ${getValueKind(odd)}, where numbers are needed.${advice}`,
+    'bad_input',
+  )
+}
+
+/** Null where there is nothing, else what is made of the numbers. */
+function aggregateNumbers(make: (numbers: number[]) => number | null): Aggregate {
+  return (values, column) => (values.length === 0 ? null : make(requireNumbers(values, column)))
+}
+
+function findExtreme(sign: number): Aggregate {
+  return (values, _column, spend) => {
+    let found: unknown = values[0] ?? null
+    for (const value of values) if (sign * compareValues(value, found, spend) > 0) found = value
+    return found
+  }
+}
+
+function countDistinct(values: unknown[]): number {
+  const keys = new KeyIndex(1)
+  for (const value of values) keys.add(() => value)
+  return keys.count
+}
+
+export const AGGREGATES: Readonly<Record<AggregateName, Aggregate>> = {
+  sum: (values, column) => compensatedSum(requireNumbers(values, column), `The sum of column "${abbreviate(column)}"`),
+  mean: aggregateNumbers(meanOf),
+  median: aggregateNumbers((numbers) => quantileOf(sortNumbers(numbers), 0.5)),
+  deviation: aggregateNumbers((numbers) => sampleDeviation(numbers)?.deviation ?? null),
+  min: findExtreme(-1),
+  max: findExtreme(1),
+  count: (values) => values.length,
+  distinct: countDistinct,
+  first: (values) => values[0] ?? null,
+  last: (values) => values.at(-1) ?? null,
+  list: (values) => values,
+}
+
+export const AGGREGATE_NAMES = Object.keys(AGGREGATES) as AggregateName[]
+
+/** Throws NodeError `unknown_aggregate`, with those that there are. */
+export function parseAggregateName(name: unknown): AggregateName {
+  if (typeof name === 'string' && Object.hasOwn(AGGREGATES, name)) return name as AggregateName
+  const written = typeof name === 'string' ? abbreviate(name) : getValueKind(name)
+  const text = `"${written}" is no way to sum up a column.${suggestName(written, AGGREGATE_NAMES)}`
+  throw new NodeError(`${text} There are ${AGGREGATE_NAMES.join(', ')}.`, 'unknown_aggregate')
+}

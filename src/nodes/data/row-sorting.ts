@@ -1,0 +1,43 @@
+// Rows in the order of some of their columns.
+import { NodeError } from '../../engine/node-api/node-type.ts'
+import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
+import { rankValues, sortByRanks } from '../shared/ranking.ts'
+import { guardColumns, readCell, type TableRow } from '../shared/table-rows.ts'
+import { abbreviate, createStepBudget } from '../shared/value-limits.ts'
+
+interface SortOrder {
+  column: string
+  sign: number
+}
+
+/** `-price` is price, the greatest first; `+` says that a name begins after it. */
+function parseSortOrder(by: string): SortOrder {
+  if (by.startsWith('-')) return { column: by.slice(1), sign: -1 }
+  return { column: by.startsWith('+') ? by.slice(1) : by, sign: 1 }
+}
+
+/** Throws NodeError where a column has no order: where not all of it is numbers, texts, or yes and no. */
+function guardOrder(cells: readonly unknown[], column: string): void {
+  const first = cells.find((value) => value !== null)
+  const index = cells.findIndex(
+    (value) => value !== null && (typeof value !== typeof first || typeof value === 'object'),
+  )
+  if (index < 0) return
+  const other = cells[index] === first ? '' : `, and ${getValueKind(first)} in others`
+  const text = `Column "${abbreviate(column)}" can't be ordered: it is ${getValueKind(cells[index])} in row ${index + 1}${other}.`
+  throw new NodeError(text, 'no_order')
+}
+
+/** The rows in order; equal ones keep theirs. Throws NodeError where a column has values of several kinds. */
+export function sortRows(rows: readonly TableRow[], by: readonly string[]): TableRow[] {
+  const orders = by.map(parseSortOrder)
+  const named = orders.map(({ column }) => column)
+  guardColumns(rows, named)
+  createStepBudget()(rows.length * by.length)
+  const columns = orders.map(({ column, sign }) => {
+    const cells = rows.map((row) => readCell(row, column))
+    guardOrder(cells, column)
+    return rankValues(cells, sign)
+  })
+  return Array.from(sortByRanks(rows.length, columns), (place) => rows[place]!)
+}

@@ -1,0 +1,77 @@
+// data.Query: SQL over tables. The work is done apart, by the task of the same name in src/media.
+import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { parseType } from '../../engine/node-api/values/type-metadata.ts'
+import { runMediaTask } from '../shared/file-inputs.ts'
+import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
+import { type CellTable, createRowsInSteps } from '../shared/table-files.ts'
+import { type TableRow, validateRows } from '../shared/table-rows.ts'
+import { guardListLength } from '../shared/value-limits.ts'
+
+type QueryInputs = {
+  sql: string
+  tables: Record<string, TableRow[]>
+  columns: Record<string, string[]>
+  params: unknown
+  max_rows: number
+}
+
+const MOST_TABLES = 50
+
+function readTables(given: Record<string, unknown>): [string, TableRow[]][] {
+  const tables = Object.entries(given)
+  guardListLength(tables.length > MOST_TABLES ? Number.POSITIVE_INFINITY : 0, 'There are', 'tables')
+  return tables.map(([name, rows]) => {
+    if (!Array.isArray(rows)) throw new NodeError(`The table ${name} is no list of rows.`, 'bad_input')
+    return [name, validateRows(rows)]
+  })
+}
+
+function readParams(params: unknown): unknown {
+  if (params === null || params === undefined) return []
+  if (typeof params === 'object') return params
+  throw new NodeError('The parameters are neither a list nor an object.', 'bad_input')
+}
+
+export const sqlQueryNodes: NodeType[] = [
+  {
+    node_type: 'data.Query',
+    title: 'Query tables',
+    description:
+      'Runs one SQL statement that reads (SELECT, WITH or VALUES; the SQL of SQLite) over tables, which are its dynamic inputs by name. Texts, numbers and missing values are such in SQL, true and false are 1 and 0, lists and objects are JSON. Whole numbers beyond 2^53 come back as texts of their digits. Without ORDER BY the order is nobody’s promise; there is no clock, and no chance.',
+    properties: [
+      requiredProperty(
+        'sql',
+        'str',
+        'The statement, such as `SELECT city, sum(price) AS total FROM orders GROUP BY city`.',
+      ),
+      optionalProperty('tables', 'dict[str,list[dict[str,any]]]', 'More tables: name → rows.', { default: {} }),
+      optionalProperty(
+        'columns',
+        'dict[str,list[str]]',
+        'Table → columns that it has in any case, even without rows.',
+        {
+          default: {},
+        },
+      ),
+      optionalProperty('params', 'any', 'Values for ? or ?1 in the statement, as a list, or for :name, as an object.'),
+      optionalProperty('max_rows', 'int', 'More rows than this are an error.', {
+        default: 100_000,
+        min: 1,
+        max: 1_000_000,
+      }),
+    ],
+    outputs: [valueOutput('rows', 'list[dict[str,any]]'), valueOutput('columns', 'list[str]')],
+    supports_dynamic_inputs: true,
+    dynamic_input_type: parseType('list[dict[str,any]]'),
+    async run(inputs, context) {
+      const { sql, tables, columns, params, max_rows, ...dynamic } = inputs as QueryInputs & Record<string, unknown>
+      const twice = Object.keys(dynamic).find((name) => Object.hasOwn(tables, name))
+      if (twice !== undefined) throw new NodeError(`There are two tables ${twice}.`, 'bad_input')
+      const asked = { sql, columns, params: readParams(params), most_rows: max_rows }
+      const all = { ...asked, tables: readTables({ ...tables, ...dynamic }) }
+      const { value } = await runMediaTask('data.query', [], all, context)
+      const table = value as CellTable
+      return { rows: await context.inSlices(createRowsInSteps(table)), columns: table.columns }
+    },
+  },
+]

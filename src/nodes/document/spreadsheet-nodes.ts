@@ -1,0 +1,191 @@
+// document.ReadXlsx and document.WriteXlsx: tables out of Excel workbooks and into them.
+
+import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { isLongerAsJson, makeMeasuredSteps } from '../../engine/node-api/values/measure.ts'
+import type { Steps } from '../../shared/time-slices.ts'
+import { createFileNeedsReader, readFileInput, replaceExtension, runMediaTask } from '../shared/file-inputs.ts'
+import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
+import { createRowsInSteps } from '../shared/table-files.ts'
+import {
+  guardColumnsInSteps,
+  listColumnsInSteps,
+  readCell,
+  rowsProperty,
+  type TableRow,
+  validateRows,
+} from '../shared/table-rows.ts'
+import { toText } from '../shared/value-operations.ts'
+import { numberedColumnNames, uniqueColumnNames } from '../text/csv-nodes.ts'
+
+const CONTENT_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
+
+/** A minute's work, with all that surrounds it. */
+const MOST_CELLS = 500_000
+/** Of all cells together, in characters. */
+const MOST_TEXT = 50_000_000
+/** Limits of the format. */
+const MOST_ROWS = 1_048_576
+const MOST_COLUMNS = 16_384
+const LONGEST_CELL = 32_767
+/** What has more than these has a longer text, whatever stands in it: a text with its quotes. */
+const LONGEST_CELL_JSON = LONGEST_CELL + 2
+
+type Cell = string | number | boolean | null
+
+interface SheetContent {
+  readonly sheets: string[]
+  readonly sheet: string
+  readonly cells: Cell[][]
+}
+
+/** Rows without any value are left out. */
+function* tableSteps(
+  cells: readonly Cell[][],
+  header_row: number | null,
+): Steps<{ rows: TableRow[]; columns: string[] }> {
+  const names = header_row === null ? null : (cells[header_row - 1] ?? [])
+  const columns = names
+    ? uniqueColumnNames(names.map((name) => toText(name)))
+    : numberedColumnNames(cells[0]?.length ?? 0)
+  const body = cells.slice(header_row ?? 0).filter((row) => row.some((value) => value !== null))
+  return { rows: yield* createRowsInSteps({ columns, cells: body }), columns }
+}
+
+const SHEET_NAME = /^(?!')[^[\]:*?/\\\p{Cc}]{1,31}(?<!')$/u
+
+function guardSheetName(name: string): void {
+  if (SHEET_NAME.test(name)) return
+  const text = "A sheet's name has 1 to 31 characters, none of them one of [ ] : * ? / \\, and no ' at its ends."
+  throw new NodeError(text, 'bad_input')
+}
+
+function toCell(value: unknown): Cell {
+  if (value === null || value === undefined || typeof value === 'boolean') return value ?? null
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  const text = isLongerAsJson(value, LONGEST_CELL_JSON) ? null : toText(value)
+  if (text === null || text.length > LONGEST_CELL)
+    throw new NodeError(`A cell has more than ${LONGEST_CELL.toLocaleString('en')} characters.`, 'too_large')
+  return text
+}
+
+/** So many cells, or characters of them, are made in one step: of a list its JSON is written. */
+const CELLS_PER_STEP = 256
+const CHARACTERS_PER_STEP = LONGEST_CELL
+
+function* cellSteps(rows: readonly TableRow[], columns: readonly string[], header: boolean): Steps<Cell[][]> {
+  const count = rows.length + (header ? 1 : 0)
+  if (count > MOST_ROWS || columns.length > MOST_COLUMNS || count * columns.length > MOST_CELLS)
+    throw new NodeError(`The sheet would have more than ${MOST_CELLS.toLocaleString('en')} cells.`, 'too_large')
+  let length = 0
+  const toCountedCell = (value: unknown): Cell => {
+    const made = toCell(value)
+    length += typeof made === 'string' ? made.length : 0
+    if (length > MOST_TEXT) throw new NodeError('The sheet would have more than 50,000,000 characters.', 'too_large')
+    return made
+  }
+  const cells: Cell[][] = header ? [columns.map(toCountedCell)] : []
+  let made = 0
+  let before = length
+  for (const row of rows) {
+    const line: Cell[] = []
+    for (const column of columns) {
+      line.push(toCountedCell(readCell(row, column)))
+      if (++made % CELLS_PER_STEP !== 0 && length - before < CHARACTERS_PER_STEP) continue
+      before = length
+      yield
+    }
+    cells.push(line)
+  }
+  return cells
+}
+
+/** Throws NodeError `bad_input`, `unknown_column`, `too_large`. */
+function* sheetSteps({ rows: given, columns: chosen, header }: WriteXlsxInputs): Steps<Cell[][]> {
+  const rows = validateRows(given)
+  yield* guardColumnsInSteps(rows, chosen)
+  const columns = chosen.length > 0 ? chosen : yield* listColumnsInSteps(rows)
+  return yield* makeMeasuredSteps(cellSteps(rows, columns, header))
+}
+
+interface WriteXlsxInputs {
+  rows: unknown[]
+  columns: string[]
+  sheet: string
+  header: boolean
+  name: string
+}
+
+export const spreadsheetNodes: NodeType[] = [
+  {
+    node_type: 'document.ReadXlsx',
+    title: 'Read Excel',
+    description:
+      'Reads a sheet of an Excel workbook (.xlsx) as rows by column. Dates and times are texts such as 2024-02-29, 2024-02-29T12:30:00 or 12:30:00, and elapsed times such as 36:00:00; of formulas the last result counts; errors and empty cells are null, and empty rows are left out. At most 1,000,000 cells.',
+    properties: [
+      requiredProperty(
+        'document',
+        'any',
+        'A workbook: bytes, a document value, or the address of an asset or a temporary file.',
+      ),
+      optionalProperty('sheet', 'union[str,int]?', 'The name of the sheet, or its number from 1. Null: the first.'),
+      optionalProperty(
+        'header_row',
+        'int?',
+        'The row that names the columns, from 1; what is above is left out. Null: none does, and they are column1, column2 and so on.',
+        {
+          default: 1,
+          min: 1,
+          max: 1_000,
+        },
+      ),
+    ],
+    outputs: [
+      valueOutput('rows', 'list[dict[str,any]]'),
+      valueOutput('columns', 'list[str]'),
+      valueOutput('sheet', 'str'),
+      valueOutput('sheets', 'list[str]'),
+    ],
+    needs: createFileNeedsReader('document'),
+    async run({ document, sheet, header_row }, context) {
+      const file = await readFileInput(document, 'The workbook', context)
+      const { value } = await runMediaTask('document.readXlsx', [file], { sheet: sheet ?? null }, context)
+      const { sheets, sheet: name, cells } = value as SheetContent
+      const table = await context.inSlices(tableSteps(cells, header_row as number | null))
+      return { ...table, sheet: name, sheets }
+    },
+  },
+  {
+    node_type: 'document.WriteXlsx',
+    title: 'Write Excel',
+    description:
+      'Writes rows as an Excel workbook (.xlsx) of one sheet. Texts stay texts, whatever they look like: none becomes a formula or a date. Lists and objects are written as JSON. At most 500,000 cells.',
+    properties: [
+      rowsProperty(),
+      optionalProperty(
+        'columns',
+        'list[str]',
+        'The columns, in their order. Without any: all, in order of first sight.',
+        {
+          default: [],
+        },
+      ),
+      optionalProperty('sheet', 'str', 'The name of the sheet.', { default: 'Sheet1' }),
+      optionalProperty('header', 'bool', 'Whether the first row names the columns.', { default: true }),
+      optionalProperty('name', 'str', 'The name of the file.', { default: 'table.xlsx' }),
+    ],
+    outputs: [valueOutput('document', 'document')],
+    async run(inputs, context) {
+      const given = inputs as unknown as WriteXlsxInputs
+      guardSheetName(given.sheet)
+      const cells = await context.inSlices(sheetSteps(given))
+      const { files } = await runMediaTask(
+        'document.writeXlsx',
+        [],
+        { cells, sheet: given.sheet, header: given.header },
+        context,
+      )
+      const name = replaceExtension(given.name === '' ? 'table' : given.name, 'xlsx')
+      return { document: { type: 'document', data: files[0]!, content_type: CONTENT_TYPE, name } }
+    },
+  },
+]

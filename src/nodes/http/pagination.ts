@@ -1,0 +1,135 @@
+// The pages of a list that a server gives piece by piece: where the next one is, and the items of each.
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { OutgoingRequest } from '../../engine/node-api/node-services.ts'
+import type { NodeContext, OutputValues } from '../../engine/node-api/node-type.ts'
+import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
+import { validateUrlLength } from '../../net/outgoing/url-length.ts'
+import { abbreviate } from '../shared/value-limits.ts'
+import { parsePathTexts, readAtPath } from '../shared/value-operations.ts'
+import { findLink } from './link-header.ts'
+import { buildRequest, type RequestInputs, sendWithRetries } from './request.ts'
+import { guardSuccessStatus, type ReceivedResponse } from './response.ts'
+
+export interface PaginationInputs extends RequestInputs {
+  mode: PaginationMode
+  cursor_path: string
+  cursor_parameter: string
+  page_parameter: string
+  items_path: string
+  max_pages: number
+}
+
+interface FetchedPage {
+  readonly inputs: PaginationInputs
+  readonly url: URL
+  readonly answer: ReceivedResponse
+  readonly content: unknown
+  readonly items: readonly unknown[]
+}
+
+function badPageError(text: string): NodeError {
+  return new NodeError(text, 'bad_page')
+}
+
+/** @throws NodeError `bad_url` where the URL would be too long, before anybody writes it */
+function setParameter(url: URL, name: string, value: string): string {
+  validateUrlLength(`${name}=${value}`)
+  const next = new URL(url)
+  next.searchParams.set(name, value)
+  return next.href
+}
+
+function isUrl(text: string): boolean {
+  return /^https?:\/\//i.test(text)
+}
+
+function nextByCursor({ inputs, url, content }: FetchedPage): string | null {
+  const cursor = readAtPath(content, parsePathTexts(inputs.cursor_path))
+  if (cursor === undefined || cursor === null || cursor === '' || cursor === false) return null
+  if (typeof cursor !== 'string' && typeof cursor !== 'number') {
+    throw badPageError(
+      `What is at "${abbreviate(inputs.cursor_path)}" is ${getValueKind(cursor)}, and no cursor. Check cursor_path.`,
+    )
+  }
+  const text = String(cursor)
+  return isUrl(text) ? text : setParameter(url, inputs.cursor_parameter, text)
+}
+
+/** The number that a URL's parameter has; `start` where it has none. */
+function readPageNumber(url: URL, name: string, start: number): number {
+  const text = url.searchParams.get(name) ?? ''
+  return /^\d{1,9}$/.test(text) ? Number(text) : start
+}
+
+function nextByNumber(page: FetchedPage, name: string, start: number, step: number): string | null {
+  if (page.items.length === 0) return null
+  return setParameter(page.url, name, String(readPageNumber(page.url, name, start) + step))
+}
+
+/** Where the next page is, or null after the last one. */
+const NEXT_PAGE_FINDERS = {
+  link: ({ url, answer }: FetchedPage) => {
+    const target = findLink(answer.response.headers.link ?? '', 'next')
+    return target === null ? null : (URL.parse(target, url.href)?.href ?? null)
+  },
+  cursor: nextByCursor,
+  page: (page: FetchedPage) => nextByNumber(page, page.inputs.page_parameter || 'page', 1, 1),
+  offset: (page: FetchedPage) => nextByNumber(page, page.inputs.page_parameter || 'offset', 0, page.items.length),
+}
+
+export type PaginationMode = keyof typeof NEXT_PAGE_FINDERS
+
+export const PAGINATION_MODES = Object.keys(NEXT_PAGE_FINDERS) as PaginationMode[]
+
+function readPageItems(content: unknown, path: string): readonly unknown[] {
+  const items = readAtPath(content, parsePathTexts(path))
+  if (Array.isArray(items)) return items
+  const where = path === '' ? 'The answer' : `What the answer has at "${abbreviate(path)}"`
+  throw badPageError(`${where} is ${getValueKind(items)}, and no list of items. Check items_path.`)
+}
+
+/**
+ * The request for the next page. What was written for one server is not sent to another, not even to one that a redirect
+ * of the first led to: what it names as its next page gets the headers and the body again.
+ */
+function buildNextRequest(page: FetchedPage, first: OutgoingRequest, seen: Set<string>): OutgoingRequest | null {
+  const next = NEXT_PAGE_FINDERS[page.inputs.mode](page)
+  if (next === null) return null
+  validateUrlLength(next)
+  const url = new URL(next)
+  url.hash = ''
+  if (url.origin !== new URL(first.url).origin) {
+    const cure = 'Where a redirect leads to it, use its final URL; else ask for it in a request of its own.'
+    throw badPageError(`The next page is on another server than the one in the URL. ${cure}`)
+  }
+  if (seen.has(url.href))
+    throw badPageError('The next page is one that was there before: the pages go round in a circle.')
+  seen.add(url.href)
+  return { ...first, url: url.href }
+}
+
+/** Yields the items page by page. A page is asked for when the items of the one before have been taken; `read` gives the JSON of an answer. */
+export async function* fetchPages(
+  inputs: PaginationInputs,
+  context: NodeContext,
+  read: (answer: ReceivedResponse) => Promise<unknown>,
+): AsyncGenerator<OutputValues> {
+  const first = await buildRequest(inputs, context)
+  let request: OutgoingRequest | null = first
+  const seen = new Set<string>()
+  for (let number = 1; request !== null; number++) {
+    if (number > inputs.max_pages) {
+      context.log('warning', `Stopped after ${inputs.max_pages} pages, the most that max_pages allows. There are more.`)
+      return
+    }
+    const answer = await sendWithRetries(request, inputs, context)
+    await guardSuccessStatus(answer, context)
+    const content = await read(answer)
+    const items = readPageItems(content, inputs.items_path)
+    for (const item of items) yield { item, page: number }
+    // Numbers are counted on from the URL that was asked, links from the one that answered.
+    const url = URL.parse(inputs.mode === 'link' ? answer.response.url : request.url)!
+    if (number === 1) seen.add(url.href)
+    request = buildNextRequest({ inputs, url, answer, content, items }, first, seen)
+  }
+}

@@ -1,0 +1,161 @@
+// `{{secret:NAME}}` in what is sent: found, asked for by name, and put in just before sending.
+import { NodeError } from '../../engine/node-api/node-error.ts'
+import type { NodeContext, NodeFacts, NodeNeed } from '../../engine/node-api/node-type.ts'
+import { validateUrlLength } from '../../net/outgoing/url-length.ts'
+import { isSecretName } from '../../shared/secret-name.ts'
+import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
+import { guardTextLength } from '../shared/value-limits.ts'
+
+/** Also what no secret can be called: that is said, and not sent. */
+const PLACEHOLDER = /\{\{ {0,4}secret: {0,4}([\w.-]{1,128}) {0,4}\}\}/g
+
+/** No placeholder is longer, in characters. */
+const LONGEST_PLACEHOLDER = 160
+/** Characters of a text that are looked at in one step. */
+const CHARACTERS_PER_STEP = 65_536
+
+type SecretEncoder = (value: string) => string
+
+interface Placeholder {
+  readonly name: string
+  readonly start: number
+  readonly end: number
+}
+
+function* placeholderSteps(text: string): Steps<Placeholder[]> {
+  const found: Placeholder[] = []
+  for (let at = 0; at < text.length; at += CHARACTERS_PER_STEP) {
+    const piece = text.slice(at, at + CHARACTERS_PER_STEP + LONGEST_PLACEHOLDER)
+    for (const { 0: all, 1: name, index } of piece.matchAll(PLACEHOLDER)) {
+      const start = at + index
+      if (index < CHARACTERS_PER_STEP && start >= (found.at(-1)?.end ?? 0))
+        found.push({ name: name!, start, end: start + all.length })
+    }
+    yield
+  }
+  return found
+}
+
+/**
+ * The secrets of one firing. They are put only into what is written in the node itself: what comes along an edge may have
+ * been written by anyone, and could name secrets that its writer is not to have.
+ */
+export class FiringSecrets {
+  readonly #context: NodeContext
+  readonly #values = new Map<string, string>()
+  readonly #filledProperties = new Set<string>()
+
+  constructor(context: NodeContext) {
+    this.#context = context
+  }
+
+  /** The values that were put in. */
+  get values(): string[] {
+    return [...this.#values.values()]
+  }
+
+  /** Whether a secret was put into a text of `property`. */
+  isFilledIn(property: string): boolean {
+    return this.#filledProperties.has(property)
+  }
+
+  /**
+   * A text of `property` with its secrets in place, each as `write` writes it.
+   * @throws NodeError `unknown_secret`; `too_large` where the text would be too long
+   */
+  async fill(property: string, text: string, write: SecretEncoder = (value) => value): Promise<string> {
+    const found = await this.#context.inSlices(placeholderSteps(text))
+    if (found.length === 0) return text
+    if (this.#context.isConnected(property)) {
+      this.#context.log('warning', `"${property}" comes along an edge: {{secret:…}} in it is left as it is.`)
+      return text
+    }
+    for (const name of new Set(found.map(({ name }) => name)))
+      this.#values.set(name, this.#values.get(name) ?? (await this.#readSecret(name)))
+    this.#filledProperties.add(property)
+    return this.#context.inSlices(this.#fillSteps(text, found, write))
+  }
+
+  *#fillSteps(text: string, found: readonly Placeholder[], write: SecretEncoder): Steps<string> {
+    const parts: string[] = []
+    let [from, length] = [0, text.length]
+    yield* forEachSteps(found, ({ name, start, end }) => {
+      const written = write(this.#values.get(name)!)
+      length += written.length - (end - start)
+      guardTextLength(length)
+      parts.push(text.slice(from, start), written)
+      from = end
+    })
+    return parts.join('') + text.slice(from)
+  }
+
+  async #readSecret(name: string): Promise<string> {
+    const value = await this.#context.services.secret(name)
+    if (value !== null) return value
+    const cure = isSecretName(name)
+      ? `Set it with PUT /api/secrets/${name}, or where the server runs as SVC_SECRET_${name}, or correct the name.`
+      : 'No secret can be called so: names are up to 128 letters, digits and _, and begin with no digit.'
+    throw new NodeError(`There is no secret "${name}". ${cure}`, 'unknown_secret')
+  }
+}
+
+/**
+ * A URL that begins with a secret begins with it as it is; anywhere else secrets are percent-encoded.
+ * @throws NodeError `bad_url` where a secret would be a part of the host's name, which is looked up, told and logged
+ */
+export async function fillUrlSecrets(secrets: FiringSecrets, url: string): Promise<string> {
+  const text = url.trimStart()
+  const end = text.startsWith('{{') ? text.indexOf('}}') + 2 : 0
+  const start = await secrets.fill('url', text.slice(0, end))
+  const rest = text.slice(end)
+  const filled = await secrets.fill('url', rest, encodeURIComponent)
+  const whole = start + filled
+  validateUrlLength(whole)
+  if (filled !== rest && changesHost(start, rest)) throw secretInHostError()
+  // A secret may be a whole URL, whose host is then its own.
+  if (start !== text.slice(0, end) && readHost(start) !== null && readHost(start) !== readHost(whole))
+    throw secretInHostError()
+  return whole
+}
+
+/** Texts in the place of a secret. Not every one makes a host's name. */
+const SAMPLE_SECRETS = [
+  ['a', 'b'],
+  ['1', '2'],
+] as const
+
+/** Whether the host is another one where the secrets in the rest of a URL are others. */
+function changesHost(start: string, rest: string): boolean {
+  const hostWith = (sample: string) => readHost(start + rest.replaceAll(PLACEHOLDER, sample))
+  return SAMPLE_SECRETS.some(([one, other]) => hostWith(one) !== hostWith(other))
+}
+
+function readHost(url: string): string | null {
+  return URL.parse(url)?.hostname ?? null
+}
+
+function secretInHostError(): NodeError {
+  const cure = 'Put it into the path, the query, a header or the body.'
+  return new NodeError(`A secret must not be part of a host name, which is looked up and logged. ${cure}`, 'bad_url')
+}
+
+/** Properties in which secrets are put. */
+const SECRET_PROPERTIES = ['url', 'query', 'headers', 'body'] as const
+
+/** So many names are told, and so many placeholders looked at: nobody has as many secrets, and no preflight looks for as many. */
+const MOST_NAMES = 5_000
+const MOST_PLACEHOLDERS = 10_000
+
+/** The secrets that are written in a node itself. */
+export function listSecretNeeds({ data, isConnected }: NodeFacts): NodeNeed[] {
+  const names = new Set<string>()
+  let looked = 0
+  for (const property of SECRET_PROPERTIES) {
+    if (isConnected(property)) continue
+    for (const [, name] of (JSON.stringify(data[property]) ?? '').matchAll(PLACEHOLDER)) {
+      if (++looked > MOST_PLACEHOLDERS || names.size === MOST_NAMES) break
+      names.add(name!)
+    }
+  }
+  return [...names].map((name) => ({ kind: 'credential', name }))
+}

@@ -1,0 +1,18 @@
+// output.*: where a graph publishes values. The engine itself hands `value` to the run's host.
+import type { NodeType } from '../engine/node-api/node-type.ts'
+import { optionalProperty, requiredProperty } from './shared/node-type-builders.ts'
+
+export const outputNodes: NodeType[] = [
+  {
+    node_type: 'output.Output',
+    title: 'Output',
+    description: 'Publishes a value, or each item of a stream, as a result of the run.',
+    role: 'output',
+    properties: [
+      requiredProperty('name', 'str', 'The name of the result.'),
+      requiredProperty('value', 'any', 'The value to publish.'),
+      optionalProperty('description', 'str', 'What the result is.', { default: '' }),
+    ],
+    outputs: [],
+  },
+]

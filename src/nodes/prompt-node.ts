@@ -1,0 +1,97 @@
+// prompt.Template: a conversation for a model, made of templates. Their rules are in prompt-template.ts.
+import { NodeError } from '../engine/node-api/node-error.ts'
+import type { InputValues, NodeFacts, NodeProblem, NodeType, UnknownName } from '../engine/node-api/node-type.ts'
+import { collectInputNames, parsePromptTemplate, renderPromptTemplate, type TemplatePiece } from './prompt-template.ts'
+import { costOfSections } from './shared/firing-costs.ts'
+import { optionalProperty, valueOutput } from './shared/node-type-builders.ts'
+import { parsePathTexts } from './shared/value-operations.ts'
+
+interface TemplateInputs extends InputValues {
+  system: string
+  template: string
+  messages: Record<string, unknown>[]
+}
+
+function renderMessages({ system, template, messages, ...inputs }: TemplateInputs) {
+  const [told, prompt] = [
+    renderPromptTemplate(parsePromptTemplate(system), inputs),
+    renderPromptTemplate(parsePromptTemplate(template), inputs),
+  ]
+  const first = told === '' ? [] : [{ role: 'system', content: told }]
+  const last = prompt === '' ? [] : [{ role: 'user', content: prompt }]
+  return { messages: [...first, ...messages, ...last], prompt, system: told }
+}
+
+const TEMPLATE_PROPERTIES = ['system', 'template'] as const
+
+/** A template that is no template: its tags do not fit each other. */
+function findTemplateProblem({ data, isConnected }: NodeFacts): NodeProblem | null {
+  for (const property of TEMPLATE_PROPERTIES) {
+    const pieces = isConnected(property) ? [] : tryParseTemplate(data[property])
+    if (pieces instanceof NodeError) return { property, code: 'invalid_expression', message: pieces.message }
+  }
+  const [system, template] = TEMPLATE_PROPERTIES.map((name) => !isConnected(name) && data[name] === '')
+  if (!system || !template || isConnected('messages')) return null
+  return { property: 'template', code: 'missing_property', message: 'There is no template to fill.' }
+}
+
+function tryParseTemplate(template: unknown): readonly TemplatePiece[] | NodeError {
+  try {
+    return parsePromptTemplate(String(template))
+  } catch (error) {
+    if (error instanceof NodeError) return error
+    throw error
+  }
+}
+
+function findUnknownName(data: Readonly<InputValues>, inputs: ReadonlyMap<string, unknown>): UnknownName | null {
+  for (const property of TEMPLATE_PROPERTIES) {
+    const pieces = typeof data[property] === 'string' ? tryParseTemplate(data[property]) : []
+    if (pieces instanceof NodeError) continue
+    for (const name of collectInputNames(pieces))
+      if (!inputs.has(name) && !inputs.has(firstPathPart(name))) return { property, name }
+  }
+  return null
+}
+
+/** The input that a path begins with; the whole path where it can't be read, which the firing will tell. */
+function firstPathPart(path: string): string {
+  try {
+    return parsePathTexts(path)[0] ?? ''
+  } catch {
+    return path
+  }
+}
+
+export const promptNodes: NodeType[] = [
+  {
+    node_type: 'prompt.Template',
+    title: 'Prompt template',
+    description:
+      'Makes the messages of a conversation. `{{name}}` and `{{name.key[0]}}` are dynamic inputs; `{{#name}}…{{/name}}` stands only where there is something, once for each item of a list, which is `{{.}}` and `{{.key}}`; `{{^name}}…{{/name}}` where there is nothing.',
+    properties: [
+      optionalProperty('system', 'str', 'The template of what the model is told before the conversation.', {
+        default: '',
+      }),
+      optionalProperty('template', 'str', 'The template of what the user says last.', { default: '' }),
+      optionalProperty(
+        'messages',
+        'list[dict[str,any]]',
+        'Messages in between, as they are: what was said before, or examples of how to answer.',
+        { default: [] },
+      ),
+    ],
+    cost: costOfSections,
+    outputs: [
+      valueOutput('messages', 'list[dict[str,any]]'),
+      valueOutput('prompt', 'str'),
+      valueOutput('system', 'str'),
+    ],
+    gives_all: true,
+    supports_dynamic_inputs: true,
+    optional_dynamic_inputs: true,
+    unknownName: findUnknownName,
+    problem: findTemplateProblem,
+    run: (inputs) => renderMessages(inputs as TemplateInputs),
+  },
+]

@@ -1,0 +1,120 @@
+// The one generator of random.*: xoshiro128** (Blackman and Vigna), seeded through splitmix32. It uses whole numbers of
+// 32 bits and the four operations of arithmetic alone, so one seed gives the same numbers on every machine.
+import type { InputValues, NodeContext } from '../../engine/node-api/node-type.ts'
+
+const TWO_32 = 2 ** 32
+const TWO_53 = 2 ** 53
+const WARM_UP = 8
+
+function rotateLeft(value: number, by: number): number {
+  return (value << by) | (value >>> (32 - by))
+}
+
+/** The numbers of splitmix32 from a start on. */
+function splitmix(start: number): () => number {
+  let state = start
+  return () => {
+    state = (state + 0x9e3779b9) | 0
+    let mixed = state ^ (state >>> 16)
+    mixed = Math.imul(mixed, 0x21f0aaad)
+    mixed ^= mixed >>> 15
+    mixed = Math.imul(mixed, 0x735a2d97)
+    return mixed ^ (mixed >>> 15)
+  }
+}
+
+export class RandomGenerator {
+  #a: number
+  #b: number
+  #c: number
+  #d: number
+
+  /** Takes any whole number; of huge ones the last 64 bits count. */
+  constructor(seed: number) {
+    const bits = BigInt.asUintN(64, BigInt(seed))
+    const low = splitmix(Number(bits & 0xffffffffn) | 0)
+    this.#a = low()
+    this.#b = low()
+    const high = splitmix(low() ^ Number(bits >> 32n))
+    this.#c = high()
+    this.#d = high()
+    // The one state that never leaves itself.
+    if ((this.#a | this.#b | this.#c | this.#d) === 0) this.#a = 1
+    // The very first numbers depend on a part of the seed alone.
+    for (let count = 0; count < WARM_UP; count++) this.next()
+  }
+
+  /** A whole number from 0 to 2^32 − 1. */
+  next(): number {
+    const result = Math.imul(rotateLeft(Math.imul(this.#b, 5), 7), 9) >>> 0
+    const shifted = this.#b << 9
+    this.#c ^= this.#a
+    this.#d ^= this.#b
+    this.#b ^= this.#c
+    this.#a ^= this.#d
+    this.#c ^= shifted
+    this.#d = rotateLeft(this.#d, 11)
+    return result
+  }
+
+  /** A whole number from 0 to 2^53 − 1. */
+  #wide(): number {
+    return (this.next() >>> 5) * 2 ** 26 + (this.next() >>> 6)
+  }
+
+  /** A number from 0 (inclusive) to 1, in steps of 2^−53. */
+  fraction(): number {
+    return this.#wide() / TWO_53
+  }
+
+  /** A whole number from 0 to `count` − 1, each as likely as the others. `count` is from 1 to 2^53. */
+  integerBelow(count: number): number {
+    const [all, draw] = count <= TWO_32 ? [TWO_32, () => this.next()] : [TWO_53, () => this.#wide()]
+    const fair = all - (all % count)
+    for (;;) {
+      const drawn = draw()
+      if (drawn < fair) return drawn % count
+    }
+  }
+
+  /** A number of the normal distribution around 0 with deviation 1 (Marsaglia's polar method). */
+  normal(): number {
+    for (;;) {
+      const [x, y] = [2 * this.fraction() - 1, 2 * this.fraction() - 1]
+      const square = x * x + y * y
+      if (square > 0 && square < 1) return x * Math.sqrt((-2 * portableLogarithm(square)) / square)
+    }
+  }
+}
+
+const TERMS = 13
+
+/**
+ * The natural logarithm of a number between 0 and 1. `Math.log` may differ in its last digit from one engine to
+ * another; this takes ln x = 2 artanh((x − 1) / (x + 1)), on x between 2^−½ and 2^½.
+ */
+function portableLogarithm(value: number): number {
+  let [mantissa, exponent] = [value, 0]
+  while (mantissa < Math.SQRT1_2) {
+    mantissa *= 2
+    exponent--
+  }
+  const ratio = (mantissa - 1) / (mantissa + 1)
+  let sum = 0
+  for (let term = TERMS; term >= 0; term--) sum = sum * ratio * ratio + 1 / (2 * term + 1)
+  return exponent * Math.LN2 + 2 * ratio * sum
+}
+
+function resolveSeed(seed: number | null, context: NodeContext): number {
+  return seed ?? Math.floor(context.random() * TWO_53)
+}
+
+/** The generator of a firing: of its seed, or of one that the run gives. */
+export function createGenerator(seed: number | null, context: NodeContext): RandomGenerator {
+  return new RandomGenerator(resolveSeed(seed, context))
+}
+
+/** Gives a firing the seed that all its chance comes from. */
+export function withSeed(inputs: InputValues, context: NodeContext): InputValues {
+  return { ...inputs, seed: resolveSeed(inputs.seed as number | null, context) }
+}

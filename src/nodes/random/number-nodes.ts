@@ -1,0 +1,108 @@
+// random.*: numbers, choices and names by chance. A seed makes them repeatable; the generator is in random-source.ts.
+import { type NodeContext, NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
+import { optionalProperty, requiredProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
+import { requireFinite } from '../shared/value-operations.ts'
+import { createGenerator, type RandomGenerator } from './generator.ts'
+
+type SeededInputs = { seed: number | null }
+type RangeInputs = SeededInputs & { min: number; max: number }
+
+const seedProperty = () =>
+  optionalProperty(
+    'seed',
+    'int?',
+    'The same seed gives the same result, on every machine; without it each run gives another.',
+  )
+
+function guardRange(min: number, max: number): void {
+  if (max < min) throw new NodeError(`The greatest value ${max} is less than the least, ${min}.`, 'bad_input')
+}
+
+/** Draws whole numbers from `min` to `max`, both included. */
+function integerDrawer(min: number, max: number): (source: RandomGenerator) => number {
+  guardRange(min, max)
+  const count = max - min + 1
+  if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || count > 2 ** 53) {
+    throw new NodeError('Whole numbers by chance lie between −2^53 and 2^53, at most 2^53 apart.', 'bad_input')
+  }
+  return (source) => min + source.integerBelow(count)
+}
+
+/** Draws numbers from `min` (inclusive) to `max`. */
+function floatDrawer(min: number, max: number): (source: RandomGenerator) => number {
+  guardRange(min, max)
+  const span = requireFinite(max - min, 'The distance between the two')
+  return (source) => {
+    // Rounding may reach the end.
+    const drawn = min + source.fraction() * span
+    return drawn < max ? drawn : min
+  }
+}
+
+export const randomNumberNodes: NodeType[] = [
+  {
+    node_type: 'random.Integer',
+    title: 'Random integer',
+    description: 'Gives a whole number by chance, each from the least to the greatest as likely as the others.',
+    properties: [
+      optionalProperty('min', 'int', 'The least number.', { default: 0 }),
+      optionalProperty('max', 'int', 'The greatest number.', { default: 100 }),
+      seedProperty(),
+    ],
+    outputs: [valueOutput('output', 'int')],
+    run: ({ min, max, seed }: RangeInputs, context) => ({
+      output: integerDrawer(min, max)(createGenerator(seed, context)),
+    }),
+  },
+  {
+    node_type: 'random.Float',
+    title: 'Random number',
+    description: 'Gives a number by chance, from the least (included) to the greatest (not included).',
+    properties: [
+      optionalProperty('min', 'float', 'The least number.', { default: 0 }),
+      optionalProperty('max', 'float', 'The greatest number.', { default: 1 }),
+      seedProperty(),
+    ],
+    outputs: [valueOutput('output', 'float')],
+    run: ({ min, max, seed }: RangeInputs, context) => ({
+      output: floatDrawer(min, max)(createGenerator(seed, context)),
+    }),
+  },
+  {
+    node_type: 'random.Normal',
+    title: 'Random by normal distribution',
+    description: 'Gives a number by chance that most often lies near the mean.',
+    properties: [
+      optionalProperty('mean', 'float', 'The middle of the distribution.', { default: 0 }),
+      optionalProperty('deviation', 'float', 'The standard deviation.', { default: 1, min: 0 }),
+      seedProperty(),
+    ],
+    outputs: [valueOutput('output', 'float')],
+    run: ({ mean, deviation, seed }: SeededInputs & { mean: number; deviation: number }, context) => ({
+      output: requireFinite(mean + deviation * createGenerator(seed, context).normal(), 'The number'),
+    }),
+  },
+  {
+    node_type: 'random.Numbers',
+    title: 'Stream of random numbers',
+    description: 'Opens a stream of numbers by chance. What follows runs once per number. At most a million.',
+    properties: [
+      requiredProperty('count', 'int', 'How many.', { min: 0, max: 1_000_000 }),
+      optionalProperty('min', 'float', 'The least number.', { default: 0 }),
+      optionalProperty('max', 'float', 'The greatest number; of whole numbers it is included.', { default: 1 }),
+      optionalProperty('whole', 'bool', 'Gives whole numbers.', { default: false }),
+      seedProperty(),
+    ],
+    outputs: [streamOutput('item', 'float'), streamOutput('index', 'int')],
+    run: (inputs: RangeInputs & { count: number; whole: boolean }, context) => streamNumbers(inputs, context),
+  },
+]
+
+function* streamNumbers(
+  { count, min, max, whole, seed }: RangeInputs & { count: number; whole: boolean },
+  context: NodeContext,
+): Generator<{ item: number; index: number }, undefined> {
+  const draw = whole ? integerDrawer(min, max) : floatDrawer(min, max)
+  const source = createGenerator(seed, context)
+  for (let index = 0; index < count; index++) yield { item: draw(source), index }
+}

@@ -1,0 +1,114 @@
+// Files as nodes take and give them: by bytes, by an address, or as a media value that has either; and the work on them that is done apart.
+
+import { withHeldMemory } from '../../engine/node-api/held-memory.ts'
+import type { MediaResult } from '../../engine/node-api/node-services.ts'
+import {
+  type NodeContext,
+  NodeError,
+  type NodeFacts,
+  type NodeNeed,
+  type NodeType,
+} from '../../engine/node-api/node-type.ts'
+import { readFileReference } from '../asset-load-node.ts'
+import { loadAsset } from './asset-loader.ts'
+
+/** In bytes: of one file that a node works on, and of all of one firing. */
+export const LARGEST_INPUT_FILE = 100_000_000
+export const MOST_INPUT_FILES = 100
+
+export interface InputFile {
+  readonly bytes: Uint8Array
+  /** What is known of its type, or null. */
+  readonly content_type: string | null
+  readonly name: string | null
+}
+
+/**
+ * The bytes of a value: bytes as they are, an object with bytes as its `data`, or whatever refers to an asset or a temporary file. `what` begins
+ * messages: "The image".
+ * @throws NodeError `bad_input`, `too_large`, `asset_not_found`, `bad_reference`
+ */
+export async function readFileInput(value: unknown, what: string, context: NodeContext): Promise<InputFile> {
+  const given = readInlineFile(value)
+  if (given) {
+    if (given.bytes.length > LARGEST_INPUT_FILE) throw tooLargeError(what)
+    return given
+  }
+  const reference = readFileReference(value)
+  if (reference !== null) return loadAsset(reference, LARGEST_INPUT_FILE, context)
+  throw new NodeError(
+    `${what} is neither bytes nor the address of a file (asset://<id>, /api/storage/<key>, /api/assets/packages/<path>).`,
+    'bad_input',
+  )
+}
+
+/** Takes the file of a property, for a node type whose work follows from that alone. @throws NodeError as `fileOf` does */
+export function prepareFileInput(property: string, what: string): NonNullable<NodeType['prepare']> {
+  return async (inputs, context) => ({ ...inputs, [property]: await readFileInput(inputs[property], what, context) })
+}
+
+/** As `fileOf`, of all values of a list, in their order. */
+export async function readFileInputs(
+  values: readonly unknown[],
+  what: string,
+  context: NodeContext,
+): Promise<InputFile[]> {
+  if (values.length > MOST_INPUT_FILES)
+    throw new NodeError(`There are more than ${MOST_INPUT_FILES} files.`, 'too_large')
+  const taken: InputFile[] = []
+  let bytes = 0
+  for (const [index, value] of values.entries()) {
+    const file = await withHeldMemory(bytes, context, () => readFileInput(value, `${what} ${index + 1}`, context))
+    bytes += file.bytes.length
+    if (bytes > LARGEST_INPUT_FILE) throw tooLargeError('All files together')
+    taken.push(file)
+  }
+  return taken
+}
+
+function tooLargeError(what: string): NodeError {
+  return new NodeError(`${what} has more than ${LARGEST_INPUT_FILE.toLocaleString('en')} bytes.`, 'too_large')
+}
+
+function readInlineFile(value: unknown): InputFile | null {
+  if (value instanceof Uint8Array) return { bytes: value, content_type: null, name: null }
+  if (typeof value !== 'object' || value === null) return null
+  const { data, content_type, name } = value as Record<string, unknown>
+  if (!(data instanceof Uint8Array)) return null
+  return { bytes: data, content_type: textOrNull(content_type), name: textOrNull(name) }
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}
+
+/** Work on files in a process of its own. @throws NodeError as `MediaAccess.run` does */
+export function runMediaTask(
+  task: string,
+  files: readonly InputFile[],
+  params: Record<string, unknown>,
+  context: NodeContext,
+): Promise<MediaResult> {
+  const { services, run, signal } = context
+  const { media, owner } = services
+  const given = files.map(({ bytes }) => bytes)
+  const length = given.reduce((sum, bytes) => sum + bytes.length, 0)
+  return withHeldMemory(length, context, () => media.run({ task, files: given, params, owner, run, signal }))
+}
+
+/** The assets among a node's own values of these properties, which may be lists of them: of a longer one than any firing takes, the first. */
+export function createFileNeedsReader(...properties: readonly string[]): (facts: NodeFacts) => NodeNeed[] {
+  return ({ data, isConnected }) =>
+    properties.flatMap((property) => {
+      const value = data[property]
+      if (isConnected(property) || value === null || value === undefined || readInlineFile(value)) return []
+      return (Array.isArray(value) ? value.slice(0, MOST_INPUT_FILES) : [value]).map(
+        (one): NodeNeed => ({ kind: 'asset', reference: readFileReference(one) ?? '' }),
+      )
+    })
+}
+
+/** A name with another ending, such as `photo.png` for `photo.jpg`; null stays null. */
+export function replaceExtension(name: string | null, extension: string): string | null {
+  return name === null ? null : `${name.replace(/\.[A-Za-z0-9]{1,8}$/, '')}.${extension}`
+}

@@ -1,0 +1,134 @@
+// What is wrong with a large body or frame: found in a worker thread, on its bytes. Only the verdict leaves the thread.
+import { isUtf8 } from 'node:buffer'
+import { bodyValidators, commandValidators, type Validate } from '../../generated/validators.js'
+import { MAX_PROBLEMS, type Problem } from '../errors.ts'
+import { isDeeperThan, MAX_JSON_DEPTH } from '../shared/json.ts'
+import { findIllFormedTexts, toValidationProblems } from '../shared/validation-problems.ts'
+import { MAX_OBJECT_KEYS } from '../shared/value-limits.ts'
+import { decodeFrame, FrameDecodeError, findInexactValues, mayHoldIllFormedText } from './frame-decoder.ts'
+import { estimateJsonMemory, estimatePayloadMemory } from './memory-estimate.ts'
+import { findWideIntegersInUtf8 } from './wide-integers.ts'
+
+export type ValidationRequest =
+  /** `passed_on`: the service does not read the numbers in it. */
+  | { readonly kind: 'body'; readonly operation: string; readonly passed_on: boolean; readonly bytes: Uint8Array }
+  | { readonly kind: 'frame'; readonly channel: string; readonly binary: boolean; readonly bytes: Uint8Array }
+
+export type BodyVerdict =
+  | { readonly kind: 'not_utf8' | 'not_json' | 'too_deep' }
+  /** `memory_bytes`: about what its value takes. */
+  | { readonly kind: 'valid'; readonly memory_bytes: number }
+  /** The object at `path` has too many keys. */
+  | { readonly kind: 'too_many_keys'; readonly path: string }
+  /** Texts with half a character in them, or integers beyond 2^53. */
+  | { readonly kind: 'ill_formed' | 'wide'; readonly problems: readonly Problem[] }
+  /** Not what the schema says. */
+  | { readonly kind: 'invalid'; readonly problems: readonly Problem[]; readonly memory_bytes: number }
+
+export type FrameVerdict =
+  | { readonly kind: 'unreadable'; readonly message: string }
+  /** `head` is the message without what is large in it; enough to answer a message that is refused. */
+  | {
+      readonly kind: 'message'
+      readonly head: unknown
+      /** By the schema of the command; empty where there is no such command. */
+      readonly problems: readonly Problem[]
+      /** What of it would be stored as something else. */
+      readonly inexact: readonly Problem[]
+      /** About what its value takes. */
+      readonly memory_bytes: number
+    }
+
+export function validateBody({ operation, passed_on, bytes }: ValidationRequest & { kind: 'body' }): BodyVerdict {
+  if (!isUtf8(bytes)) return { kind: 'not_utf8' }
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const { memory_bytes, crowded_at: crowded } = estimateJsonMemory(buffer)
+  if (crowded !== null) return { kind: 'too_many_keys', path: `/body${crowded}` }
+  let body: unknown
+  try {
+    body = parseUtf8Json(buffer)
+  } catch {
+    return { kind: 'not_json' }
+  }
+  if (isDeeperThan(body, MAX_JSON_DEPTH)) return { kind: 'too_deep' }
+  const problems = mayHoldIllFormedText(buffer, false) ? limitProblems(findIllFormedTexts(body, '/body')) : []
+  if (problems.length > 0) return { kind: 'ill_formed', problems }
+  const wide = passed_on ? [] : limitProblems(findWideIntegersInUtf8(bytes, '/body'))
+  if (wide.length > 0) return { kind: 'wide', problems: wide }
+  const validate = bodyValidators[operation as keyof typeof bodyValidators] as Validate
+  if (validate({ body })) return { kind: 'valid', memory_bytes }
+  return { kind: 'invalid', problems: toValidationProblems(validate.errors ?? []), memory_bytes }
+}
+
+const BYTE_ORDER_MARK = '\ufeff'
+
+/** Text in UTF-8, without the mark of a byte order that it may have. */
+export function decodeUtf8Text(bytes: Buffer): string {
+  const text = bytes.toString()
+  return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text
+}
+
+/** The value of JSON text in UTF-8. @throws SyntaxError */
+export function parseUtf8Json(bytes: Buffer): unknown {
+  return JSON.parse(decodeUtf8Text(bytes))
+}
+
+function limitProblems(problems: readonly Problem[]): Problem[] {
+  return problems.slice(0, MAX_PROBLEMS + 1)
+}
+
+export function validateFrame({ channel, binary, bytes }: ValidationRequest & { kind: 'frame' }): FrameVerdict {
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const { memory_bytes, crowded_at: crowded } = estimatePayloadMemory(data, binary)
+  if (crowded !== null) return { kind: 'unreadable', message: tooManyKeysMessage(crowded) }
+  let message: unknown
+  try {
+    message = decodeFrame(data, binary)
+  } catch (error) {
+    if (error instanceof FrameDecodeError) return { kind: 'unreadable', message: error.message }
+    throw error
+  }
+  const head = extractHead(message)
+  const inexact = limitProblems(findInexactValues(message, data, binary))
+  return { kind: 'message', head, problems: findCommandProblems(channel, message), inexact, memory_bytes }
+}
+
+function tooManyKeysMessage(path: string): string {
+  return `the object at "${path}" has more than ${MAX_OBJECT_KEYS.toLocaleString('en')} keys`
+}
+
+function findCommandProblems(channel: string, message: unknown): Problem[] {
+  if (!isRecord(message) || typeof message.command !== 'string') return []
+  const commands = commandValidators[channel as keyof typeof commandValidators] as Readonly<Record<string, Validate>>
+  if (!Object.hasOwn(commands, message.command)) return []
+  const validate = commands[message.command]!
+  return validate(message) ? [] : toValidationProblems(validate.errors ?? [])
+}
+
+const ENVELOPE_KEYS = ['command', 'type', 'request_id']
+const ID_KEYS = ['job_id', 'thread_id']
+/** Longer than any name that is answered with. */
+const LONGEST = 1_024
+
+function extractHead(message: unknown): unknown {
+  if (!isRecord(message)) return null
+  return {
+    ...pickMembers(message, ENVELOPE_KEYS),
+    ...(isRecord(message.data) ? { data: pickMembers(message.data, ID_KEYS) } : {}),
+  }
+}
+
+function pickMembers(of: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+  const found = keys.filter((key) => Object.hasOwn(of, key)).map((key) => [key, shortenValue(of[key])] as const)
+  return Object.fromEntries(found)
+}
+
+/** A value of the same type, and where it is short the value itself. */
+function shortenValue(value: unknown): unknown {
+  if (typeof value === 'string') return value.slice(0, LONGEST)
+  return typeof value === 'object' && value !== null ? {} : value
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

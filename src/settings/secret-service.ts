@@ -1,0 +1,198 @@
+// Secrets of users: kept sealed, given to the nodes of their owner by name, and never shown. Every value that is known here is known to the
+// redactor, from the start of the process or the moment in which it is set.
+
+import type { Secret } from '../../generated/types.ts'
+import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
+import type { UserSecretTable } from '../db/schema.ts'
+import { rowSealContext, USER_SECRET_COLUMN } from '../db/sealed-columns.ts'
+import type { Store } from '../db/store.ts'
+import {
+  deleteUserSecret,
+  findUserSecret,
+  findUserSecretOrDamaged,
+  iterateUserSecrets,
+  listUserSecretNames,
+  measureOtherUserSecrets,
+  putUserSecret,
+  type StoredUserSecret,
+} from '../db/user-secrets.ts'
+import { NodeError } from '../engine/node-api/node-error.ts'
+import { ServiceError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Platform } from '../platform.ts'
+import type { Redactor } from '../redaction/redactor.ts'
+import { type Cipher, type Vault, VaultError } from '../vault/vault.ts'
+import { FormerSecrets } from './former-secrets.ts'
+
+/** How many secrets an owner has at most. */
+export const MOST_SECRETS = 1000
+/** How many bytes their values have together, in UTF-8. */
+export const MOST_SECRET_BYTES = 1_048_576
+
+/** What sealing adds to a value. */
+const SEAL_BYTES = 33
+/** Of how many owners, and their providers, keys are kept at hand. */
+const MOST_CACHED_KEYS = 10_000
+
+export interface SecretServiceParts {
+  readonly store: Store
+  readonly vault: Vault
+  readonly redactor: Redactor
+  readonly platform: Platform
+  readonly log: Log
+  /** What the operator has set for an owner, by name. What the owner sets goes before it. */
+  operatorSecrets(owner: OwnerScope): Readonly<Record<string, string>>
+  /** Keys of providers of models that the operator has set for all who have none of their own, by name. */
+  readonly provider_keys: Readonly<Record<string, string>>
+  /** What the service uses which names for. */
+  readonly purposes: ReadonlyMap<string, string>
+}
+
+export class SecretService {
+  readonly #parts: SecretServiceParts
+  readonly #formerSecrets: FormerSecrets
+  /** Keys of providers, until any secret changes: each request to a model asks for one. Nobody else writes secrets. */
+  readonly #providerKeys = new Map<string, string | null>()
+
+  constructor(parts: SecretServiceParts) {
+    this.#parts = parts
+    this.#formerSecrets = new FormerSecrets(parts.redactor)
+  }
+
+  /** Makes all that are stored known to the redactor. To be called before anything is served. */
+  load(): void {
+    const { store, vault, redactor, log } = this.#parts
+    let [damaged, secrets] = [0, 0]
+    let last: { user_id: string; cipher: Cipher } | null = null
+    store.read((tx) => {
+      for (const { user_id, workspace, name, body } of iterateUserSecrets(tx)) {
+        const keys: SecretKey = [user_id, workspace, name]
+        // A user's are together: most of the time goes into deriving keys.
+        if (last?.user_id !== user_id) last = { user_id, cipher: USER_SECRET_COLUMN.cipher(vault, keys) }
+        const value = openWithCipher(last.cipher, keys, body)
+        secrets++
+        if (value === null) damaged++
+        else redactor.add(value, ownerScopeKey({ user_id, workspace_id: workspace === '' ? null : workspace }))
+      }
+    })
+    if (damaged > 0) log.error({ damaged, secrets }, 'stored secrets cannot be read: they must be set again')
+  }
+
+  /** Those that the owner has, and those that the service itself knows, by name. */
+  list(owner: OwnerScope): Secret[] {
+    const { store, purposes } = this.#parts
+    const set = new Map(store.read((tx) => listUserSecretNames(tx, owner)).map((row) => [row.name, row.updated_at]))
+    const names = new Set([...set.keys(), ...Object.keys(this.#parts.operatorSecrets(owner)), ...purposes.keys()])
+    return [...names].sort().map((name) => this.#toRecord(owner, name, set.get(name) ?? null))
+  }
+
+  get(owner: OwnerScope, name: string): Secret {
+    const row = this.#parts.store.read((tx) => findUserSecret(tx, owner, name))
+    return this.#toRecord(owner, name, row?.updated_at ?? null)
+  }
+
+  /** Sets one, or another value. @throws CONFLICT where the owner would have too many */
+  async put(owner: OwnerScope, name: string, value: string): Promise<Secret> {
+    const { store, vault, redactor, platform } = this.#parts
+    const keys = secretKeyOf(owner, name)
+    const body = USER_SECRET_COLUMN.cipher(vault, keys).seal(Buffer.from(value), rowSealContext(keys))
+    const row = toRow(keys, body, platform.timestamp())
+    // Nobody reads it before it is hidden everywhere.
+    redactor.add(value, ownerScopeKey(owner))
+    try {
+      const before = await store.write((tx) => {
+        const others = measureOtherUserSecrets(tx, owner, name)
+        requireWithinBounds(others.count + 1, others.bytes - others.count * SEAL_BYTES + body.length - SEAL_BYTES)
+        const present = findUserSecretOrDamaged(tx, owner, name)
+        putUserSecret(tx, row)
+        return present
+      })
+      this.#retire(owner, keys, before)
+    } catch (error) {
+      redactor.remove(value, ownerScopeKey(owner))
+      throw error
+    }
+    return this.#toRecord(owner, name, row.updated_at)
+  }
+
+  /** Tells whether there was one: else it has no effect. What the operator has set stays. @throws DATA_DAMAGED where its name or its owner is damaged */
+  async delete(owner: OwnerScope, name: string): Promise<boolean> {
+    const before = await this.#parts.store.write((tx) => {
+      const present = findUserSecretOrDamaged(tx, owner, name) ?? findUserSecret(tx, owner, name)
+      deleteUserSecret(tx, owner, name)
+      return present
+    })
+    this.#retire(owner, secretKeyOf(owner, name), before)
+    return before !== undefined
+  }
+
+  /** The value of this moment, or null. @throws NodeError `unknown_secret` where it cannot be read any more */
+  value(owner: OwnerScope, name: string): string | null {
+    const row = this.#findRow(owner, name)
+    if (!row) return ownProperty(this.#parts.operatorSecrets(owner), name)
+    const value = openSecret(this.#parts.vault, secretKeyOf(owner, name), row.body)
+    if (value !== null) return value
+    throw new NodeError(`The secret "${name}" is stored, and cannot be read. Set it again.`, 'unknown_secret')
+  }
+
+  /** The same of the key of a provider of models: the owner's own, or else the operator's for all. */
+  providerKey(owner: OwnerScope, name: string): string | null {
+    const key = ownerScopeKey(owner, name)
+    const kept = this.#providerKeys.get(key)
+    if (kept !== undefined) return kept
+    const value = this.value(owner, name) ?? ownProperty(this.#parts.provider_keys, name)
+    if (this.#providerKeys.size >= MOST_CACHED_KEYS) this.#providerKeys.clear()
+    this.#providerKeys.set(key, value)
+    return value
+  }
+
+  #findRow(owner: OwnerScope, name: string): StoredUserSecret | undefined {
+    return this.#parts.store.read((tx) => findUserSecretOrDamaged(tx, owner, name))
+  }
+
+  #toRecord(owner: OwnerScope, name: string, updated_at: string | null): Secret {
+    const is_set = updated_at !== null || ownProperty(this.#parts.operatorSecrets(owner), name) !== null
+    return { name, description: this.#parts.purposes.get(name) ?? '', is_set, updated_at }
+  }
+
+  #retire(owner: OwnerScope, keys: SecretKey, before: StoredUserSecret | undefined): void {
+    this.#providerKeys.clear()
+    const value = before ? openSecret(this.#parts.vault, keys, before.body) : null
+    if (value !== null) this.#formerSecrets.add(owner, value)
+  }
+}
+
+type SecretKey = readonly [user_id: string, workspace: string, name: string]
+
+function secretKeyOf({ user_id, workspace_id }: OwnerScope, name: string): SecretKey {
+  return [user_id, workspace_id ?? '', name]
+}
+
+function toRow([user_id, workspace, name]: SecretKey, body: Uint8Array, updated_at: string): UserSecretTable {
+  return { user_id, workspace, name, body, updated_at }
+}
+
+/** Null where it was damaged. */
+function openSecret(vault: Vault, keys: SecretKey, body: Uint8Array): string | null {
+  return openWithCipher(USER_SECRET_COLUMN.cipher(vault, keys), keys, body)
+}
+
+function openWithCipher(cipher: Cipher, keys: SecretKey, body: Uint8Array): string | null {
+  try {
+    return Buffer.from(cipher.open(body, rowSealContext(keys))).toString()
+  } catch (error) {
+    if (error instanceof VaultError) return null
+    throw error
+  }
+}
+
+function ownProperty(record: Readonly<Record<string, string>>, name: string): string | null {
+  return Object.hasOwn(record, name) ? record[name]! : null
+}
+
+function requireWithinBounds(count: number, bytes: number): void {
+  const too = (message: string) =>
+    new ServiceError('CONFLICT', { message: `${message} Delete some that are not used.` })
+  if (count > MOST_SECRETS) throw too(`There are ${MOST_SECRETS} secrets, and no more are kept.`)
+  if (bytes > MOST_SECRET_BYTES) throw too(`All secrets together may have ${MOST_SECRET_BYTES} bytes.`)
+}

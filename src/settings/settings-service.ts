@@ -1,0 +1,122 @@
+// Settings of users: what they have changed, and what counts for them. Which settings there are, and what they take, is the registry's business.
+import type { Setting } from '../../generated/types.ts'
+import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
+import type { UserSettingTable } from '../db/schema.ts'
+import type { Store } from '../db/store.ts'
+import { deleteUserSetting, listAllUserSettings, putUserSetting } from '../db/user-settings.ts'
+import { type Problem, ServiceError } from '../errors.ts'
+import type { Platform } from '../platform.ts'
+import { appendToPointer } from '../shared/validation-problems.ts'
+import {
+  findSettingProblem,
+  RUN_SETTINGS,
+  type RunDefaults,
+  type SettingDefinition,
+  type SettingValue,
+} from './definitions.ts'
+
+/** Values to set by name; null goes back to the default. */
+export type SettingChanges = Readonly<Record<string, SettingValue>>
+
+export interface SettingsServiceParts {
+  readonly store: Store
+  readonly platform: Platform
+  readonly types: ReadonlyMap<string, SettingDefinition>
+}
+
+export class SettingsService {
+  readonly #parts: SettingsServiceParts
+  /** What was changed, by owner: a run asks for it each time, and it takes little room. */
+  readonly #changedValues = new Map<string, Map<string, SettingValue>>()
+
+  /** Those that are stored and cannot be read, by owner and name: they must be set again. */
+  readonly #damaged = new Set<string>()
+
+  constructor(parts: SettingsServiceParts) {
+    this.#parts = parts
+    for (const row of parts.store.read(listAllUserSettings)) {
+      if (row.value === null) this.#damaged.add(ownerScopeKey(toScope(row), row.name))
+      else this.#cacheChanges(toScope(row), { [row.name]: JSON.parse(row.value) as SettingValue })
+    }
+  }
+
+  /** Every setting, with what counts for the owner. @throws DATA_DAMAGED */
+  list(owner: OwnerScope): Setting[] {
+    this.#requireReadable(owner, [...this.#parts.types.keys()])
+    const changed = this.#changedValues.get(ownerScopeKey(owner))
+    return [...this.#parts.types.values()].map((type) => ({ ...type, value: resolveValue(type, changed) }))
+  }
+
+  /**
+   * Changes all of them or none. `at` is the pointer of the record, for problems.
+   * @throws INVALID_PARAMETERS with every problem
+   */
+  async update(owner: OwnerScope, changes: SettingChanges, at: string): Promise<Setting[]> {
+    const problems = Object.entries(changes).flatMap(([name, value]) =>
+      this.#findProblems(name, value, appendToPointer(at, name)),
+    )
+    if (problems.length > 0) {
+      throw new ServiceError('INVALID_PARAMETERS', { problems, message: 'The settings do not take these values.' })
+    }
+    const updated_at = this.#parts.platform.timestamp()
+    await this.#parts.store.write((tx) => {
+      for (const [name, value] of Object.entries(changes)) {
+        if (value === null) deleteUserSetting(tx, owner, name)
+        else putUserSetting(tx, { ...toScopeColumns(owner), name, value: JSON.stringify(value), updated_at })
+      }
+    })
+    this.#cacheChanges(owner, changes)
+    return this.list(owner)
+  }
+
+  /** What a run of the owner is where its request does not say it. @throws DATA_DAMAGED */
+  runDefaults(owner: OwnerScope): RunDefaults {
+    this.#requireReadable(owner, Object.values(RUN_SETTINGS))
+    const changed = this.#changedValues.get(ownerScopeKey(owner))
+    const value = (of: keyof RunDefaults) => resolveValue(this.#parts.types.get(RUN_SETTINGS[of])!, changed)
+    return {
+      persistence: value('persistence') as RunDefaults['persistence'],
+      event_detail: value('event_detail') as RunDefaults['event_detail'],
+      concurrent: value('concurrent') as boolean,
+      timeout_seconds: value('timeout_seconds') as number | null,
+    }
+  }
+
+  #requireReadable(owner: OwnerScope, names: readonly string[]): void {
+    if (this.#damaged.size === 0) return
+    if (names.some((name) => this.#damaged.has(ownerScopeKey(owner, name)))) throw new ServiceError('DATA_DAMAGED')
+  }
+
+  #findProblems(name: string, value: SettingValue, path: string): Problem[] {
+    const type = this.#parts.types.get(name)
+    if (!type) return [{ path, code: 'unknown_setting', message: `There is no setting "${name}".` }]
+    const wrong = value === null ? null : findSettingProblem(type, value)
+    return wrong === null ? [] : [{ path, code: 'invalid_value', message: `The setting "${name}" ${wrong}.` }]
+  }
+
+  #cacheChanges(owner: OwnerScope, changes: SettingChanges): void {
+    const key = ownerScopeKey(owner)
+    const changed = this.#changedValues.get(key) ?? new Map<string, SettingValue>()
+    for (const [name, value] of Object.entries(changes)) {
+      this.#damaged.delete(ownerScopeKey(owner, name))
+      if (value === null) changed.delete(name)
+      else changed.set(name, value)
+    }
+    if (changed.size === 0) this.#changedValues.delete(key)
+    else this.#changedValues.set(key, changed)
+  }
+}
+
+/** A value that the setting does not take any more, because the operator has lowered a bound, counts as none. */
+function resolveValue(type: SettingDefinition, changed: ReadonlyMap<string, SettingValue> | undefined): SettingValue {
+  const value = changed?.get(type.name)
+  return value === undefined || findSettingProblem(type, value) !== null ? type.default : value
+}
+
+function toScope({ user_id, workspace }: Pick<UserSettingTable, 'user_id' | 'workspace'>): OwnerScope {
+  return { user_id, workspace_id: workspace === '' ? null : workspace }
+}
+
+function toScopeColumns({ user_id, workspace_id }: OwnerScope): Pick<UserSettingTable, 'user_id' | 'workspace'> {
+  return { user_id, workspace: workspace_id ?? '' }
+}

@@ -1,0 +1,71 @@
+// The opaque cursors of lists: where the last page ended, as a number, as a time and an id, or as texts.
+import { ServiceError } from '../errors.ts'
+
+/** Lists by time have a second member, since times are shared. */
+export interface TimeCursor {
+  /** RFC 3339, in UTC. */
+  readonly at: string
+  readonly id: string
+}
+
+/** Where a cursor stands in a request over HTTP. */
+const CURSOR_POINTER = '/query/cursor'
+
+export function encodeTimeCursor({ at, id }: TimeCursor): string {
+  return encodePosition([at, id])
+}
+
+/** `pointer` is that of the cursor in the request. @throws INVALID_REQUEST for anything that `encodeMoment` did not make */
+export function decodeTimeCursor(cursor: string | null | undefined, pointer = CURSOR_POINTER): TimeCursor | null {
+  if (cursor === null || cursor === undefined) return null
+  const [at, id, ...more] = decodePosition(cursor)
+  if (typeof at !== 'string' || typeof id !== 'string' || more.length > 0) throw invalidCursorError(pointer)
+  return { at, id }
+}
+
+/** A number of 1 and more: of a revision, of a message. */
+export function encodeNumberCursor(number: number): string {
+  return encodePosition([number])
+}
+
+/** @throws INVALID_REQUEST for anything that `encodeNumber` did not make */
+export function decodeNumberCursor(cursor: string | null | undefined): number | null {
+  if (cursor === null || cursor === undefined) return null
+  const [number, ...more] = decodePosition(cursor)
+  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 1 || more.length > 0)
+    throw invalidCursorError(CURSOR_POINTER)
+  return number
+}
+
+/** Texts by which a list is ordered, the first of them first. */
+export function encodeTextCursor(texts: readonly string[]): string {
+  return encodePosition(texts)
+}
+
+/** @throws INVALID_REQUEST for anything that `encodeTexts` did not make of so many */
+export function decodeTextCursor(cursor: string | null | undefined, count: number): string[] | null {
+  if (cursor === null || cursor === undefined) return null
+  const texts = decodePosition(cursor).filter((one) => typeof one === 'string')
+  if (texts.length !== count || decodePosition(cursor).length !== count) throw invalidCursorError(CURSOR_POINTER)
+  return texts
+}
+
+function encodePosition(position: readonly unknown[]): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url')
+}
+
+function decodePosition(cursor: string): unknown[] {
+  try {
+    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return Array.isArray(position) ? position : []
+  } catch {
+    return []
+  }
+}
+
+function invalidCursorError(path: string): ServiceError {
+  return new ServiceError('INVALID_REQUEST', {
+    message: 'The cursor is not one that this server gave out.',
+    problems: [{ path, message: 'not a cursor of this list' }],
+  })
+}

@@ -1,0 +1,341 @@
+// The job commands of `/ws`: run, watch, feed and end jobs. How a suspended one goes on is in a file of its own.
+import type { WsCommandHandlers } from '../../../generated/messages.ts'
+import { userShareKey } from '../../db/owner-scope.ts'
+import type { JobTable } from '../../db/schema.ts'
+import type { Graph } from '../../engine/compile/graph.ts'
+import { type ServiceError, toServiceError } from '../../errors.ts'
+import type { ActiveJob } from '../../jobs/active-job.ts'
+import type { JobSubmission } from '../../jobs/service.ts'
+import { isTerminal, toSocketStatus } from '../../jobs/state-machine.ts'
+import { estimateContainerBytes, LARGE_RESPONSE_BYTES, runForReader } from '../../net/response-buffers.ts'
+import type { Steps } from '../../shared/time-slices.ts'
+import { findStreamedValueProblems } from '../../workflows/param-validation.ts'
+import { sendFrameInSlices } from '../frames/large-frames.ts'
+import { type ChangedOutput, listChangedOutputs } from '../jobs/changed-outputs.ts'
+import {
+  acknowledgeWhenStored,
+  type CommandRefusalCode,
+  createAck,
+  echoRequestId,
+  isJobMissing,
+  isTransientError,
+  type RequestId,
+  refuseTemporarily,
+  sendCommandRefusal,
+  sendJobFailure,
+} from '../jobs/command-replies.ts'
+import { createOutputFrame, loadJobUpdate } from '../jobs/frames.ts'
+import type { CommandConnection } from './command-connection.ts'
+
+type JobCommands = Pick<
+  WsCommandHandlers<CommandConnection>,
+  | 'run_job'
+  | 'cancel_job'
+  | 'reconnect_job'
+  | 'get_status'
+  | 'stream_input'
+  | 'end_input_stream'
+  | 'update_node_properties'
+>
+
+const INPUT_FULL_MESSAGE = 'For this input no more values are kept. Send the next ones once some were taken.'
+
+const PROPERTIES_FULL_MESSAGE =
+  'The changes of properties of this job are too large together. No more of them are kept.'
+
+type RunJobData = Parameters<JobCommands['run_job']>[0]['data']
+
+export const jobCommandHandlers: JobCommands = {
+  async run_job({ data, request_id }, connection) {
+    const submitted = await submitRun(connection, data, request_id)
+    if (submitted === null) return
+    const { active, row, duplicate } = submitted
+    if (duplicate) return reconnectOrRefuse(connection, row, null, request_id)
+    if (!active) throw new Error('a new job is always active')
+    try {
+      await active.accepted()
+    } catch (thrown) {
+      // Nothing terminal is told of a job that may be stored all the same.
+      const error = toServiceError(thrown)
+      if (error.code === 'OUTCOME_UNKNOWN') return refuseTemporarily(connection, row.id, request_id, error)
+      return sendJobFailure(connection, row.id, row.workflow_id, error)
+    }
+    connection.send(createAck('The job is accepted.', row, request_id))
+    connection.followers.follow(row, 0, { feed: active.feed })
+  },
+
+  async cancel_job({ data, request_id }, connection) {
+    const { app, principal, followers } = connection
+    const { job_id, workflow_id = null } = data
+    // The end of the job comes after the acknowledgement, which waits for the commit.
+    const release = followers.hold(job_id)
+    const watched = followers.isFollowing(job_id)
+    try {
+      const { row } = await app.jobs.cancel(principal, job_id)
+      connection.send(createAck('The cancellation is accepted.', row, request_id))
+      // Who follows the job sees its end there; others are told once.
+      if (watched) return
+      if (isTerminal(row.status)) await sendFrameInSlices(connection, await loadJobUpdate(row, app, connection))
+      else followers.follow(row, row.last_sequence, { detail: 'ending' })
+    } catch (thrown) {
+      const error = toServiceError(thrown)
+      if (!isJobMissing(connection, job_id, error)) return refuseTemporarily(connection, job_id, request_id, error)
+      sendCommandRefusal(connection, 'unknown_job', job_id, request_id)
+      sendJobFailure(connection, job_id, workflow_id, error)
+    } finally {
+      release()
+    }
+  },
+
+  async reconnect_job({ data, request_id }, connection) {
+    const { job_id, workflow_id = null, after_sequence = null } = data
+    await reconnectOrRefuse(connection, { id: job_id, workflow_id }, after_sequence, request_id)
+  },
+
+  async get_status({ data, request_id }, connection) {
+    const { app, principal, reader } = connection
+    const job_id = data?.job_id ?? null
+    if (job_id !== null)
+      return connection.send({ ...(await readJobStatus(connection, job_id)), ...echoRequestId(request_id) })
+    const owner = userShareKey(principal)
+    const jobs = await runForReader(reader, collectActiveStatuses(connection), (work) => app.slices.begin(owner, work))
+    await sendFrameInSlices(connection, { type: 'status', jobs, ...echoRequestId(request_id) })
+  },
+
+  stream_input({ data, request_id }, connection) {
+    const { job_id, input, handle, value } = data
+    const job = findActiveJob(connection, job_id)
+    const inlet = job?.inputs
+    if (!job || !inlet) return refuseInput(connection, job_id, request_id)
+    const problems = findStreamedValueProblems(job.plan, input, value ?? null, '/data/value')
+    if (problems.length > 0) return sendCommandRefusal(connection, 'invalid_value', job_id, request_id, { problems })
+    const result = inlet.pushInput(input, value ?? null, handle ?? undefined)
+    if (result === 'ok')
+      acknowledgeWhenStored(connection, job, inlet, createAck('The value is accepted.', job.row, request_id))
+    else if (result === 'full')
+      sendCommandRefusal(connection, 'not_running', job_id, request_id, { message: INPUT_FULL_MESSAGE })
+    else sendCommandRefusal(connection, result, job_id, request_id)
+  },
+
+  end_input_stream({ data, request_id }, connection) {
+    const { job_id, input, handle } = data
+    const job = findActiveJob(connection, job_id)
+    const inlet = job?.inputs
+    if (!job || !inlet) return refuseInput(connection, job_id, request_id)
+    const result = inlet.endInput(input, handle ?? undefined)
+    if (result === 'ok')
+      acknowledgeWhenStored(connection, job, inlet, createAck('The input has ended.', job.row, request_id))
+    else sendCommandRefusal(connection, result as CommandRefusalCode, job_id, request_id)
+  },
+
+  update_node_properties({ data, request_id }, connection) {
+    const { job_id, node_id, properties } = data
+    const job = findActiveJob(connection, job_id)
+    const inlet = job?.inputs
+    if (!job || !inlet) return refuseInput(connection, job_id, request_id)
+    const applied = inlet.updateProperties(node_id, properties)
+    if (applied === 'full')
+      return sendCommandRefusal(connection, 'not_running', job_id, request_id, { message: PROPERTIES_FULL_MESSAGE })
+    if (applied === 'unknown_node') return sendCommandRefusal(connection, applied, job_id, request_id)
+    const answer = { ...createAck('The properties are changed.', job.row, request_id), applied }
+    acknowledgeWhenStored(connection, job, inlet, answer)
+  },
+}
+
+function createSubmission(data: RunJobData): JobSubmission {
+  const options = data.execution_options
+  const terminal = data.require_terminal_result === true
+  return {
+    workflow_id: data.workflow_id ?? null,
+    graph: (data.graph ?? null) as Graph | null,
+    params: data.params ?? {},
+    params_at: '/data/params',
+    job_id: data.job_id ?? null,
+    name: data.job_name ?? null,
+    concurrent: data.concurrent ?? null,
+    timeout_seconds: data.timeout_seconds ?? null,
+    options: {
+      persistence: options?.persistence ?? null,
+      event_detail: options?.event_detail ?? null,
+      asset_persistence: options?.asset_persistence ?? (terminal ? 'temporary' : null),
+    },
+    hasFollower: true,
+    acceptsStreamInput: true,
+  }
+}
+
+type SubmitResult = ReturnType<CommandConnection['app']['jobs']['submit']>
+
+/** Null where the job was refused, which is answered then: nothing is stored. */
+async function submitRun(
+  connection: CommandConnection,
+  data: RunJobData,
+  request_id: RequestId,
+): Promise<SubmitResult | null> {
+  const { app, principal } = connection
+  const { job_id = null, workflow_id = null } = data
+  try {
+    const submission = createSubmission(data)
+    const preparing = app.jobs.prepare(principal, submission)
+    if (preparing) await preparing
+    app.followed.requireCapacity(userShareKey(principal))
+    return app.jobs.submit(principal, submission)
+  } catch (thrown) {
+    refuseRun(connection, { job_id, workflow_id }, request_id, toServiceError(thrown))
+    return null
+  }
+}
+
+/** Nothing terminal is told of a job that was there before, or may be. */
+function refuseRun(
+  connection: CommandConnection,
+  { job_id, workflow_id }: { job_id: string | null; workflow_id: string | null },
+  request_id: RequestId,
+  error: ServiceError,
+): void {
+  if (job_id === null) sendJobFailure(connection, connection.app.platform.id('job'), workflow_id, error)
+  else if (error.code === 'CONFLICT')
+    sendCommandRefusal(connection, 'job_id_in_use', job_id, request_id, { message: error.message })
+  else if (isTransientError(error) && !isJobMissing(connection, job_id, error))
+    refuseTemporarily(connection, job_id, request_id, error)
+  else sendJobFailure(connection, job_id, workflow_id, error)
+}
+
+/** As `reconnect`, with an answer where that fails: the end of a job that there is not, and nothing terminal for one that may live. */
+async function reconnectOrRefuse(
+  connection: CommandConnection,
+  { id, workflow_id }: Pick<JobTable, 'id'> & { workflow_id: string | null },
+  after_sequence: number | null,
+  request_id: RequestId,
+): Promise<void> {
+  try {
+    await reconnect(connection, id, after_sequence)
+  } catch (thrown) {
+    const error = toServiceError(thrown)
+    if (isJobMissing(connection, id, error)) sendJobFailure(connection, id, workflow_id, error)
+    else refuseTemporarily(connection, id, request_id, error)
+  }
+}
+
+/** The state of a job, the outputs that changed since this connection was last told, and then what happens. */
+async function reconnect(connection: CommandConnection, job_id: string, after_sequence: number | null): Promise<void> {
+  const { app, principal, followers, reader } = connection
+  const first = await app.jobs.get(principal, job_id)
+  const preparing = app.jobs.preparePlan(first.row)
+  if (preparing) await preparing
+  const { row, active } = preparing ? await app.jobs.get(principal, job_id) : first
+  if (!isTerminal(row.status)) followers.requireCapacity(row)
+  // What an earlier loop has not sent yet is told here.
+  followers.stop(row.key)
+  const { workflow_id, last_sequence } = row
+  const told = after_sequence ?? followers.lastReportedSequence(row.key)
+  const queue_position = active ? app.jobs.queuePosition(active) : 0
+  // It is followed from this state on, and what follows is held back until the state has been told.
+  const release = followers.hold(job_id)
+  try {
+    if (!isTerminal(row.status)) followers.follow(row, last_sequence)
+    connection.send({ type: 'job_resumed', job_id, workflow_id, status: toSocketStatus(row.status), last_sequence })
+    const sendState = async () =>
+      sendFrameInSlices(connection, await loadJobUpdate(row, app, { queue_position, reader }))
+    const sendChanged = async () => sendOutputs(connection, row, await listChangedOutputs(app, row, told, reader))
+    if (isTerminal(row.status)) await sendEnd(connection, sendChanged, sendState)
+    else {
+      await sendState()
+      await sendChanged()
+    }
+    followers.recordReported(row.key, last_sequence)
+  } catch (error) {
+    // Who is refused does not know from where on it would be followed.
+    followers.stop(row.key)
+    throw error
+  } finally {
+    release()
+  }
+}
+
+/**
+ * The end of a job comes behind its outputs, since clients listen no longer once they are told of it. They are told of it also where the outputs cannot
+ * be read. Where nobody is left it is not read: it may be large.
+ */
+async function sendEnd(
+  { reader }: CommandConnection,
+  sendOutputs: () => Promise<void>,
+  sendState: () => Promise<void>,
+): Promise<void> {
+  try {
+    await sendOutputs()
+  } finally {
+    if (!reader.hasEnded) await sendState()
+  }
+}
+
+async function sendOutputs(
+  connection: CommandConnection,
+  row: JobTable,
+  outputs: readonly ChangedOutput[],
+): Promise<void> {
+  const { app, reader, closed } = connection
+  const memory = await estimateContainerBytes(outputs, app.slices, reader.owner, reader)
+  const release = memory > LARGE_RESPONSE_BYTES ? reader.hold(memory) : null
+  try {
+    for (const { output_name, value, sequence } of outputs) {
+      if (closed.aborted) return
+      // The one before may have taken longer than a large graph is kept compiled.
+      await app.jobs.preparePlan(row)
+      await sendFrameInSlices(connection, { ...createOutputFrame(row, output_name, value, 'replace', app), sequence })
+    }
+  } finally {
+    release?.()
+  }
+}
+
+async function readJobStatus(connection: CommandConnection, job_id: string): Promise<object> {
+  const { app, principal } = connection
+  try {
+    const { row } = await app.jobs.get(principal, job_id)
+    return { type: 'status', ...createActiveStatus(connection, row) }
+  } catch (thrown) {
+    if (!['JOB_NOT_FOUND', 'JOB_EXPIRED'].includes(toServiceError(thrown).code)) throw thrown
+    return { type: 'status', job_id, workflow_id: null, status: 'unknown', queue_position: null, last_sequence: 0 }
+  }
+}
+
+/** Of all jobs that have not ended, of which there may be very many. */
+function* collectActiveStatuses(connection: CommandConnection): Steps<object[]> {
+  const statuses: object[] = []
+  for (const row of yield* connection.app.jobs.listActive(connection.principal)) {
+    const { created_at, started_at } = row
+    statuses.push({ ...createActiveStatus(connection, row), created_at, started_at })
+    yield
+  }
+  return statuses
+}
+
+function createActiveStatus(
+  connection: CommandConnection,
+  row: Pick<JobTable, 'id' | 'workflow_id' | 'status' | 'last_sequence'>,
+) {
+  const { id: job_id, workflow_id, last_sequence } = row
+  const active = findActiveJob(connection, job_id)
+  const queue_position = (active && connection.app.jobs.queuePosition(active)) || null
+  return { job_id, workflow_id, status: toSocketStatus(row.status), queue_position, last_sequence }
+}
+
+/** Of a job that takes nothing: it does not run, or it does not run now. */
+function refuseInput(connection: CommandConnection, job_id: string, request_id: RequestId): void {
+  const { app, principal } = connection
+  try {
+    sendCommandRefusal(
+      connection,
+      app.jobs.awaitsRecovery(principal, job_id) ? 'unavailable' : 'not_running',
+      job_id,
+      request_id,
+    )
+  } catch (thrown) {
+    refuseTemporarily(connection, job_id, request_id, thrown)
+  }
+}
+
+function findActiveJob({ app, principal }: CommandConnection, job_id: string): ActiveJob | null {
+  return app.jobs.living(principal, job_id)
+}

@@ -1,0 +1,41 @@
+// The job commands of the lifecycle profile: the preview. Their HTTP twins ask the same services.
+import type { WsCommandHandlers } from '../../../generated/messages.ts'
+import { checkReplayAfter } from '../../jobs/history/replay-availability.ts'
+import { readJobSnapshot } from '../../jobs/queries.ts'
+import { describeCancellation, submitJob } from '../../lifecycle/submissions.ts'
+import type { CommandConnection } from './command-connection.ts'
+
+type LifecycleJobCommands = Pick<
+  WsCommandHandlers<CommandConnection>,
+  'submit_job' | 'get_job_snapshot' | 'subscribe_job' | 'request_job_cancellation'
+>
+
+export const lifecycleJobCommandHandlers: LifecycleJobCommands = {
+  submit_job: (data, { app, principal, closed }, late) =>
+    submitJob(app, principal, data, { at: '/data', signal: AbortSignal.any([closed, late]) }),
+
+  async get_job_snapshot({ job_id }, { app, principal, reader }) {
+    return readJobSnapshot(app, await app.jobs.get(principal, job_id), reader)
+  },
+
+  async subscribe_job({ job_id, after_sequence }, { app, principal, subscriptions, reader }) {
+    const handle = await app.jobs.get(principal, job_id)
+    const { key, id, workflow_id, workspace_id, last_sequence } = handle.row
+    const after = after_sequence ?? 0
+    const expired = checkReplayAfter(app.store, handle.row, after) === 'expired'
+    const reply = {
+      job_id,
+      requested_after_sequence: after,
+      replay_from_sequence: expired || after === last_sequence ? null : after + 1,
+      replay_to_sequence: last_sequence,
+      snapshot: await readJobSnapshot(app, handle, reader),
+    }
+    // Where the past cannot be told whole, the snapshot stands for all of it.
+    subscriptions.prepare(reply, { key, id, workflow_id, workspace_id }, expired ? last_sequence : after)
+    return reply
+  },
+
+  async request_job_cancellation({ job_id }, { app, principal }) {
+    return describeCancellation(app, await app.jobs.cancel(principal, job_id))
+  },
+}

@@ -1,0 +1,39 @@
+// The read commands of `/ws`: the same services as their HTTP twins, lists wrapped.
+import type { WsCommandHandlers } from '../../../generated/messages.ts'
+import { linkCredentialOf } from '../../access/principal.ts'
+import { ServiceError } from '../../errors.ts'
+import { findNodeTypes, summarizeNodeType } from '../../nodes/catalogue.ts'
+import type { CommandConnection } from './command-connection.ts'
+
+type ReadCommands = Pick<
+  WsCommandHandlers<CommandConnection>,
+  'list_workflows' | 'get_workflow' | 'get_workflow_interface' | 'list_nodes' | 'get_node' | 'list_assets' | 'get_asset'
+>
+
+export const readCommandHandlers: ReadCommands = {
+  list_workflows: (data, { app, principal }) => app.workflows.list(principal, { ...data, cursor_at: '/data/cursor' }),
+
+  get_workflow: async (data, { app, principal }) => (await app.workflows.get(principal, data.id)).record,
+
+  get_workflow_interface: (data, { app, principal }) => app.workflows.interface(principal, data.id),
+
+  list_nodes(data, { app }) {
+    const nodes = findNodeTypes(app.registry, data)
+    return { nodes: data.fields === 'summary' ? nodes.map(summarizeNodeType) : nodes }
+  },
+
+  get_node(data, { app }) {
+    const [node] = findNodeTypes(app.registry, { node_type: data.node_type })
+    if (!node) throw new ServiceError('NOT_FOUND', { message: `There is no node type "${data.node_type}".` })
+    return node
+  },
+
+  list_assets: (data, { app, principal }) => app.library.list(principal, { ...data, cursor_at: '/data/cursor' }),
+
+  get_asset: ({ id, expires_in }, { app, principal }) =>
+    app.library.get(
+      principal,
+      id,
+      expires_in ? { expires_in, credential: linkCredentialOf(principal, app.platform.now()) } : null,
+    ),
+}

@@ -1,0 +1,96 @@
+// The outputs of a job as they stand, for a socket that comes back.
+import type { AppContext } from '../../context.ts'
+import { listJobEventsOfType } from '../../db/jobs/events.ts'
+import { countTrimmedOutputValues } from '../../db/jobs/history-trimming.ts'
+import { ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
+import type { JobEventTable, JobTable } from '../../db/schema.ts'
+import type { Plan } from '../../engine/compile/compiler.ts'
+import { makeMeasuredSteps } from '../../engine/node-api/values/measure.ts'
+import { parseJsonTextSteps } from '../../events/lazy-event.ts'
+import { type ResponseReader, runForReader } from '../../net/response-buffers.ts'
+import type { Redactor } from '../../redaction/redactor.ts'
+import type { Steps } from '../../shared/time-slices.ts'
+
+interface OutputPayload {
+  output_name: string
+  value?: unknown
+  asset?: unknown
+}
+
+export interface ChangedOutput {
+  readonly output_name: string
+  readonly value: unknown
+  /** Of the last event in the value. */
+  readonly sequence: number
+}
+
+/**
+ * The outputs that have an event after `told`, each with its whole value so far: of a streamed text the text, joined, in
+ * which a secret may stand whole that an earlier version stored in pieces; of another stream the list of its items. Outputs whose first values are not kept any
+ * more are left out: the end of the job tells them whole.
+ */
+export async function listChangedOutputs(
+  app: AppContext,
+  row: JobTable,
+  told: number,
+  reader?: ResponseReader,
+): Promise<ChangedOutput[]> {
+  if (told >= row.last_sequence) return []
+  // Events with large values take long to read, and are read in the turns of their owner.
+  await app.slices.turn(userShareKey(row))
+  if (readOutputEvents(app, row, told).length === 0) return []
+  await app.jobs.preparePlan(row)
+  const steps = collectChangedSteps(app, row, told, streamsOf(app.jobs.planOf(row)))
+  return runForReader(reader, makeMeasuredSteps(steps), (work) => app.slices.run(userShareKey(row), work))
+}
+
+function streamsOf({ outputs }: Plan): ReadonlySet<string> {
+  return new Set(outputs.flatMap(({ name, stream }) => (stream ? [name] : [])))
+}
+
+function* collectChangedSteps(
+  app: AppContext,
+  row: JobTable,
+  told: number,
+  streams: ReadonlySet<string>,
+): Steps<ChangedOutput[]> {
+  const changed = new Map<string, number>()
+  const values = new Map<string, unknown[]>()
+  let seen = 0
+  for (let events = readOutputEvents(app, row, seen); events.length > 0; events = readOutputEvents(app, row, seen)) {
+    for (const { sequence, payload } of events) {
+      const { output_name, value, asset } = (yield* parseJsonTextSteps(payload)) as OutputPayload
+      if (sequence > told) changed.set(output_name, sequence)
+      // Beside an asset the value says more of it; events that were stored earlier have the asset alone.
+      const item = value === undefined ? asset : value
+      const items = values.get(output_name)
+      if (items) items.push(item)
+      else values.set(output_name, [item])
+      seen = sequence
+    }
+    yield
+  }
+  // Asked for last: the history may have been trimmed meanwhile.
+  for (const { output_name } of app.store.read((tx) => countTrimmedOutputValues(tx, row.key)))
+    changed.delete(output_name)
+  const found: ChangedOutput[] = []
+  for (const [output_name, sequence] of changed) {
+    const items = values.get(output_name)!
+    const value = streams.has(output_name)
+      ? yield* joinItemsSteps(items, app.redactor.forOwner(ownerScopeKey(row)))
+      : items.at(-1)
+    found.push({ output_name, value, sequence })
+  }
+  return found
+}
+
+/** The next ones, none where there are no more; no later ones than the row knows of. */
+function readOutputEvents(app: AppContext, { key, last_sequence }: JobTable, after: number): JobEventTable[] {
+  if (after >= last_sequence) return []
+  const events = app.store.read((tx) => listJobEventsOfType(tx, key, 'output_update', after))
+  return events.filter(({ sequence }) => sequence <= last_sequence)
+}
+
+function* joinItemsSteps(items: readonly unknown[], redactor: Redactor): Steps<unknown> {
+  return items.every((item) => typeof item === 'string') ? yield* redactor.textSteps(items.join('')) : items
+}

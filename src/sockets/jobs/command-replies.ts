@@ -1,0 +1,127 @@
+// How job commands are answered: acknowledged once they are stored, refused, or with the end of a job that there is not.
+
+import type { ErrorCode } from '../../../generated/errors.ts'
+import type { CommandRefusedError } from '../../../generated/types.ts'
+import { type Problem, type ServiceError, toServiceError } from '../../errors.ts'
+import type { ActiveJob } from '../../jobs/active-job.ts'
+import { buildFailedUpdateFrame } from '../../jobs/history/job-update-frame.ts'
+import type { JobInputs } from '../../jobs/run/job-inputs.ts'
+import { logFailure } from '../../log.ts'
+import type { CommandConnection } from '../commands/command-connection.ts'
+
+export type RequestId = string | null | undefined
+
+export function echoRequestId(request_id: RequestId): { request_id?: string } {
+  return request_id ? { request_id } : {}
+}
+
+interface Acknowledgement {
+  readonly message: string
+  readonly job_id: string
+  readonly workflow_id: string | null
+  readonly request_id?: string
+}
+
+export function createAck(
+  message: string,
+  { id, workflow_id }: { id: string; workflow_id: string | null },
+  request_id: RequestId,
+): Acknowledgement {
+  return { message, job_id: id, workflow_id, ...echoRequestId(request_id) }
+}
+
+/** What is acknowledged survives the server. The commands behind it need not wait: their answers come after this one. */
+export function acknowledgeWhenStored(
+  connection: CommandConnection,
+  { row }: ActiveJob,
+  inlet: JobInputs,
+  answer: Acknowledgement,
+): void {
+  inlet.whenStored().then(
+    () => connection.send(answer),
+    (thrown) => refuseTemporarily(connection, row.id, answer.request_id, thrown),
+  )
+}
+
+/** Refuses a command for a job that lives, though the command cannot be stored, or the job not be read, now. */
+export function refuseTemporarily(
+  connection: CommandConnection,
+  job_id: string,
+  request_id: RequestId,
+  thrown: unknown,
+): void {
+  const error = toServiceError(thrown)
+  logFailure(connection.app.log, error, { job_id }, 'a job command failed')
+  sendCommandRefusal(connection, 'unavailable', job_id, request_id, { code: error.code, message: error.publicMessage })
+}
+
+/** Whether a command may be carried out at another time. Nothing terminal is told of a job that is stored then. */
+export function isTransientError({ code, status }: Pick<ServiceError, 'code' | 'status'>): boolean {
+  return status >= 500 || code === 'RATE_LIMITED'
+}
+
+/** What a command was to do to a job that is not stored, or is somebody else's, has failed for good. */
+export function isJobMissing(
+  { app, principal }: CommandConnection,
+  job_id: string,
+  { code, status }: ServiceError,
+): boolean {
+  if (code === 'JOB_NOT_FOUND' || code === 'JOB_EXPIRED') return true
+  try {
+    return isTransientError({ code, status }) && code !== 'OUTCOME_UNKNOWN' && !app.jobs.isStored(principal, job_id)
+  } catch {
+    // It may live: nothing is said that a client could take for its end.
+    return false
+  }
+}
+
+/** Ends, for the sender alone, a job that could not start or is not known. A job that there is is not touched. */
+export function sendJobFailure(
+  connection: CommandConnection,
+  job_id: string,
+  workflow_id: string | null,
+  thrown: unknown,
+): void {
+  const error = toServiceError(thrown)
+  logFailure(connection.app.log, error, { job_id }, 'a job command failed')
+  connection.send(buildFailedUpdateFrame(job_id, workflow_id, error))
+}
+
+export type CommandRefusalCode = CommandRefusedError['error']
+
+const REFUSAL_MESSAGES: Readonly<Partial<Record<CommandRefusalCode, string>>> = {
+  unknown_job: 'The job does not exist.',
+  invalid_value: 'The value is not what the input takes.',
+  unknown_input: 'The job has no input of that name.',
+  not_a_stream: 'The input takes no values while the job runs.',
+  not_running: 'The job does not run, or the input has ended.',
+  unknown_node: 'The graph of the job has no such node.',
+  not_suspended: 'The job waits for nothing.',
+  unavailable: 'The server cannot take this now; try again later.',
+}
+
+const REFUSAL_ERROR_CODES: Readonly<Record<CommandRefusalCode, ErrorCode>> = {
+  unknown_job: 'JOB_NOT_FOUND',
+  unknown_input: 'INVALID_PARAMETERS',
+  not_a_stream: 'CONFLICT',
+  not_running: 'CONFLICT',
+  unknown_node: 'NOT_FOUND',
+  job_id_in_use: 'CONFLICT',
+  not_suspended: 'JOB_NOT_SUSPENDED',
+  ambiguous: 'INVALID_PARAMETERS',
+  not_waiting: 'INVALID_PARAMETERS',
+  invalid_value: 'INVALID_PARAMETERS',
+  unavailable: 'SERVICE_UNAVAILABLE',
+  forbidden: 'FORBIDDEN',
+}
+
+export function sendCommandRefusal(
+  connection: CommandConnection,
+  error: CommandRefusalCode,
+  job_id: string,
+  request_id: RequestId,
+  more: { code?: ErrorCode; message?: string; problems?: readonly Problem[] } = {},
+): void {
+  const body = { error, code: REFUSAL_ERROR_CODES[error], message: REFUSAL_MESSAGES[error] ?? error, job_id }
+  connection.send({ ...body, ...more, ...echoRequestId(request_id) })
+}

@@ -1,0 +1,44 @@
+// Indexes of vectors as administrators see them: collections of all users, a page at a time.
+import type { Collection, CollectionList } from '../../generated/types.ts'
+import type { VectorIndexTable } from '../db/schema.ts'
+import type { Store } from '../db/store.ts'
+import { countVectorIndexes, listAllVectorIndexes } from '../db/vectors.ts'
+import { decodeTextCursor, encodeTextCursor } from '../shared/pagination-cursor.ts'
+
+const PAGE_SIZE = 100
+
+export interface CollectionRequest {
+  readonly limit?: number | null | undefined
+  readonly cursor?: string | null | undefined
+}
+
+/** By name, those of one name by user and workspace. @throws INVALID_REQUEST for a cursor that is none */
+export function listCollections(store: Store, { limit, cursor }: CollectionRequest): CollectionList {
+  const wanted = limit ?? PAGE_SIZE
+  const position = decodeTextCursor(cursor, 3)
+  const after = position && { name: position[0]!, user_id: position[1]!, workspace: position[2]! }
+  const { rows, count } = store.read((tx) => ({
+    rows: listAllVectorIndexes(tx, after, wanted + 1),
+    count: countVectorIndexes(tx),
+  }))
+  const page = rows.slice(0, wanted)
+  const last = page.at(-1)
+  const more = rows.length > wanted && last !== undefined
+  const next = more ? encodeTextCursor([last.name, last.user_id, last.workspace]) : null
+  return { collections: page.map(toCollection), count, next }
+}
+
+function toCollection(row: VectorIndexTable): Collection {
+  const { name, user_id, workspace, count, dimensions, model, created_at, updated_at } = row
+  return {
+    name,
+    user_id,
+    workspace_id: workspace === '' ? null : workspace,
+    count,
+    dimensions: count === 0 ? null : dimensions,
+    embedding_model: model,
+    metadata: {},
+    created_at,
+    updated_at,
+  }
+}

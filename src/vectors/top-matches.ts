@@ -1,0 +1,36 @@
+// The nearest of many, kept in order while they are looked at: of equal ones whoever came first.
+
+export interface ScoredEntry {
+  readonly key: number
+  readonly score: number
+}
+
+export class TopMatches {
+  readonly #most: number
+  readonly #least: number
+  /** The best first. */
+  readonly #best: ScoredEntry[] = []
+
+  /** At most so many, and only those with at least that score. */
+  constructor(most: number, least: number) {
+    this.#most = most
+    this.#least = least
+  }
+
+  offer(key: number, score: number): void {
+    const kept = this.#best
+    if (score < this.#least || (kept.length === this.#most && score <= kept.at(-1)!.score)) return
+    let [from, to] = [0, kept.length]
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (kept[middle]!.score >= score) from = middle + 1
+      else to = middle
+    }
+    kept.splice(from, 0, { key, score })
+    if (kept.length > this.#most) kept.pop()
+  }
+
+  all(): readonly ScoredEntry[] {
+    return this.#best
+  }
+}

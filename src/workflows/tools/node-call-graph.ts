@@ -1,0 +1,49 @@
+// A node type that is called as a workflow of its own: its id says all of it.
+import type { Graph, GraphEdge, GraphNode } from '../../engine/compile/graph.ts'
+import { SINGLE_NODE_PREFIX } from '../../engine/node-api/node-services.ts'
+import { canonicalJson } from '../../shared/json.ts'
+
+/** The one node of such a workflow, besides its inputs and outputs. */
+const TOOL_NODE = 'tool'
+
+export interface NodeToolCall {
+  readonly node_type: string
+  /** The node's own values. */
+  readonly data: Readonly<Record<string, unknown>>
+  /** The properties and dynamic inputs that arguments come for. */
+  readonly given: readonly string[]
+  readonly outputs: readonly string[]
+  /** Its dynamic outputs, of any type. */
+  readonly any?: readonly string[]
+}
+
+export function formatNodeCallId(call: NodeToolCall): string {
+  return `${SINGLE_NODE_PREFIX}${canonicalJson(call)}`
+}
+
+/** The graph that such an id means; null where it is the id of a workflow. */
+export function parseNodeCallGraph(id: string): Graph | null {
+  return id.startsWith(SINGLE_NODE_PREFIX)
+    ? buildGraph(JSON.parse(id.slice(SINGLE_NODE_PREFIX.length)) as NodeToolCall)
+    : null
+}
+
+function buildGraph({ node_type, data, given, outputs: fixed, any = [] }: NodeToolCall): Graph {
+  const outputs = [...fixed, ...any]
+  const inputs = given.map((name, at): GraphNode => ({ id: `in${at}`, type: 'input.Any', data: { name } }))
+  const results = outputs.map((name, at): GraphNode => ({ id: `out${at}`, type: 'output.Output', data: { name } }))
+  const anyType = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, { type: 'any' }]))
+  const dynamic = { dynamic_properties: anyType(given), ...(any.length > 0 ? { dynamic_outputs: anyType(any) } : {}) }
+  const edges: GraphEdge[] = [
+    ...given.map((name, at) => createEdge(`in${at}`, 'output', TOOL_NODE, name)),
+    ...outputs.map((name, at) => createEdge(TOOL_NODE, name, `out${at}`, 'value')),
+  ]
+  return {
+    nodes: [...inputs, { id: TOOL_NODE, type: node_type, data: { ...data }, ...dynamic }, ...results],
+    edges,
+  }
+}
+
+function createEdge(source: string, sourceHandle: string, target: string, targetHandle: string): GraphEdge {
+  return { source, sourceHandle, target, targetHandle }
+}

@@ -1,0 +1,206 @@
+// Who is asked about again, how often, and what is made of the answers. Time is the test's.
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, mock, test } from 'node:test'
+import { AUTH_UNAVAILABLE, type AuthVerdict, admitPrincipal, refuseCaller } from '../../src/access/auth-verdict.ts'
+import { CredentialRechecker } from '../../src/access/credential-rechecker.ts'
+import { LOCAL_PRINCIPAL, NETWORK_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
+import type { RequestFacts } from '../../src/access/request-facts.ts'
+import { createLog } from '../../src/log.ts'
+import { systemPlatform } from '../../src/platform.ts'
+import { FACTS } from './kit.ts'
+
+const INTERVAL_MS = 60_000
+const TICK_MS = 250
+
+const PRINCIPAL: Principal = {
+  user_id: 'u',
+  workspace_id: 'w',
+  trusted_as: 'access_token',
+  token_id: 't',
+  scopes: ['read', 'write'],
+  administrator: false,
+  app_id: null,
+  expires_at: null,
+}
+
+const REFUSED = refuseCaller('Unauthorized', 'token_unknown')
+
+const facts = (token: string): RequestFacts => ({ ...FACTS, transport: 'socket', path: '/ws', token })
+
+/** What `rechecks` are told, and what they asked and told. */
+function bench() {
+  const state = {
+    now: 0,
+    verdict: admitPrincipal(PRINCIPAL) as AuthVerdict | Promise<AuthVerdict> | Error,
+    asked: [] as string[],
+    renewed: [] as Principal[],
+    ended: 0,
+    lines: [] as string[],
+  }
+  const gate = ({ token }: RequestFacts) => {
+    state.asked.push(token!)
+    if (state.verdict instanceof Error) throw state.verdict
+    return state.verdict
+  }
+  const log = createLog('info', undefined, { write: (line) => state.lines.push(line) })
+  const rechecks = new CredentialRechecker(
+    gate,
+    { platform: { ...systemPlatform(), now: () => state.now }, log },
+    INTERVAL_MS,
+  )
+  const watcher = { onRenewed: (to: Principal) => state.renewed.push(to), onEnded: () => state.ended++ }
+  const watch = (principal = PRINCIPAL, token = 'key') => rechecks.watch(facts(token), principal, watcher)
+  return { state, rechecks, watch }
+}
+
+/** Lets the whole interval pass, and whatever was asked be answered. */
+async function interval(): Promise<void> {
+  for (let passed = 0; passed < INTERVAL_MS; passed += TICK_MS) await tick()
+}
+
+async function tick(): Promise<void> {
+  mock.timers.tick(TICK_MS)
+  await new Promise((resolve) => setImmediate(resolve))
+}
+
+beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }))
+afterEach(() => mock.timers.reset())
+
+describe('a credential that is watched', () => {
+  test('is asked about once in every interval, as it was sent', async () => {
+    const { state, rechecks, watch } = bench()
+    const forget = watch()
+    for (let times = 1; times <= 3; times++) {
+      await interval()
+      assert.equal(state.asked.length, times)
+    }
+    assert.deepEqual(new Set(state.asked), new Set(['key']))
+    assert.deepEqual([state.renewed.length, state.ended, rechecks.size], [3, 0, 1])
+    forget()
+    forget()
+    await interval()
+    assert.deepEqual([state.asked.length, rechecks.size], [3, 0])
+  })
+
+  test('is none where the caller is trusted for its place', async () => {
+    const { state, rechecks, watch } = bench()
+    watch(LOCAL_PRINCIPAL)()
+    watch(NETWORK_PRINCIPAL)
+    await interval()
+    assert.deepEqual([state.asked.length, rechecks.size], [0, 0])
+  })
+
+  test('ends when it is refused, and is not asked about any more', async () => {
+    const { state, rechecks, watch } = bench()
+    watch()
+    state.verdict = REFUSED
+    await interval()
+    await interval()
+    assert.deepEqual([state.asked.length, state.ended, rechecks.size], [1, 1, 0])
+  })
+
+  test('ends when it stands for somebody else, or for the same user for another reason', async () => {
+    const others: Partial<Principal>[] = [
+      { user_id: 'v' },
+      { workspace_id: null },
+      { token_id: 'other' },
+      { app_id: 'app' },
+      { trusted_as: 'loopback' },
+    ]
+    for (const other of others) {
+      const { state, watch } = bench()
+      watch()
+      state.verdict = admitPrincipal({ ...PRINCIPAL, ...other })
+      await interval()
+      assert.equal(state.ended, 1, JSON.stringify(other))
+    }
+  })
+
+  test('may be good for more or less than it was', async () => {
+    const { state, watch } = bench()
+    const forget = watch()
+    const less: Principal = { ...PRINCIPAL, scopes: ['read'], administrator: true }
+    state.verdict = admitPrincipal(less)
+    await interval()
+    assert.deepEqual([state.renewed, state.ended], [[less], 0])
+    forget()
+  })
+})
+
+describe('where nobody can tell', () => {
+  const outages: [string, () => AuthVerdict | Promise<AuthVerdict> | Error, RegExp | null][] = [
+    ['the identity provider is out', () => AUTH_UNAVAILABLE, null],
+    ['the gate is broken', () => new Error('broken'), /could not be looked at again/],
+    ['the gate breaks later', () => Promise.reject(new Error('broken')), /could not be looked at again/],
+    ['no answer comes', () => new Promise<AuthVerdict>(() => {}), null],
+  ]
+  for (const [name, outage, logged] of outages) {
+    test(`${name}: it is good until it expires`, async () => {
+      const { state, watch } = bench()
+      watch({ ...PRINCIPAL, expires_at: 1_000 })
+      for (let times = 0; times < 3; times++) {
+        state.verdict = outage()
+        await interval()
+      }
+      assert.equal(state.ended, 0)
+      state.now = 1_000
+      state.verdict = outage()
+      await interval()
+      assert.equal(state.ended, 1)
+      if (logged) assert.match(state.lines.join(''), logged)
+      else assert.deepEqual(state.lines, [])
+    })
+  }
+
+  test('without an expiry it is good, and asked about again next time', async () => {
+    const { state, watch } = bench()
+    watch()
+    state.verdict = AUTH_UNAVAILABLE
+    await interval()
+    state.verdict = REFUSED
+    await interval()
+    assert.deepEqual([state.asked.length, state.ended], [2, 1])
+  })
+
+  test('the expiry that counts is the last one that was told', async () => {
+    const { state, watch } = bench()
+    const forget = watch({ ...PRINCIPAL, expires_at: 1_000 })
+    state.verdict = admitPrincipal({ ...PRINCIPAL, expires_at: 9_000 })
+    await interval()
+    state.now = 5_000
+    state.verdict = AUTH_UNAVAILABLE
+    await interval()
+    assert.equal(state.ended, 0)
+    forget()
+  })
+
+  test('one question at a time; an answer for one who has gone is dropped', async () => {
+    const { state, watch } = bench()
+    const { promise, resolve } = Promise.withResolvers<AuthVerdict>()
+    const forget = watch()
+    state.verdict = promise
+    await interval()
+    await interval()
+    assert.equal(state.asked.length, 1)
+    forget()
+    resolve(REFUSED)
+    await interval()
+    assert.deepEqual([state.ended, state.renewed.length], [0, 0])
+  })
+})
+
+test('ten thousand are spread evenly over the interval, and nobody is left out', async () => {
+  const { state, rechecks, watch } = bench()
+  const forgets = Array.from({ length: 10_000 }, (_, at) => watch(PRINCIPAL, String(at)))
+  let most = 0
+  for (let passed = 0; passed < INTERVAL_MS; passed += TICK_MS) {
+    const before = state.asked.length
+    await tick()
+    most = Math.max(most, state.asked.length - before)
+  }
+  assert.ok(most <= 42, `${most} at once`)
+  assert.equal(new Set(state.asked).size, 10_000)
+  assert.equal(state.asked.length, 10_000)
+  for (const forget of forgets) forget()
+  assert.equal(rechecks.size, 0)
+})

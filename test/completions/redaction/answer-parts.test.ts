@@ -1,0 +1,38 @@
+// Parts of an answer that wait because one of their caller's secrets begins as they do.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AnswerPart } from '../../../src/completions/answers/generator.ts'
+import { redactAnswerParts } from '../../../src/completions/redaction/answer-parts.ts'
+import { Redactor } from '../../../src/redaction/redactor.ts'
+import { type Steps, TimeSliceScheduler } from '../../../src/shared/time-slices.ts'
+
+test('a short part that decides about a long text that waits is looked through in time slices', async () => {
+  const redactor = new Redactor()
+  redactor.add(`${'a'.repeat(60_000)}b`, 'me')
+  const slices = new TimeSliceScheduler()
+  let steps = 0
+  const counting = {
+    run: <T>(owner: string, work: Steps<T>) => slices.run(owner, counted(work)),
+    turnsOf: (owner: string) => slices.turnsOf(owner),
+  }
+  function* counted<T>(work: Steps<T>): Steps<T> {
+    for (let step = work.next(); ; step = work.next()) {
+      if (step.done) return step.value
+      steps++
+      yield
+    }
+  }
+  async function* parts(): AsyncGenerator<AnswerPart, void, void> {
+    for (let at = 0; at < 50; at++) yield { type: 'text', text: 'a'.repeat(1_000) }
+    yield { type: 'text', text: 'c' }
+  }
+  let told = ''
+  for await (const part of redactAnswerParts(parts(), {
+    redactor: redactor.forOwner('me'),
+    slices: counting,
+    user: 'me',
+  }))
+    if (part.type === 'text') told += part.text
+  assert.equal(told, `${'a'.repeat(50_000)}c`)
+  assert.ok(steps > 50, `${steps} steps`)
+})

@@ -1,6 +1,0 @@
-// Takes the data folder of its first argument, says so, and holds it until it is killed.
-import { openDataFolder } from '../../src/db/data-folder.ts'
-
-openDataFolder(process.argv[2]!, `process ${process.pid}, held by a test`)
-console.log('held')
-setInterval(() => {}, 60_000)

@@ -1,0 +1,31 @@
+// The end of a listener: who is answered still, and who is not waited for.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { closeListener } from '../../../src/http/connection/graceful-close.ts'
+import { createListener } from '../../../src/http/connection/listener.ts'
+import { createLog } from '../../../src/log.ts'
+import { until } from '../../helpers/server.ts'
+import { peer } from '../peer.ts'
+
+test('a connection that asks nothing is closed at once, and the answer that is under way goes out', async () => {
+  const listener = createListener(createLog('silent'))
+  const asked = Promise.withResolvers<ServerResponse>()
+  listener.on('request', (_request, response) => asked.resolve(response))
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const at = { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}` }
+  // As a client of fetch that leaves a stream of events: it connects anew for what it may ask next.
+  using silent = await peer(at)
+  using asking = await peer(at, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  const response = await asked.promise
+  const closed = closeListener(listener)
+  await until('the end of whoever is silent', silent.closed)
+  assert.equal(asking.closed(), false)
+  response.end('the last answer')
+  await closed
+  await until('its end', asking.closed)
+  assert.match(asking.text(), /^HTTP\/1\.1 200 .*the last answer/s)
+})

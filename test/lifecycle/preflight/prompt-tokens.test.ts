@@ -1,0 +1,72 @@
+// Tokens of prompts: counted where they cost something, each prompt once, in pieces, and not without end.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { PromptTokenCounter } from '../../../src/lifecycle/preflight/prompt-tokens.ts'
+import type { Provider } from '../../../src/models/provider.ts'
+import { graph, node } from '../../engine/kit.ts'
+import { dollars, pricedProvider } from '../../helpers/priced-provider.ts'
+import { startServer, type TestServer } from '../../helpers/server.ts'
+import { preflightOf, requirementsOf } from '../preflight-kit.ts'
+
+const counted: number[] = []
+const models = {
+  flat: dollars(0, 0, 1),
+  output: dollars(0, 1),
+  free: dollars(0, 0),
+  unpriced: null,
+  tokens: dollars(1, 0),
+}
+const provider: Provider = {
+  ...pricedProvider({ models, max_output_tokens: 50 }),
+  countTokens(text) {
+    counted.push(text.length)
+    return text.length
+  },
+}
+
+let server: TestServer
+before(async () => {
+  server = await startServer({ providers: [provider] })
+})
+after(() => server[Symbol.asyncDispose]())
+
+function asking(model: string, ids: string[], data: Record<string, unknown> = {}) {
+  const nodes = ids.map((id) =>
+    node(id, 'chat.Complete', { model: `priced/${model}`, prompt: 'x'.repeat(250_000), ...data }),
+  )
+  return preflightOf(server, graph(nodes, []))
+}
+
+test('only for models that charge for them, and once for the same prompt', async () => {
+  counted.length = 0
+  for (const model of ['flat', 'output', 'free', 'unpriced', 'missing']) await asking(model, ['a', 'b'])
+  assert.deepEqual(counted, [])
+  const { cost } = await asking('tokens', ['a', 'b', 'c'])
+  assert.deepEqual(counted, [100_000, 100_000, 50_000])
+  assert.equal(cost!.amount, 0.75)
+})
+
+test('between the pieces of a prompt others have their turn', async () => {
+  let passed = 0
+  const turns = { over: true, next: async () => void passed++ }
+  await new PromptTokenCounter(turns).count(provider, 'x'.repeat(2_000_000))
+  assert.equal(passed, 20)
+})
+
+test('no more than so many characters, and what is longer is not known', async () => {
+  const tokens = new PromptTokenCounter({ over: false, next: async () => {} })
+  const [long, longer] = ['a'.repeat(12_000_000), 'b'.repeat(12_000_000)]
+  await tokens.count(provider, long)
+  counted.length = 0
+  await tokens.count(provider, longer)
+  assert.deepEqual([tokens.of(provider, long), tokens.of(provider, longer), counted], [12_000_000, null, []])
+})
+
+test('a model that gives fewer tokens than a node asks for is not available for it', async () => {
+  const of = (max_output_tokens: number) => asking('flat', ['a'], { max_output_tokens })
+  assert.deepEqual(requirementsOf(await of(50)), ['model priced/flat available true', 'provider priced available true'])
+  const summary = await of(51)
+  assert.equal(summary.runnable, false)
+  assert.deepEqual(requirementsOf(summary)[0], 'model priced/flat unavailable true')
+  assert.equal(summary.requirements[0]!.message, 'It gives at most 50 tokens, and not 51.')
+})

@@ -1,0 +1,161 @@
+// Schemas that nobody trusts: which are usable, what is said of values, and that no schema takes more than it may.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { findSchemaProblem, SchemaValidator } from '../../src/sandbox/schema-validator.ts'
+import { isSimpleSchema } from '../../src/sandbox/simple-schema.ts'
+
+const PLAIN = {
+  type: 'object',
+  title: 'All that is plain',
+  required: ['a', 'b'],
+  properties: {
+    a: { type: ['integer', 'null'], minimum: 1, exclusiveMaximum: 9, default: 3 },
+    b: { type: 'string', minLength: 1, maxLength: 5, enum: ['x', 'y'] },
+    c: { type: 'array', items: { const: null }, minItems: 0, uniqueItems: true },
+    d: { anyOf: [{ type: 'boolean' }, true], not: { type: 'number' } },
+    constructor: false,
+  },
+  additionalProperties: false,
+}
+
+const NOT_KNOWN: Record<string, unknown>[] = [
+  { type: 'strng' },
+  { type: [] },
+  { enum: [] },
+  { required: ['a', 'a'] },
+  { items: [{}] },
+  { anyOf: [] },
+  { minLength: -1 },
+  { minimum: '1' },
+  { properties: { a: 1 } },
+  { additionalProperties: { type: 'x' } },
+]
+
+describe('a value', () => {
+  test('that is wrong below a very long name is told with the beginning of it', async () => {
+    const schema = { additionalProperties: { type: 'array', items: { type: 'string' } } }
+    const verdict = await new SchemaValidator().validateValue(schema, { ['k'.repeat(1_000_000)]: [1, 2] })
+    assert.ok(verdict.kind === 'unfit')
+    assert.equal(verdict.problems.length, 2)
+    for (const { path } of verdict.problems) assert.ok(path.startsWith('/kkk') && path.length <= 2_001)
+  })
+})
+
+describe('a schema', () => {
+  test('that is seen to be unusable is so for the compiler, and one that is usable is never refused at sight', async () => {
+    const schemas = new SchemaValidator()
+    const seen = NOT_KNOWN.filter((schema) => findSchemaProblem(schema) !== null)
+    assert.equal(seen.length, 7)
+    for (const schema of seen)
+      assert.equal((await schemas.validateSchema(schema)).kind, 'unusable', JSON.stringify(schema))
+    for (const schema of [PLAIN, { $ref: '#/$defs/a', $defs: { a: PLAIN } }, { pattern: '^a', format: 'date' }])
+      assert.equal(findSchemaProblem(schema), null)
+    const deep = { properties: { a: { items: { anyOf: [{ type: 'strng' }] } } } }
+    assert.equal(findSchemaProblem(deep), '"type" has a value in it that is none')
+  })
+
+  test('that is plain is known to be usable, and the compiler agrees', async () => {
+    assert.ok(isSimpleSchema(PLAIN))
+    const schemas = new SchemaValidator()
+    assert.deepEqual(await schemas.validateValue(PLAIN, { a: 1, b: 'x', c: [null], d: true }), { kind: 'fits' })
+    const { kind } = await schemas.validateValue(PLAIN, { a: 0, b: 'x' })
+    assert.equal(kind, 'unfit')
+  })
+
+  test('that is not valid is not taken for a plain one, and the compiler refuses it', async () => {
+    const schemas = new SchemaValidator()
+    const verdicts = await Promise.all(NOT_KNOWN.map((schema) => schemas.validateSchema(schema)))
+    for (const [at, { kind }] of verdicts.entries()) assert.equal(kind, 'unusable', JSON.stringify(NOT_KNOWN[at]))
+  })
+
+  test('with other keywords, or with many, is compiled', () => {
+    for (const schema of [
+      { constructor: 1 },
+      { pattern: 'a' },
+      { $ref: '#' },
+      { $defs: {} },
+      { unevaluatedItems: true },
+    ])
+      assert.equal(isSimpleSchema(schema), false, JSON.stringify(schema))
+    const properties = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`p${i}`, {}]))
+    assert.equal(isSimpleSchema({ properties }), false)
+  })
+
+  test('that is usable is compiled once, and so is one that many ask for at the same time', async () => {
+    const schemas = new SchemaValidator()
+    const pattern = { pattern: '^a+$' }
+    assert.equal(schemas.validateSchema(pattern), schemas.validateSchema({ ...pattern }))
+    assert.deepEqual(await schemas.validateSchema(pattern), { kind: 'fits' })
+  })
+
+  test('holds each value to its own pattern, in linear time', async () => {
+    const schema = {
+      properties: { a: { pattern: '^(a+)+$' }, b: { pattern: 'b$' } },
+      patternProperties: { '^x': { type: 'string' } },
+    }
+    const faults = async (value: object) => {
+      const verdict = await new SchemaValidator().validateValue(schema, value)
+      return verdict.kind === 'unfit' ? verdict.problems.map(({ path }) => path) : verdict.kind
+    }
+    assert.equal(await faults({ a: 'aa', b: 'ab', xa: 'x', y: 1 }), 'fits')
+    assert.deepEqual(await faults({ a: 'ab', b: 'ba', xa: 1, y: 1 }), ['/a', '/b', '/xa'])
+    assert.deepEqual(await faults({ a: `${'a'.repeat(50_000)}b` }), ['/a'])
+  })
+
+  test('does not wait for a thread any longer when its judgement is given up', async () => {
+    const schemas = new SchemaValidator()
+    const given = new AbortController()
+    const verdicts = Array.from({ length: 12 }, (_, at) =>
+      schemas.validateSchema({ pattern: `^${at}` }, 'ada', given.signal),
+    )
+    assert.ok(schemas.countWaiting('ada') > 0)
+    given.abort(new Error('nobody waits'))
+    assert.equal(schemas.countWaiting('ada'), 0)
+    const ends = await Promise.allSettled(verdicts)
+    const under_way = ends.filter(({ status }) => status === 'fulfilled').length
+    assert.ok(under_way > 0 && under_way <= 2)
+    assert.deepEqual(await schemas.validateSchema({ pattern: '^11' }, 'ada'), { kind: 'fits' })
+  })
+
+  test('refuses a value that nobody could hand over', async () => {
+    let deep: object = {}
+    for (let i = 0; i < 20_000; i++) deep = { a: deep }
+    assert.deepEqual(await new SchemaValidator().validateValue({ type: 'object' }, deep), { kind: 'costly' })
+  })
+
+  test('of another user is judged beside those of one who asks for much', async () => {
+    const schemas = new SchemaValidator()
+    const slow = { pattern: '^a' }
+    const ended: string[] = []
+    const much = Array.from({ length: 12 }, (_, at) =>
+      schemas.validateValue(slow, `a${at}`, { owner: 'much' }).then(() => ended.push('much')),
+    )
+    assert.ok(schemas.countWaiting('much') > 0)
+    assert.equal(schemas.countWaiting('other'), 0)
+    await schemas.validateValue(slow, 'a', { owner: 'other' })
+    const before = ended.length
+    await Promise.all(much)
+    assert.ok(before <= 4, `${before} of the other user were judged before`)
+    assert.equal(schemas.countWaiting('much'), 0)
+  })
+
+  test('that another user asks for as well is judged in the turns of each, and once', async () => {
+    const schemas = new SchemaValidator()
+    const ended: string[] = []
+    const much = Array.from({ length: 12 }, (_, at) =>
+      schemas.validateSchema({ pattern: `^${at}` }, 'much').then(() => ended.push('much')),
+    )
+    const last = { pattern: '^11' }
+    assert.deepEqual(await schemas.validateSchema(last, 'other'), { kind: 'fits' })
+    const before = ended.length
+    assert.equal(schemas.validateSchema(last, 'much'), schemas.validateSchema(last, 'third'))
+    await Promise.all(much)
+    assert.ok(before <= 4, `${before} of the other user were judged before`)
+  })
+
+  test('takes memory in bounds', async () => {
+    const many = Array.from({ length: 300_000 }, (_, i) => i)
+    const items = { allOf: Array.from({ length: 30 }, () => ({ type: 'string' })) }
+    assert.deepEqual(await new SchemaValidator().validateValue({ items }, many), { kind: 'costly' })
+  })
+})

@@ -1,0 +1,72 @@
+// The outputs of a job as a socket is told them that comes back, where they are large.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { AppContext } from '../../../src/context.ts'
+import { saveGraph } from '../../../src/db/graphs.ts'
+import { insertJobEvent } from '../../../src/db/jobs/events.ts'
+import { insertJob } from '../../../src/db/jobs/rows.ts'
+import { ownerScopeKey } from '../../../src/db/owner-scope.ts'
+import type { JobEventTable } from '../../../src/db/schema.ts'
+import type { UnitOfWork } from '../../../src/db/store.ts'
+import { listChangedOutputs } from '../../../src/sockets/jobs/changed-outputs.ts'
+import { graph, node, sink, source } from '../../engine/kit.ts'
+import { startServer, type TestServer } from '../../helpers/server.ts'
+import { jobRow } from '../../helpers/store.ts'
+
+/** Characters of each of so many texts of one stream. */
+const LENGTH = 700_000
+const TEXTS = 6
+/** Characters that may be read, or redacted, at once. */
+const MOST = 2 * LENGTH + 1_000
+
+const streamed = graph(
+  [source('xs', []), node('each', 'control.ForEach'), sink('texts')],
+  ['xs.output->each.list', 'each.item->texts.value'],
+)
+
+/** The same services; it is noted how many characters of events are read at once, and of texts redacted. */
+function noting({ context }: TestServer): { app: AppContext; most: { read: number; redacted: number } } {
+  const most = { read: 0, redacted: 0 }
+  const read = <T>(unit: UnitOfWork<T>): T => {
+    const found = context.store.read(unit)
+    const rows = (Array.isArray(found) ? found : []) as Partial<JobEventTable>[]
+    const length = rows.reduce((sum, { payload = '' }) => sum + payload.length, 0)
+    most.read = Math.max(most.read, length)
+    return found
+  }
+  const forOwner = (owner: string) => {
+    const redactor = context.redactor.forOwner(owner)
+    return {
+      text: (text: string) => {
+        most.redacted = Math.max(most.redacted, text.length)
+        return redactor.text(text)
+      },
+      textSteps: (text: string) => redactor.textSteps(text),
+    }
+  }
+  return { app: { ...context, store: { read }, redactor: { forOwner } } as unknown as AppContext, most }
+}
+
+test('a long streamed text is read and redacted in parts', async () => {
+  await using server = await startServer()
+  const { store, redactor } = server.context
+  const secret = 'a secret of many words'
+  redactor.add(secret, ownerScopeKey({ user_id: 'u', workspace_id: null }))
+  const row = jobRow(1, { user_id: 'u', graph_sha256: 'streamed', last_sequence: TEXTS, status: 'running' })
+  await store.write((tx) => {
+    saveGraph(tx, 'streamed', JSON.stringify(streamed))
+    insertJob(tx, row)
+    for (let sequence = 1; sequence <= TEXTS; sequence++) {
+      // Half of the secret stands in the one, half in the next.
+      const value = secret.slice(11) + 'x'.repeat(LENGTH) + secret.slice(0, 11)
+      const payload = JSON.stringify({ output_name: 'texts', value })
+      insertJobEvent(tx, { job_key: 1, sequence, type: 'output_update', payload, created_at: row.created_at })
+    }
+  })
+  const { app, most } = noting(server)
+  const [output, ...others] = await listChangedOutputs(app, row, 0)
+  assert.deepEqual([output!.output_name, others], ['texts', []])
+  const value = output!.value as string
+  assert.ok(value.length > TEXTS * LENGTH && !value.includes(secret))
+  assert.ok(most.read <= MOST && most.redacted <= MOST, JSON.stringify(most))
+})
