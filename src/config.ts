@@ -1,4 +1,4 @@
-// Every setting, read and checked once. Nothing else in the service looks at the environment.
+// Reads and checks every setting once. No other part of the service reads the environment.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -21,16 +21,16 @@ export interface Config extends AccessSettings, RateLimitSettings, ModelSettings
   host: string
   port: number
   data_dir: string
-  /** A `sqlite:` URL or null for the SQLite file in the data folder. */
+  /** A `sqlite:` URL; null: the SQLite file in the data folder. */
   database_url: string | null
-  /** Where the bytes of files are kept beyond the data folder; null: nowhere. */
+  /** The bucket of file bytes; null: files are kept only in the data folder. */
   storage: BucketSettings | null
-  /** When work counts as stored: once the disk has it, or once the system has it. */
+  /** Work counts as stored once it is on the disk (`full`), or once the operating system has it (`normal`). */
   durability: 'full' | 'normal'
   public_url: string | null
   log_level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   production: boolean
-  /** False where the operator has switched the lifecycle profile off. */
+  /** False: the operator has switched the lifecycle profile off. */
   sdk_lifecycle: boolean
   /** Whether the planned job operations of the lifecycle profile are served. */
   sdk_lifecycle_preview: boolean
@@ -38,7 +38,7 @@ export interface Config extends AccessSettings, RateLimitSettings, ModelSettings
   max_jobs_per_user: number
   max_runs_per_workflow: number
   max_queued_jobs: number
-  /** Of the values that one run holds at once, the workflows that it calls included. */
+  /** Limit of the values that one run holds at once, including the workflows that it calls. */
   max_job_memory_bytes: number
   /** Seconds, or null for no limit. */
   job_timeout_seconds: number | null
@@ -52,23 +52,23 @@ export interface Config extends AccessSettings, RateLimitSettings, ModelSettings
   ws_rate_limit_disabled: boolean
   /** Messages per one-second window and connection. */
   ws_rate_limit_max: number
-  /** What nodes may reach beyond the public internet: ranges, addresses and host names, the last two with or without a port. */
+  /** Destinations of nodes beyond the public internet: ranges, addresses and host names, the last two with or without a port. */
   http_node_allow: readonly string[]
   /** Secrets of the local user by name. */
   secrets: Readonly<Record<string, string>>
-  /** What stored secrets are encrypted under; null: the key in the data folder. */
+  /** The key that encrypts stored secrets; null: the key in the data folder. */
   secrets_master_key: string | null
-  /** What `svc secrets rotate` encrypts them under; null: a key that it makes. */
+  /** The next key, for `svc secrets rotate`; null: the command makes a key. */
   secrets_master_key_new: string | null
-  /** Values that nobody is to read in what is served or logged. */
+  /** Values that are redacted in everything that is served or logged. */
   known_secrets: readonly string[]
-  /** What is set and has no effect, or takes away a protection, a sentence each. */
+  /** Settings that have no effect or remove a protection, in a sentence each. */
   warnings: readonly string[]
 }
 
 export type { Environment }
 
-/** Thrown when settings are wrong; lists every problem, one a line. */
+/** Thrown when settings are wrong. The message has a line for every problem. */
 export class ConfigError extends Error {
   readonly problems: readonly string[]
   constructor(problems: readonly string[]) {
@@ -83,7 +83,7 @@ const KIB = 1024
 const MIB = KIB * KIB
 
 /**
- * Reads the settings of `wire` from `environment`; `host` and `port` come from the command line.
+ * Reads the settings from `environment`; `host` and `port` come from the command line.
  * @throws ConfigError with every problem at once
  */
 export function readConfig(environment: Environment, listen: { host: string; port: number }): Config {
@@ -140,9 +140,9 @@ function isValidAllowEntry(entry: string, read: SettingsReader, problems: string
 }
 
 const SECRET = /^SVC_SECRET_(.*)$/s
-const SECRET_NAME = 'up to 128 letters, digits and _, and no digit at its beginning'
+const SECRET_NAME = 'up to 128 letters, digits and _, and does not begin with a digit'
 
-/** The values as they are: a space at an end may belong to a secret. Those that are empty are not set. */
+/** Secret values unchanged: a space at an end may belong to a secret. Empty values count as not set. */
 function readSecrets(environment: Environment, problems: string[]): Record<string, string> {
   const found: [string, string][] = []
   for (const [variable, value] of Object.entries(environment)) {
@@ -154,7 +154,7 @@ function readSecrets(environment: Environment, problems: string[]): Record<strin
   return Object.fromEntries(found.sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-// A problem names the setting alone: its value may be most of a secret.
+// A problem names only the setting: its value may be most of a secret.
 function readMasterKey(name: string, text: (name: string) => string | null, problems: string[]): string | null {
   const value = text(name)
   if (value === null || value.length >= MIN_KEY_LENGTH) return value
@@ -162,7 +162,7 @@ function readMasterKey(name: string, text: (name: string) => string | null, prob
   return null
 }
 
-/** Of a server, with user information: no path of a file, which errors would show. */
+/** A URL of a database server with user information. As the path of a file, errors would show it. */
 const SERVER_URL = /^sqlite:\/\/[^/]*@/
 
 function readDatabaseUrl(value: string | null, problems: string[]): string | null {

@@ -1,4 +1,4 @@
-// What every door is handed: the services of one process, as one explicit argument.
+// The services of one process, which every transport receives as one explicit argument.
 import type { AuditLog } from './access/audit-log.ts'
 import type { Authenticator } from './access/authenticator.ts'
 import type { CredentialRechecker } from './access/credential-rechecker.ts'
@@ -50,78 +50,78 @@ export interface AppContext {
   readonly platform: Platform
   /** Does long work of the main thread in short slices. */
   readonly slices: TimeSliceScheduler
-  /** The same for whoever reads much that is stored: many of them share each turn, and none waits behind what its owner has in `slices`. */
+  /** The time slices of readers of stored data. Many of them share each turn, and none waits behind its owner's work in `slices`. */
   readonly reading: TimeSliceScheduler
-  /** Judges large bodies and frames in a thread of its own. */
+  /** Validates large bodies and frames in a worker thread. */
   readonly payloads: PayloadValidator
-  /** What waits for readers of large answers. */
+  /** Responses that wait for slow readers. */
   readonly held: ResponseBuffers
-  /** What sockets follow. */
+  /** The quota of jobs that sockets follow. */
   readonly followed: FollowQuota
   readonly followed_threads: FollowQuota
-  /** What is served or logged goes through it. */
+  /** Redacts everything that is served or logged. */
   readonly redactor: Redactor
-  /** Of lists in the order of keys. */
+  /** Cursors of lists that are ordered by key. */
   readonly cursors: SealedCursors
-  /** What is stored and never served is sealed by it. */
+  /** Encrypts stored data that is never served. */
   readonly vault: Vault
-  /** Counts requests and upgrades by their caller's address, before `principalOf` is asked. */
+  /** Counts requests and upgrades by client address, before `principalOf` checks the credential. */
   readonly limiter: RateLimiter
-  /** Where the log is told what callers with rights did, and who was refused. */
+  /** Logs what authorized callers did, and which callers were refused. */
   readonly audit: AuditLog
   readonly tokens: TokenServices
-  /** Who makes a request or asks for a socket, or why the caller is refused. */
+  /** Authenticates a request or an upgrade: gives its principal, or why the caller is refused. */
   readonly principalOf: Authenticator
-  /** Asks again about the credentials of whoever keeps a socket or a stream open. */
+  /** Checks the credentials of open sockets and streams again. */
   readonly rechecks: CredentialRechecker
   readonly store: Store
-  /** Of users. */
+  /** Secrets of users. */
   readonly secrets: SecretService
-  /** Of users; the operator's are the config. */
+  /** Settings of users; the operator's settings are in `config`. */
   readonly settings: SettingsService
   readonly assets: AssetStore
-  /** Of callers: lists, folders, and what is made and changed. */
+  /** Lists, folders, creation and changes of assets, for callers. */
   readonly library: AssetService
-  /** Looks at what they hold, for small pictures and facts. */
+  /** Makes thumbnails and reads facts of assets. */
   readonly previews: PreviewScheduler
   readonly folder_removals: FolderRemovals
-  /** What callers put under keys of their own. */
+  /** Objects that callers store under keys of their own. */
   readonly objects: StoredObjectService
-  /** What callers uploaded for their runs. */
+  /** Files that callers uploaded for their runs. */
   readonly temporary: TemporaryStore
-  /** All of them, by the addresses of what they keep. */
+  /** Finds the files of assets, objects and temporary files by their URLs. */
   readonly files: FileLookup
-  /** Holds uploads to a pace, which may take longer than other requests. */
+  /** Ends uploads that stall. Uploads may take longer than other requests. */
   readonly upload_pace: UploadStallDetector
-  /** Knows requests that this process sends for users, where they come back to it. */
+  /** Recognizes requests that this process sends for users and that come back to it. */
   readonly own_requests: OwnRequestDetector
   readonly registry: NodeRegistry
-  /** Of models. */
+  /** Model providers. */
   readonly providers: ProviderRegistry
-  /** What each of them lists. */
+  /** The model lists of the providers. */
   readonly listings: ModelListCache
-  /** Asks them. */
+  /** Calls models. */
   readonly models: ModelService
-  /** Of files of models. */
+  /** Downloads of model files. */
   readonly downloads: DownloadService
-  /** With whose keys, and at whose cost, a caller asks models. */
+  /** Whose keys and budget pay for a caller's model calls. */
   customerOf(owner: OwnerScope): BillingContext
-  /** What they have cost. */
+  /** Records the cost of model calls. */
   readonly ledger: SpendingLedger
-  /** Answers conversations, with models and with workflows. */
+  /** Answers chat completions, with models and with workflows. */
   readonly completions: CompletionService
-  /** Which workflows are models. */
+  /** The workflows that are served as models. */
   readonly workflow_models: WorkflowModelService
-  /** Threads, and the turns that are under way in them. */
+  /** Threads, and their running turns. */
   readonly chat: ChatService
   readonly events: EventLog
   readonly workflows: WorkflowService
   readonly jobs: JobService
-  /** Whether a run could be started, for doors and submissions. */
+  /** Checks whether a run could be started. */
   readonly preflight: PreflightService
   readonly retention: RetentionSweeper
   readonly metrics: Metrics
-  /** Aborts when what is still open must come to its end. */
+  /** Aborts when everything that is still open must end. */
   readonly stopping: AbortSignal
   /** Milliseconds since the epoch. */
   readonly started_at: number

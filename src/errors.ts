@@ -1,18 +1,18 @@
-// The one error class, the funnel from anything thrown, and the error bodies of each door.
-// Codes, statuses and default messages come from the contract's catalogue.
+// The one error class, the conversion of anything thrown, and the error bodies of each transport. Codes, statuses and default messages come from the
+// contract's catalogue.
 import { type ErrorCode, errorCatalogue } from '../generated/errors.ts'
 
-/** One thing that is wrong with a request; `path` is a JSON pointer into it (`/body/params/name`). */
+/** One fault of a request; `path` is a JSON pointer into it (`/body/params/name`). */
 export interface Problem {
   path: string
   message: string
   code?: string
 }
 
-/** How many problems an error lists at most. */
+/** The maximum number of problems of an error. */
 export const MAX_PROBLEMS = 100
 
-/** How many problems there are besides the first, as the end of its sentence. More than an error lists are not counted. */
+/** The number of problems besides the first, as the end of its sentence. Problems beyond the limit of an error are not counted. */
 export function moreProblemsSuffix({ length }: readonly Problem[], hasMore = length > MAX_PROBLEMS): string {
   if (hasMore) return ` (and more than ${Math.min(length, MAX_PROBLEMS) - 1} more)`
   return length > 1 ? ` (and ${length - 1} more)` : ''
@@ -20,7 +20,7 @@ export function moreProblemsSuffix({ length }: readonly Problem[], hasMore = len
 
 interface ServiceErrorOptions {
   message?: string | undefined
-  /** Of more than a hundred the first hundred are kept. */
+  /** The first hundred are kept. */
   problems?: readonly Problem[] | undefined
   /** Whether there are more problems than `problems`. */
   more_problems?: boolean | undefined
@@ -30,7 +30,7 @@ interface ServiceErrorOptions {
   cause?: unknown
 }
 
-/** An error with a code from the catalogue. Its message is safe to show, unless its status is 5xx: then the default one is shown. */
+/** An error with a code of the catalogue. Its message is safe to show unless its status is 5xx: then clients see the default message. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly status: number
@@ -40,7 +40,7 @@ export class ServiceError extends Error {
   readonly more_problems: boolean
   readonly headers: Readonly<Record<string, string>>
   readonly param: string | null
-  /** The job that may be stored, where the outcome of its submission is not known. */
+  /** The job that may be stored although the outcome of its submission is unknown. */
   readonly job_id: string | null
 
   constructor(code: ErrorCode, options: ServiceErrorOptions = {}) {
@@ -59,23 +59,23 @@ export class ServiceError extends Error {
     this.job_id = options.job_id ?? null
   }
 
-  /** What a client may read: for 5xx the catalogue's own message. */
+  /** The message for clients: for 5xx that of the catalogue. */
   get publicMessage(): string {
     return this.status >= 500 ? errorCatalogue[this.code].message : this.message
   }
 }
 
-/** Whether an error says that something cannot be had for now. */
+/** Whether an error says that something is unavailable for now. */
 export function isUnavailableError(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE'
 }
 
-/** Whether something is not read, or not written, because what is stored is damaged: it stays so. */
+/** Whether an error says that stored data is damaged, so that a retry would fail as well. */
 export function isDamagedDataError(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'DATA_DAMAGED'
 }
 
-/** Turns anything thrown into a ServiceError; what is not one becomes INTERNAL_ERROR with the original as its cause. */
+/** Turns anything thrown into a ServiceError. Other errors become the cause of an INTERNAL_ERROR. */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown
   return new ServiceError('INTERNAL_ERROR', { cause: thrown })
@@ -88,7 +88,7 @@ interface ProblemFields {
 
 type ErrorDetail = { message: string; type: string; code: number } & ProblemFields
 
-/** Problems as error bodies list them; nothing where there are none. */
+/** The problems of an error body; empty if there are none. */
 export function problemFields({
   problems,
   more_problems,
@@ -101,7 +101,7 @@ function toErrorDetail(error: ServiceError): ErrorDetail {
   return { message: error.publicMessage, type: error.type, code: error.status, ...problemFields(error) }
 }
 
-/** What the first problem is about, as OpenAI names places: `messages[0].role`. */
+/** The position of the first problem in OpenAI's notation: `messages[0].role`. */
 function toOpenAiParam([first]: readonly Problem[]): string | null {
   const at = first ? /^\/(?:body|query|path|headers)\/(.+)$/s.exec(first.path)?.[1] : undefined
   if (at === undefined) return null
@@ -112,7 +112,7 @@ function toOpenAiParam([first]: readonly Problem[]): string | null {
     .replace(/^\./, '')
 }
 
-/** The error bodies by door, as the contract's `x-svc-errors` names them. */
+/** The error bodies by error format, as the contract's `x-svc-errors` names them. */
 export const errorBodies = {
   api: (error: ServiceError) => ({ error: toErrorDetail(error) }),
   sdk: (error: ServiceError) => ({

@@ -1,4 +1,4 @@
-// Structured log lines: pino on standard error, with secrets replaced before they are written.
+// Structured log lines: pino writes to standard error, after secrets are redacted.
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { Redactor } from './redaction/redactor.ts'
 
@@ -17,12 +17,12 @@ export function createLog(
   return pino({ level, base: null, timestamp, serializers: { cause }, hooks: { streamWrite } }, output)
 }
 
-/** Bytes that wait for whoever reads standard error. */
+/** Bytes that may wait for the reader of standard error. */
 const MAX_WAITING_BYTES = 1_048_576
 
 /**
- * Standard error as the process has it: a file or a terminal takes each line at once, and a pipe as soon as there is room in it. Where nobody reads the
- * pipe, lines beyond what may wait are left out: to wait for the reader would hold everybody up.
+ * Standard error of the process: a file or a terminal takes each line at once, a pipe as soon as it has room. If a pipe is not read, lines beyond the
+ * limit are dropped, since waiting for the reader would block the process.
  */
 function openStandardError(): DestinationStream {
   const { stderr } = process
@@ -40,39 +40,39 @@ function openStandardError(): DestinationStream {
 }
 
 function skippedLinesNotice(count: number): string {
-  const msg = 'lines of the log were left out: nobody read them'
+  const msg = 'log lines were dropped because standard error was not read'
   return `${JSON.stringify({ level: pino.levels.values.warn, time: new Date().toISOString(), left_out: count, msg })}\n`
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What callers send to be refused. The rest of the audit log is names and ids, and nobody gets their own out of it by making it their secret. */
+/** Audit fields that callers choose in refused requests. All others are names and ids, which a user must not redact by making them a secret. */
 const CALLER_SENT_FIELDS = new Set(['path', 'reason', 'method', 'request_id', 'host', 'origin', 'forwarded_by'])
-/** What the source says, whatever it is about. Who makes such words their secret does not blot them out for the operator. */
+/** Fields whose words come from the source code. A user must not redact them for the operator by making them a secret. */
 const SOURCE_FIELDS = new Set(['level', 'time', 'msg', 'code'])
-/** No scope is called so. */
+/** No owner has this key. */
 const NO_SCOPE_KEY = ''
 
-// The line, and not what it is made of: a secret may stand in a message, a stack, or a property of an error that a library threw.
+// The finished line is redacted, because a secret may be in a message, a stack, or a property of an error of a library.
 function redactLine(line: string, redactor: Redactor): string {
   const fields = JSON.parse(line) as Fields
-  const isTold = (name: string) => ('audit' in fields ? CALLER_SENT_FIELDS.has(name) : !SOURCE_FIELDS.has(name))
-  const told = mapFields(fields, (name, value) => {
-    if (!isTold(name)) return value
+  const mayHoldSecret = (name: string) => ('audit' in fields ? CALLER_SENT_FIELDS.has(name) : !SOURCE_FIELDS.has(name))
+  const redactedByField = mapFields(fields, (name, value) => {
+    if (!mayHoldSecret(name)) return value
     return name === 'err' ? redactError(value, redactor) : redactor.value(value)
   })
-  // Everybody's come first: what is left of a secret after a part of it was taken for something else would not be found.
-  const redacted = redactor.forOwner(NO_SCOPE_KEY).value(told, { names: true })
+  // The shared secrets are replaced first: what remains of a secret after another replaced a part of it would not be found.
+  const redacted = redactor.forOwner(NO_SCOPE_KEY).value(redactedByField, { names: true })
   return redacted === fields ? line : `${JSON.stringify({ ...redacted, level: fields.level, time: fields.time })}\n`
 }
 
-/** With each member as `change` makes it; the same object where it makes none another. */
+/** The fields as `change` returns them; the same object if nothing changes. */
 function mapFields(fields: Fields, change: (name: string, value: unknown) => unknown): Fields {
   const entries = Object.entries(fields).map(([name, value]) => [name, change(name, value)] as const)
   return entries.some(([name, value]) => !Object.is(value, fields[name])) ? Object.fromEntries(entries) : fields
 }
 
-/** An error as pino writes it. Its type is said by the source, and so are the frames of its stack. */
+/** Redacts an error as pino writes it, except its type and its stack frames, which come from the source code. */
 function redactError(error: unknown, redactor: Redactor): unknown {
   if (typeof error !== 'object' || error === null || Array.isArray(error)) return redactor.value(error)
   return mapFields(error as Fields, (name, value) => {
@@ -81,11 +81,11 @@ function redactError(error: unknown, redactor: Redactor): unknown {
   })
 }
 
-/** Frames as V8 writes them, of modules. */
+/** Stack frames of modules, as V8 writes them. */
 const FRAMES =
   /((?:\n {4}at (?:[\w$.<>#[\] ]{1,200} \()?(?:file:\/\/\/|node:)[^\s()]{1,1000}:\d{1,9}:\d{1,9}\)?(?=\n|$))+)/
 
-/** What stands between the frames are messages; one may have several lines. */
+/** The parts between the frames are messages, which may have several lines. */
 function redactStack(stack: string, redactor: Redactor): string {
   return stack
     .split(FRAMES)
@@ -99,7 +99,7 @@ interface Failure {
   readonly cause?: unknown
 }
 
-/** Logs a failed request or command: with its cause where something went wrong, in one quiet line where a refusal was meant. */
+/** Logs a failed request or command: an unexpected failure with its cause, an intended refusal in one info line. */
 export function logFailure(log: Log, error: Failure, fields: object, message: string): void {
   if (error.status < 500) return
   const { code, cause } = error
@@ -107,14 +107,14 @@ export function logFailure(log: Log, error: Failure, fields: object, message: st
   else log.info({ ...fields, code }, message)
 }
 
-/** Of the cause of a failure that was told, this much is logged: parts of it may come from elsewhere. */
+/** Characters of the cause of an expected failure that are logged: parts of it may come from elsewhere. */
 const MAX_CAUSE_LENGTH = 500
-/** So much of it is looked at, because what is cut short no longer looks like the secret that it was. */
+/** Characters of a cause that are scanned for secrets. More than is logged, because a secret that is cut short is no longer recognized. */
 const MAX_SCANNED_LENGTH = 16_384
 
 /**
- * Logs why a node failed. Where the failure was told, it was meant, and anybody can bring it about as often as they like: it
- * is one line without a stack. Otherwise something is broken. `redact`: as for that user, whose secrets such a message may cut.
+ * Logs why a node failed. An expected failure is one line without a stack, since users can cause it as often as they like. Any other is a bug.
+ * `redact` replaces the secrets of the user, which a shortened message may cut.
  */
 export function logNodeFailure(
   log: Log,

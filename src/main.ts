@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { type CommandName, formatHelp, formatUsage, isCommandName } from './cli/help.ts'
-// The process edge: which command, its streams and signals, and the exit code. What each command does is its own business.
+// The edge of the process: chooses the command, its streams and signals, and the exit code.
 import { parseArguments } from './cli/shared/arguments.ts'
 import { createStopSignal, REPEATED_SIGNAL_MS } from './cli/shared/stop-signal.ts'
 import { CommandError, type Terminal, UsageError, writeOutput } from './cli/shared/terminal.ts'
@@ -13,9 +13,9 @@ import { lowerHelperThreads } from './shared/thread-priority.ts'
 import { StartError } from './start-error.ts'
 import { version } from './version.ts'
 
-/** What a command left running, such as code that heeds no cancel, may keep the process for so long. */
+/** Milliseconds that leftovers of a command, such as code that ignores cancellation, may keep the process alive. */
 const LINGER_MS = 1_000
-/** Where a command listens nowhere. */
+/** For commands that do not listen. */
 const NO_LISTEN_ADDRESS = { host: '127.0.0.1', port: 0 }
 
 type Command = (args: readonly string[]) => Promise<number>
@@ -132,20 +132,20 @@ function readListen(args: readonly string[]): { host: string; port: number } {
     { least: 0, most: 0, what: '' },
   )
   if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535) {
-    throw new UsageError(`--port takes a number from 0 to 65535, and is "${values.port}"`)
+    throw new UsageError(`--port takes a number from 0 to 65535, not "${values.port}"`)
   }
   if (values.host === '') throw new UsageError('--host takes an address or a name')
   return { host: values.host, port: Number(values.port) }
 }
 
-/** Keeps Node from printing warnings of the process as text among the lines of the log, and gives them to the log once there is one. */
+/** Keeps Node from printing process warnings as text between log lines, and writes them to the log once there is one. */
 function collectProcessWarnings(): { writeTo(log: Log): void } {
   const early: Error[] = []
   let write: (warning: Error) => void = (warning) => early.push(warning)
   process.removeAllListeners('warning').on('warning', (warning) => write(warning))
   return {
     writeTo(log) {
-      write = (warning) => log.warn({ err: warning }, 'the process warns')
+      write = (warning) => log.warn({ err: warning }, 'process warning')
       for (const warning of early) write(warning)
     },
   }
@@ -158,7 +158,7 @@ function waitForSignal(): Promise<void> {
   })
 }
 
-/** Says why a command ended, and with which code. */
+/** Prints why a command failed, and returns its exit code. */
 function reportError(error: unknown, command: CommandName | null = null): number {
   if (error instanceof CommandError) {
     const problems = error.problems.map(({ path, message }) => `\n  ${path || '/'}: ${message}`)
@@ -173,26 +173,26 @@ function reportError(error: unknown, command: CommandName | null = null): number
 }
 
 /**
- * Says so where standard output takes no more, as on a full disk: what a command wrote is not whole then, so that its exit code must not be 0.
- * A reader that has gone, as `head` does, has what it wants, and a server goes on without.
+ * Reports a failed write to standard output, for example on a full disk: the output is incomplete, so the exit code must not be 0. A closed pipe, as
+ * of `head`, is no error, and a server continues.
  */
 function reportOutputErrors(): void {
-  let isTold = false
+  let isReported = false
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (isTold || error.code === 'EPIPE' || process.argv[2] === 'serve') return
-    isTold = true
+    if (isReported || error.code === 'EPIPE' || process.argv[2] === 'serve') return
+    isReported = true
     console.error(`svc: standard output cannot be written: ${error.message}`)
     process.once('exit', (code) => {
       if (code === 0) process.exitCode = 1
     })
   })
-  // Without a listener, a reader that has gone would end the process with a stack.
+  // Without a listener, a closed pipe would end the process with a stack trace.
   process.stderr.on('error', () => {})
 }
 
 /**
- * Has this process end as by SIGTERM once its launcher is gone: without it no signal would arrive. The launcher leaves a mark and a channel; a process
- * that was started without it has one of them at most.
+ * Ends this process as by SIGTERM once its launcher is gone, because signals would no longer arrive. The launcher leaves a mark and a channel;
+ * without it a process has at most one of them.
  */
 function endWithLauncher(): void {
   const { SVC_LAUNCHED: mark } = process.env
@@ -207,6 +207,6 @@ function endWithLauncher(): void {
 endWithLauncher()
 reportOutputErrors()
 process.exitCode = await main(process.argv.slice(2))
-// Node gives signals their default back before it takes itself apart: a second one would be the end of the process there, without its exit code.
+// Node restores the default of signals before it shuts down. A second signal would then end the process without its exit code.
 process.once('beforeExit', () => process.exit())
 setTimeout(() => process.exit(), LINGER_MS).unref()

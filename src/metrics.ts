@@ -1,5 +1,5 @@
-// What the process counts and measures. Observing costs next to nothing and needs no library; the text that Prometheus reads is made by
-// prom-client, which is loaded by the first who asks for it. What is measured is left to those who measure it.
+// Counters and measurements of the process. Observing is cheap and needs no library; prom-client, loaded at the first request for metrics, writes the
+// text for Prometheus.
 import { createRequire } from 'node:module'
 import type { Registry } from 'prom-client'
 
@@ -30,7 +30,7 @@ export class Counter implements MetricFamily {
     this.help = help
   }
 
-  /** `key` tells one set of labels from another; `labels` is asked for at its first use. */
+  /** `key` distinguishes sets of labels; `labels` is called at the first use of a key. */
   add(key: string, labels: () => Labels, by = 1): void {
     const count = this.#counts.get(key)
     if (count) count.value += by
@@ -42,7 +42,7 @@ export class Counter implements MetricFamily {
   }
 }
 
-/** How often values fell below each bound. */
+/** Counts how many values fell below each bound. */
 export class Histogram implements MetricFamily {
   readonly type = 'histogram'
   readonly name: string
@@ -51,7 +51,7 @@ export class Histogram implements MetricFamily {
   readonly #label: string | null
   readonly #tallies = new Map<string, { counts: number[]; sum: number }>()
 
-  /** `bounds` in ascending order. `label` names the one label that `observe` is given, if any. */
+  /** `bounds` in ascending order. `label` names the label of the value that `observe` receives, if any. */
   constructor(name: string, help: string, bounds: readonly number[], label: string | null = null) {
     this.name = name
     this.help = help
@@ -85,26 +85,25 @@ export class Histogram implements MetricFamily {
   }
 }
 
-/** The metrics of one server. */
 export class Metrics {
   readonly requests = new Counter('svc_http_requests_total', 'HTTP requests by operation and status.')
   readonly #families: MetricFamily[] = [this.requests]
   #registry: Registry | null = null
 
-  /** Adds a counter or a histogram, which its maker fills. */
+  /** Adds a counter or a histogram, which the caller fills. */
   add<F extends MetricFamily>(family: F): F {
     this.#families.push(family)
     return family
   }
 
-  /** Adds values that are read when somebody asks: by the value of `label`, or a single one where there is none. */
+  /** Adds a gauge that is read at each request for metrics: a value for each value of `label`, or a single value without a label. */
   gauge(name: string, help: string, label: string | null, read: () => Iterable<readonly [string, number]>): void {
     const labels = (of: string): Labels => (label === null ? {} : { [label]: of })
     const samples = () => Array.from(read(), ([of, value]) => ({ labels: labels(of), value }))
     this.#families.push({ name, help, type: 'gauge', samples })
   }
 
-  /** Everything in the text format of Prometheus (version 0.0.4), with what is known of the process itself. */
+  /** All metrics in the text format of Prometheus (version 0.0.4), including prom-client's metrics of the process. */
   text(): Promise<string> {
     this.#registry ??= this.#open()
     return this.#registry.metrics()

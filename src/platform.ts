@@ -1,13 +1,13 @@
-// What the outside world gives: time, ids, randomness. A test hands in its own.
+// Time, ids and randomness. Tests replace them.
 import { randomBytes, randomFillSync, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 export interface Platform {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Milliseconds that have passed since some moment, which no change of the machine's clock touches; `performance.now()` where it is absent. */
+  /** Milliseconds of a monotonic clock, which changes of the machine's clock do not affect; `performance.now()` if absent. */
   elapsed?(): number
-  /** Names the start of the machine that `elapsed` counts from in each of its processes. Null or absent: it counts from some moment of the process. */
+  /** Names the machine start from which `elapsed` counts in every process. Null or absent: `elapsed` counts from a moment of this process. */
   readonly boot?: string | null
   /** The present as an RFC 3339 string in UTC with milliseconds. */
   timestamp(): string
@@ -17,7 +17,7 @@ export interface Platform {
   secret(bytes: number): string
 }
 
-/** How many random bytes are asked for at once: the way to their source is longer than what it gives. */
+/** The number of random bytes per call: the call itself costs more than the bytes. */
 const RANDOM_AT_ONCE = 4_096
 
 export function systemPlatform(): Platform {
@@ -26,7 +26,7 @@ export function systemPlatform(): Platform {
   return {
     now: () => Date.now(),
     elapsed: () => performance.now(),
-    // Rendering a date costs more than the rest of an event: one string serves its whole millisecond.
+    // Formatting a date costs more than the rest of an event: one string serves its whole millisecond.
     timestamp() {
       const ms = Date.now()
       if (ms !== lastMs) {
@@ -35,14 +35,14 @@ export function systemPlatform(): Platform {
       }
       return lastText
     },
-    // The time comes first, as in RFC 9562, section 5.7: rows that are made together lie together in an index by id. With a random place for
-    // each, a job among a million costs twice as much to write as the first one.
+    // The time comes first, as in RFC 9562, section 5.7: rows that are created together are neighbours in an index by id. With random ids, a job
+    // among a million costs twice as much to write as the first.
     id: (prefix) => `${prefix}_${Date.now().toString(16).padStart(12, '0')}${randomTail()}`,
     secret: createSecretGenerator(),
   }
 }
 
-/** The same with `monotonic`, in seconds and nanoseconds: the clock that on Linux all processes since the start of the machine share. */
+/** The system platform with a monotonic clock in seconds and nanoseconds. On Linux all processes since the start of the machine share this clock. */
 export function machinePlatform(monotonic: () => [number, number]): Platform {
   const elapsed = () => {
     const [seconds, nanoseconds] = monotonic()
@@ -51,7 +51,7 @@ export function machinePlatform(monotonic: () => [number, number]): Platform {
   return { ...systemPlatform(), elapsed, boot: readBootId() }
 }
 
-/** What Linux calls the start of the machine; null elsewhere. */
+/** Linux's id of the start of the machine; null on other systems. */
 function readBootId(): string | null {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim()
@@ -60,7 +60,7 @@ function readBootId(): string | null {
   }
 }
 
-/** Twenty random hexadecimal characters. They are those of a UUID that are neither its version nor its variant. */
+/** Twenty random hexadecimal characters: those of a UUID without its version and variant. */
 function randomTail(): string {
   const uuid = randomUUID()
   return uuid.slice(0, 8) + uuid.slice(24)
@@ -76,7 +76,7 @@ function createSecretGenerator(): Platform['secret'] {
       next = 0
     }
     const text = pool.toString('base64url', next, next + bytes)
-    // What is handed out is kept nowhere else.
+    // The pool must not keep secrets that were handed out.
     pool.fill(0, next, next + bytes)
     next += bytes
     return text

@@ -1,4 +1,4 @@
-// A server as a value: `createServer` composes every part, listens, and gives back how to close it again.
+// A server as a value: `createServer` composes every part, listens, and returns how to close it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -101,40 +101,40 @@ import { PlanCache } from './workflows/plan-cache.ts'
 import { WorkflowService } from './workflows/service.ts'
 import { createToolAccess, createWorkflowLookup } from './workflows/tools/access.ts'
 
-/** What a test may hold in its own hands. */
+/** The parts that a test may replace. */
 export interface ServerOverrides {
   platform?: Platform
   log?: Log
   registry?: NodeRegistry
-  /** Providers of models, besides the one that is always there. */
+  /** Providers of models, in addition to the built-in ones. */
   providers?: readonly Provider[]
-  /** Servers of models that are looked for on this machine, in the place of the usual ones. */
+  /** Model servers to look for on this machine, instead of the usual ones. */
   local_servers?: readonly LocalModelServer[]
-  /** What node types may need to run besides this process, as `required_runtimes` names it. */
+  /** Runtimes that node types may need besides this process, as `required_runtimes` names them. */
   runtimes?: readonly NodeRuntime[]
   socket_times?: Partial<SocketTimeouts>
   chat_limits?: Partial<ChatLimits>
-  /** What answers may hold that wait for their readers, in bytes. */
+  /** The maximum bytes of answers that wait for their readers. */
   max_response_buffer_bytes?: number
-  /** How many jobs sockets may follow, all together. */
+  /** The maximum number of jobs that all sockets follow together. */
   max_followed_jobs?: number
-  /** How many threads. */
+  /** The same for threads. */
   max_followed_threads?: number
-  /** The memory of what runs hold, in the place of a part of the heap. */
+  /** The memory account of all runs, instead of a part of the heap. */
   shared_memory?: FairMemoryAccount
-  /** How many events are kept of one job. */
+  /** The maximum number of events that are kept of one job. */
   max_job_events?: number
   listener?: Partial<ListenerLimits>
-  /** Milliseconds in which the body of a request of the lifecycle profile has to come. */
+  /** Milliseconds in which the body of a request of the lifecycle profile must arrive. */
   sdk_body_ms?: number
-  /** Milliseconds in each of which an upload has to bring something. */
+  /** Milliseconds in each of which an upload must make progress. */
   upload_window_ms?: number
-  /** Shown to a second process that wants the same data folder. */
+  /** Shown to a second process that opens the same data folder. */
   owner?: string
 }
 
 export interface RunningServer extends AsyncDisposable {
-  /** `http://host:port` with the port that was really taken. */
+  /** `http://host:port` with the actual port. */
   readonly url: string
   readonly context: AppContext
   /** Refuses new work, gives running jobs up to `drain_ms`, then closes everything. */
@@ -174,10 +174,10 @@ async function startServer(
   const log = overrides.log ?? createLog(config.log_level, redactor)
   const metrics = new Metrics()
   const committed = registerCommitMetrics(metrics)
-  const room = database === ':memory:' ? null : owned.use(new ReservedDiskSpace(database))
+  const reserved_space = database === ':memory:' ? null : owned.use(new ReservedDiskSpace(database))
   const store = await openServerStore(database, { durability: config.durability, log, onCommitted: committed })
   const unreadable = ({ name: provider, left_out }: Provider) =>
-    log.warn({ provider, left_out }, 'a list of models has entries that cannot be read: they are passed over')
+    log.warn({ provider, left_out }, 'a model list has unreadable entries: they are skipped')
   const slices = new TimeSliceScheduler()
   const listings = new ModelListCache({ now: () => platform.now(), slices, unreadable })
   const models = new ModelService({ providers, listings, slices })
@@ -208,7 +208,7 @@ async function startServer(
     for (const one of [warning, folder_warning]) if (one !== null) log.warn(one)
     const stopping = new AbortController()
     const files_dir = database === ':memory:' ? createTemporaryFolder(owned) : config.data_dir
-    // What is in memory alone is forgotten, and with it what the objects of a bucket are.
+    // A database in memory is lost at the end, and with it the meaning of the objects in a bucket.
     const storage = database === ':memory:' ? null : config.storage
     const owner = await readOrCreateDatabaseName(store, platform)
     const object_stores = opening.use(await openObjectStores(files_dir, { storage, owner, platform, log }))
@@ -232,9 +232,10 @@ async function startServer(
     const context = composeContext(config, parts, overrides, () => config.public_url ?? state.url)
     const recovered = await context.jobs.restore()
     if (recovered.running + recovered.waiting + recovered.ended > 0)
-      log.info(recovered, 'jobs of an earlier process go on')
-    const cut = await context.chat.turns.restore()
-    if (cut > 0) log.info({ turns: cut }, 'turns that an earlier process left unfinished are stored as interrupted')
+      log.info(recovered, 'jobs of an earlier process are resumed')
+    const interrupted = await context.chat.turns.restore()
+    if (interrupted > 0)
+      log.info({ turns: interrupted }, 'turns that an earlier process left unfinished are stored as interrupted')
     const gateway = new SocketGateway(context, overrides.socket_times)
     const { app, warmUp } = createApp(context, overrides)
     http.on(
@@ -277,7 +278,7 @@ async function startServer(
       await store[Symbol.asyncDispose]()
       owned.dispose()
     })
-    room?.keepReserved()
+    reserved_space?.keepReserved()
     opening.move()
     return { url: state.url, context, close: (ms = DRAIN_MS) => close(ms), [Symbol.asyncDispose]: () => close(0) }
   } catch (error) {
@@ -292,41 +293,43 @@ async function startServer(
 }
 
 const DRAIN_MS = 30_000
-/** How many files of assets are looked at in one round of the sweep. */
+/** The number of files that one round of a sweep looks at. */
 const FILES_PER_SWEEP = 500
-/** After the first answers: a process that was just started has better things to do. */
+/** The warm-up follows the first answers, so that it does not delay the start. */
 const WARM_UP_MS = 1_000
-/** A smaller heap keeps the tens of megabytes that the warm-up takes for its first requests. */
+/** A smaller heap keeps for its first requests the tens of megabytes that the warm-up takes. */
 const WARM_UP_HEAP_BYTES = 128 * 1_048_576
 
-/** After the first answers as well, but soon: a model of this machine may be asked for at once. */
+/** Discovery also follows the first answers, but soon: a client may call a model of this machine at once. */
 const DISCOVERY_DELAY_MS = 200
-/** How long they may take to answer: nobody waits for this look, and a machine whose services all start at once is slow. */
+/** How long model servers may take to answer. Nothing waits for the discovery, and a machine whose services all start at once is slow. */
 const DISCOVERY_TIMEOUT_MS = 60_000
 
-/** Adds the servers of models that run on this machine, and says so. */
+/** Adds the model servers that run on this machine, and logs them. */
 function scheduleModelServerDiscovery({ providers, config, log, stopping }: AppContext, parts: DiscoveryOptions): void {
-  const look = async () => {
+  const discover = async () => {
     const found = await discoverModelServers(providers, { look_ms: DISCOVERY_TIMEOUT_MS, ...parts }, stopping)
-    for (const { name, base_url } of found) log.info({ provider: name, base_url }, 'a server of models was found')
+    for (const { name, base_url } of found) log.info({ provider: name, base_url }, 'model server found')
     const { default_provider: name } = config
     if (name !== null && !providers.get(name) && !stopping.aborted)
-      log.warn(`SVC_DEFAULT_PROVIDER is "${name}", which does not answer on this machine: models need its name for now`)
+      log.warn(
+        `SVC_DEFAULT_PROVIDER is "${name}", which does not answer on this machine: until it does, requests must name the provider of a model`,
+      )
   }
   setTimeout(
-    () => void look().catch((err) => log.error({ err }, 'the look for models failed')),
+    () => void discover().catch((err) => log.error({ err }, 'model server discovery failed')),
     DISCOVERY_DELAY_MS,
   ).unref()
 }
 
-/** Files of assets are kept as long as their rows: a database in memory gets a folder that goes with it. */
+/** Files of assets live as long as their rows: with a database in memory, their folder is temporary. */
 function createTemporaryFolder(owned: DisposableStack): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-files-'))
   owned.defer(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** Files of models, out of the hub that the operator chose. */
+/** Downloads of model files from the hub that the operator chose. */
 function openDownloads(config: Config, log: Log, own: OwnRequestDetector): DownloadService {
   const { model_hub_url, http_node_allow: allow } = config
   return new DownloadService({
@@ -338,7 +341,7 @@ function openDownloads(config: Config, log: Log, own: OwnRequestDetector): Downl
   })
 }
 
-/** Read where there is an identity provider alone: its library costs a start tens of milliseconds. */
+/** Loads the verifier only with an identity provider, because its library costs a start tens of milliseconds. */
 async function createIdentityCheck(
   config: Config,
   tools: { platform: Platform; log: Log; stopping: AbortSignal },
@@ -409,9 +412,9 @@ function composeContext(
   })
   const registry = overrides.registry ?? builtinRegistry
   const events = new EventLog(store, (job_key) => readEndSnapshot({ store, slices }, job_key), overrides.max_job_events)
-  // A search of a large index takes a second or two: what its owner asks for meanwhile does not wait for it.
+  // A search of a large index takes a second or two. Other work of its owner must not wait for it.
   const vector_slices = new TimeSliceScheduler()
-  // Nor does whoever reads what others wrote.
+  // Other work must not wait for readers of stored data either.
   const reading = new TimeSliceScheduler()
   const payloads = new PayloadValidator(Math.max(config.max_body_bytes, config.ws_max_message_bytes))
   const plans = new PlanCache(store, registry, slices, payloads.memory, services.workers)
@@ -575,7 +578,7 @@ function composeContext(
   return { ...known, retention, metrics, stopping, started_at }
 }
 
-/** Known to the redactor before anything is said of what is stored. The environment's are the local user's, who is in no workspace. */
+/** The redactor must know the secrets before anything stored is logged. Secrets of the environment belong to the local user outside of workspaces. */
 function openSecrets(config: Config, parts: ContextParts, registry: NodeRegistry): SecretService {
   const secrets = new SecretService({
     ...parts,
@@ -585,15 +588,16 @@ function openSecrets(config: Config, parts: ContextParts, registry: NodeRegistry
       user_id === LOCAL_USER && workspace_id === null ? config.secrets : {},
   })
   secrets.load()
-  // The service's as well: no other user may see them. In texts of the local user that come in pieces, what begins one waits.
+  // The redactor adds these secrets for everybody, since no user may see them. For the local user, streamed text waits while it could be the start of
+  // a secret.
   const local = ownerScopeKey({ user_id: LOCAL_USER, workspace_id: null })
   for (const secret of Object.values(config.secrets)) parts.redactor.add(secret, local)
   return secrets
 }
 
 /**
- * How many connections the system takes before the service has looked at them. Of more it takes none, and whoever connects tries again after a second: with Node's
- * 511, one user's burst made others wait. The system may have a lower limit (`net.core.somaxconn`).
+ * Connections that the operating system queues for the service. Beyond it none is accepted, and clients try again after a second. With Node's 511, a
+ * burst of one user made others wait. The system's own limit (`net.core.somaxconn`) may be lower.
  */
 export const LISTEN_BACKLOG = 4_096
 

@@ -1,5 +1,4 @@
-// What the nodes of this process may use besides their inputs: one sandbox, one way out to the network, models, and the secrets of whoever
-// they run for.
+// The services of nodes in this process: one sandbox, one client for outgoing requests, models, and the secrets of the nodes' owner.
 import { createComputePool } from './compute/worker-pool.ts'
 import type { Config } from './config.ts'
 import {
@@ -18,36 +17,36 @@ import { createOutgoingHttpClient } from './net/outgoing/http-client.ts'
 import type { OwnRequestDetector } from './net/own-request-detector.ts'
 import { createCodeSandbox } from './sandbox/code-sandbox.ts'
 
-/** What one owner's workflows bring. What the functions throw fails the firing. */
+/** The resources of one owner. An error of the functions fails the firing. */
 export interface OwnerResources {
-  /** The key of the owner. Absent: there is one user only. */
+  /** The key of the owner. Absent: there is only one user. */
   readonly owner?: string
   secret(name: string): string | null
   readonly customer: BillingContext
-  /** Absent: there is no store to load from. */
+  /** Absent: there is no asset store. */
   readonly assets?: AssetAccess
-  /** Absent: there is no store to keep them in. */
+  /** Absent: there is no vector store. */
   readonly vectors?: VectorAccess
-  /** Absent: models have nothing to call. */
+  /** Absent: models have no tools. */
   readonly tools?: ToolAccess
-  /** Absent: nothing is known that is secret. */
+  /** Absent: no secrets are known. */
   redact?(text: string): string
 }
 
 export interface ProcessServices extends AsyncDisposable {
-  /** The guarded client, for doors that fetch on behalf of this owner. */
+  /** The guarded HTTP client, for transports that fetch on behalf of this owner. */
   httpFor(owner: string): OutgoingHttp
-  /** For work on files that nobody's workflow asked for. */
+  /** Media work that does not belong to a workflow. */
   readonly media: MediaAccess
   /** The threads that read slow expressions of graphs. */
   readonly workers: Pick<NodeServices, 'compute' | 'sandbox'>
-  /** What the nodes of one owner's workflows may use. */
+  /** The services for the nodes of one owner's workflows. */
   forOwner(owned: OwnerResources): NodeServices
 }
 
 /**
- * Starts nothing before a node asks for it; ends everything when disposed of. `failed` is told, for the log, where work on a file fails and the
- * file is not the reason. `own` knows what nodes send, in a process that serves as well.
+ * Starts each part at its first use; ends everything when disposed of. `failed` reports, for the log, failed work on a file if the file is not the
+ * reason. `own` recognizes requests of nodes, in a process that also serves.
  */
 export function createServices(
   config: Pick<Config, 'http_node_allow'>,
@@ -85,10 +84,10 @@ export function createServices(
   }
 }
 
-/** Whose calls of models they are where there are no users. */
+/** The owner of model calls where there are no users. */
 const OPERATOR_OWNER = 'operator'
 
-/** The secrets and keys of the operator's environment, for those that they belong to. */
+/** The secrets and keys of the operator's environment. */
 export function operatorResources({
   secrets,
   provider_keys,

@@ -1,7 +1,6 @@
-// The version that the service reports, read from package.json at start.
+// The version of the service, read from package.json at the start.
 import { readFileSync } from 'node:fs'
 
-/** The package's version (`0.1.0`). */
 export const version: string = readVersion()
 
 function readVersion(): string {

@@ -1,4 +1,4 @@
-// The floors of the house: which folder may import from which, which package belongs where, and how long files are.
+// The layers of the code base: which folder may import from which, where each package is used, and how long files are.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { builtinModules } from 'node:module'
@@ -8,7 +8,7 @@ import ts from 'typescript'
 
 const ROOT = join(import.meta.dirname, '..')
 
-/** From the ground up. A room imports from rooms on floors below it, and from itself. */
+/** From the lowest layer up. A folder imports from folders of lower layers, and from itself. */
 const FLOORS: readonly (readonly string[])[] = [
   ['generated'],
   ['errors.ts', 'metrics.ts', 'platform.ts', 'start-error.ts', 'version.ts'],
@@ -33,7 +33,7 @@ const FLOORS: readonly (readonly string[])[] = [
   ['main.ts'],
 ]
 
-/** Rooms beside the stairs, and the only rooms that they import from. */
+/** Folders beside the layers, and the only folders that they import from. */
 const ASIDE: Readonly<Record<string, readonly string[]>> = {
   client: ['generated'],
   conformance: ['generated', 'client', 'contract'],
@@ -44,16 +44,16 @@ const ASIDE: Readonly<Record<string, readonly string[]>> = {
   contract: [],
 }
 
-/** Rooms on the stairs that import from rooms beside them: nobody else does. */
+/** Folders of the layers that may import from folders beside them; no others may. */
 const VISITORS: Readonly<Record<string, readonly string[]>> = {
   cli: ['deploy', 'contract', 'conformance'],
-  // Requests are judged by the exact schemas of the published document.
+  // Requests are validated by the schemas of the published document.
   http: ['contract'],
-  // Keys of MessagePack are read by one rule, and the client has no files outside of its room.
+  // One rule reads the keys of MessagePack, and the client has no files outside of its folder.
   payloads: ['client'],
 }
 
-/** Packages, and modules of Node, that only these rooms may import. */
+/** Packages, and modules of Node, that only these folders may import. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   kysely: ['db'],
   'better-sqlite3': ['db', 'media'],
@@ -92,7 +92,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   yauzl: ['media'],
 }
 
-/** Rooms that may read the global `process`, and files that are a process of their own. */
+/** Folders that may read the global `process`, and files that are processes of their own. */
 const PROCESS = [
   'main.ts',
   'config.ts',
@@ -103,14 +103,14 @@ const PROCESS = [
   'src/media/process.ts',
 ]
 
-/** Lines from which a file is reported as long. */
+/** The number of lines from which a file is reported as long. */
 const LONG = 200
 
 interface Source {
   path: string
   room: string
   text: string
-  /** Paths of files of ours, from the root. */
+  /** Paths of the project's files, from the root. */
   files: string[]
   packages: string[]
 }
@@ -162,8 +162,8 @@ function floorOf(room: string): number {
   return FLOORS.findIndex((rooms) => rooms.includes(room))
 }
 
-describe('the house', () => {
-  test('has no room that the table does not know', () => {
+describe('the code base', () => {
+  test('has no folder that is missing from the table', () => {
     const unknown = sources.filter(({ room }) => floorOf(room) < 0 && !(room in ASIDE))
     assert.deepEqual(
       unknown.map(({ path }) => path),
@@ -171,14 +171,14 @@ describe('the house', () => {
     )
   })
 
-  test('has imports that go down alone', () => {
+  test('imports only from lower layers', () => {
     const wrong = sources.flatMap(({ path, room, files }) =>
       files.filter((file) => !mayImport(room, roomOf(file))).map((file) => `${path} imports ${file}`),
     )
     assert.deepEqual(wrong, [])
   })
 
-  test('would notice an import that goes up, or across', () => {
+  test('is tested so that an import from a higher layer, or from a neighbour, is found', () => {
     for (const [from, to] of [
       ['db', 'jobs'],
       ['http', 'sockets'],
@@ -208,7 +208,7 @@ describe('the house', () => {
     }
   })
 
-  test('has a server that reaches nothing of the helpers for deployment', () => {
+  test('has a server that does not import the helpers for deployment', () => {
     const reached = new Set(['src/server.ts'])
     for (const path of reached) for (const file of imports.get(path) ?? []) reached.add(file)
     assert.ok(reached.has('src/http/app.ts') && imports.get('src/cli/deploy-token.ts')?.some(isDeploy))
@@ -229,7 +229,7 @@ describe('the house', () => {
     assert.deepEqual(cycles, [])
   })
 
-  test('keeps each package in its room, and knows no other package', () => {
+  test('uses each package only in its folders, and no unknown package', () => {
     const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { dependencies: object }
     const wrong = sources.flatMap(({ path, room, packages }) =>
       packages
@@ -268,7 +268,7 @@ describe('the house', () => {
   })
 })
 
-/** Whether a file names the global: `process` that is neither a member of something nor a key. */
+/** Whether a file refers to the global `process`, rather than to a member or a key of that name. */
 function usesProcess(path: string, text: string): boolean {
   if (!text.includes('process')) return false
   let found = false

@@ -1,4 +1,4 @@
-// The canonical form of values: the same text for what is equal, whatever order its keys came in, and another one for everything else.
+// The canonical form of values: equal values have the same text, whatever the order of their keys, and all others differ.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import { decodeFrame } from '../src/payloads/frame-decoder.ts'
 import { canonicalJson } from '../src/shared/json.ts'
 
-/** As it comes over a socket. */
+/** The value as it arrives over a socket. */
 const sent = (value: unknown) => decodeFrame(Buffer.from(encode(value)), true)
 
 const small = fc.constantFrom<unknown>(

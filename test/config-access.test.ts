@@ -1,4 +1,4 @@
-// Settings of access that have to do with each other: the mode, what is off in it, and what is warned of.
+// Settings of access that depend on each other: the mode, settings without effect, and warnings.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { describeAccessMode } from '../src/config/access-mode.ts'
@@ -21,7 +21,7 @@ function problemsOf(environment: Environment): readonly string[] {
   return []
 }
 
-describe('the mode', () => {
+describe('the access mode', () => {
   test('is that of an identity provider where both of its settings are there', () => {
     const { identity_provider, warnings } = read(PROVIDER)
     assert.deepEqual(identity_provider, { url: 'https://idp.example', key: 'key of the provider' })
@@ -42,7 +42,7 @@ describe('the mode', () => {
     }
   })
 
-  test('is never guessed where one of them is wrong', () => {
+  test('is not guessed if one of them is wrong', () => {
     assert.equal(problemsOf({ ...PROVIDER, IDP_URL: 'idp.example' }).length, 1)
     const [problem] = problemsOf({ ...PROVIDER, IDP_URL: 'https://user:password@idp.example' })
     assert.match(problem!, /^IDP_URL must be /)
@@ -55,7 +55,7 @@ describe('the mode', () => {
     assert.equal(read({ SVC_TRUST_LOCALHOST: 'false' }).trust_localhost, false)
   })
 
-  test('of an identity provider trusts no networks, and says so', () => {
+  test('of an identity provider trusts no networks, and warns of the setting', () => {
     const given = { SVC_TRUST_LOCAL_NETWORKS: '172.16.0.0/12' }
     const { trust_local_networks, warnings } = read({ ...PROVIDER, ...given })
     assert.deepEqual(trust_local_networks, [])
@@ -77,7 +77,7 @@ describe('secrets', () => {
     const { integration_token, warnings } = read({ SVC_INTEGRATION_TOKEN: 'fifteen letters' })
     assert.equal(integration_token, null)
     assert.equal(warnings.length, 1)
-    assert.match(warnings[0]!, /^SVC_INTEGRATION_TOKEN has less than 16 characters/)
+    assert.match(warnings[0]!, /^SVC_INTEGRATION_TOKEN has fewer than 16 characters/)
     assert.ok(!warnings[0]!.includes('fifteen letters'))
   })
 
@@ -107,7 +107,7 @@ describe('a range of callers who are trusted', () => {
         const warnings = warned(range, host)
         assert.equal(warnings.length, 1, `${range} ${host}`)
         assert.ok(warnings[0]!.includes(range) && warnings[0]!.includes(host), warnings[0])
-        assert.match(warnings[0]!, /WHOEVER REACHES THIS PORT IS THE ADMINISTRATOR/)
+        assert.match(warnings[0]!, /EVERYBODY WHO REACHES THIS PORT IS THE ADMINISTRATOR/)
       }
       for (const host of ['127.0.0.1', '127.0.0.2', '::1', 'localhost']) assert.deepEqual(warned(range, host), [], host)
     }
@@ -118,16 +118,16 @@ describe('a range of callers who are trusted', () => {
       const { warnings } = read({ SVC_TRUST_LOCAL_NETWORKS: range, SVC_TRUSTED_PROXIES: '127.0.0.1' }, '127.0.0.1')
       assert.equal(warnings.length, 1, range)
       assert.ok(warnings[0]!.includes(`holds ${range} `), warnings[0])
-      assert.match(warnings[0]!, /WHOEVER REACHES THOSE PROXIES IS THE ADMINISTRATOR/)
+      assert.match(warnings[0]!, /EVERYBODY WHO REACHES THOSE PROXIES IS THE ADMINISTRATOR/)
     }
   })
 
-  test('that is smaller is not', () => {
+  test('that is smaller causes no warning', () => {
     for (const range of ['10.0.0.0/8', '172.16.0.0/12', 'fc00::/7', 'fd00::/8', '2001:db8::/32', '192.168.65.1'])
       assert.deepEqual(warned(range, '0.0.0.0'), [], range)
   })
 
-  test('is warned of each', () => {
+  test('causes a warning for each such entry', () => {
     assert.equal(warned('0.0.0.0/0, 10.0.0.0/8, ::/0', '0.0.0.0').length, 2)
   })
 })
@@ -167,7 +167,7 @@ describe('the line of a start', () => {
       { SVC_TRUST_LOCALHOST: 'false', SVC_TRUST_LOCAL_NETWORKS: 'fd00::/64' },
       'Local mode: callers in fd00::/64 are the administrator, all others need a token',
     ],
-    [{ SVC_TRUST_LOCALHOST: 'false' }, 'Local mode: nobody is trusted by place, every caller needs a token'],
+    [{ SVC_TRUST_LOCALHOST: 'false' }, 'Local mode: every caller needs a token, on this machine as well'],
     [PROVIDER, 'Identity provider https://idp.example, issuer https://idp.example/auth/v1'],
     [
       { ...PROVIDER, SVC_TRUST_LOCALHOST: 'true' },
@@ -185,7 +185,7 @@ describe('settings that do not fit together', () => {
     for (const end of ['/auth/v1', '/auth/v1/']) {
       const { warnings } = read({ ...PROVIDER, IDP_URL: `https://idp.example${end}` })
       assert.equal(warnings.length, 1)
-      assert.match(warnings[0]!, /^IDP_URL ends with \/auth\/v1/)
+      assert.match(warnings[0]!, /^IDP_URL must not end with \/auth\/v1/)
       assert.ok(!warnings[0]!.includes(PROVIDER.IDP_KEY))
     }
   })
@@ -196,7 +196,7 @@ describe('settings that do not fit together', () => {
     for (const host of ['127.0.0.1', '127.0.0.2', '::1', 'localhost'])
       for (const url of ['https://svc.example.com', 'http://192.0.2.1:7777', 'http://[2001:db8::1]/below']) {
         const [warning, ...more] = names(url, host)
-        assert.match(warning!, /SVC_TRUSTED_PROXIES names none/, `${url} on ${host}`)
+        assert.match(warning!, /SVC_TRUSTED_PROXIES is empty/, `${url} on ${host}`)
         assert.deepEqual(more, [])
         assert.deepEqual(names(url, host, '127.0.0.1'), [])
       }

@@ -1,4 +1,4 @@
-// Which providers the settings of models come to, where each is asked, and with which key.
+// The providers that result from the settings of models: their URLs and keys.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { DISCOVERABLE_PROVIDERS } from '../src/config/models.ts'
@@ -85,7 +85,7 @@ describe('the providers of settings', () => {
     'box:70000',
   ]
   for (const host of [...hosts, 'a b', '[nothing]', '1:2:3'])
-    test(`find no Ollama at ${host}, and say what is wrong without its words`, () => {
+    test(`find no Ollama at ${host}, and say what is wrong without the value`, () => {
       assert.throws(
         () => providersOf({ OLLAMA_HOST: host }),
         (error) => {
@@ -103,8 +103,8 @@ describe('the providers of settings', () => {
     })
 
   for (const [entry, told] of [
-    ['mine', 'the entry "mine" lacks = and a URL behind it'],
-    ['https://user:pw@host.example/v1', 'an entry lacks a name and = before it'],
+    ['mine', 'the entry "mine" lacks = and a URL after it'],
+    ['https://user:pw@host.example/v1', 'an entry lacks a name and = before its URL'],
     ['=http://one/v1', 'an entry has no name'],
     ['mine=', 'the entry "mine" must have an http or https URL without user, query and fragment'],
   ])
@@ -125,14 +125,14 @@ describe('the providers of settings', () => {
     assert.equal(both.get('ollama')!.base_url, 'https://far.example/v1')
   })
 
-  test('give way to those of a test', () => {
+  test('are replaced by those of a test', () => {
     const mine = pricedProvider({ name: 'openai' })
     assert.equal(providersOf({}, [mine]).get('openai'), mine)
   })
 })
 
 describe('the default provider', () => {
-  test('comes first', () => {
+  test('is listed first', () => {
     assert.equal(providersOf({}).all()[0]!.name, 'builtin')
     assert.equal(providersOf({ SVC_DEFAULT_PROVIDER: 'openai' }).all()[0]!.name, 'openai')
     assert.equal(
@@ -143,7 +143,7 @@ describe('the default provider', () => {
     )
   })
 
-  test('must be one', () => {
+  test('must be a known provider', () => {
     assert.throws(
       () => providersOf({ SVC_DEFAULT_PROVIDER: 'opanai', SVC_PROBE_LOCAL_MODELS: 'off', OLLAMA_HOST: 'box' }),
       (error) => {
@@ -156,7 +156,7 @@ describe('the default provider', () => {
     )
   })
 
-  test('is told together with whatever else is wrong', () => {
+  test('is reported together with all other problems', () => {
     assert.throws(
       () => providersOf({ SVC_DEFAULT_PROVIDER: 'opanai', SVC_MODEL_SERVERS: 'mine', SVC_LOG_LEVEL: 'loud' }),
       (error) => {
@@ -167,7 +167,7 @@ describe('the default provider', () => {
     )
   })
 
-  test('may be found on this machine later, if somebody looks', () => {
+  test('may be discovered on this machine later, if discovery is on', () => {
     const looking = { SVC_DEFAULT_PROVIDER: 'lmstudio' }
     assert.equal(providersOf(looking).all()[0]!.name, 'builtin')
     assert.throws(() => providersOf({ ...looking, SVC_PROBE_LOCAL_MODELS: 'off' }), ConfigError)
@@ -177,12 +177,12 @@ describe('the default provider', () => {
     )
   })
 
-  test('stops the start of a server where it is none', async () => {
+  test('keeps a server from starting if it is unknown', async () => {
     await assert.rejects(startServer({ environment: { SVC_DEFAULT_PROVIDER: 'nobody' } }), ConfigError)
   })
 })
 
-test('a model of a server is asked with the key of whoever calls, before that of the operator', async () => {
+test('a model of a server is called with the key of the caller, before that of the operator', async () => {
   await using upstream = await startUpstream({ models: ['gpt-4o'] })
   const environment = { SVC_MODEL_SERVERS: `acme=${upstream.base_url}`, ACME_API_KEY: 'sk-of-the-operator' }
   await using server = await startServer({ environment })
@@ -217,7 +217,7 @@ test('a bare name means the default provider, though others have it', async () =
   assert.equal(provider.name, 'acme')
 })
 
-test('what runs models finds the system in its environment, and nothing that may be secret', () => {
+test('processes that run models get variables of the system, and none that may be secret', () => {
   const environment = { PATH: '/bin', HOME: '/home/x', SVC_SECRET_A: 'a', HF_TOKEN: 'b', AWS_SECRET_ACCESS_KEY: 'c' }
   const { runtime_environment } = readConfig(environment, { host: '127.0.0.1', port: 0 })
   assert.deepEqual(runtime_environment, { PATH: '/bin', HOME: '/home/x' })

@@ -1,4 +1,4 @@
-// All settings: their defaults, their limits, and every bad value reported at once.
+// All settings: their defaults, their limits, and that every bad value is reported at once.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -71,7 +71,7 @@ const DEFAULTS: Config = {
   warnings: [],
 }
 
-/** Each setting: its key, a good value as text, and what that is when it is read. */
+/** Each setting: its key, a good value as text, and the value after reading. */
 const GOOD: Record<string, [keyof Config, string, unknown]> = {
   SVC_DATA_DIR: ['data_dir', '/srv/data', '/srv/data'],
   SVC_DATABASE_URL: ['database_url', 'sqlite:/srv/other.db', 'sqlite:/srv/other.db'],
@@ -245,7 +245,7 @@ const BAD: Record<string, string[]> = {
   ],
 }
 
-/** Keys that more than one setting has a part in, or whose settings are not shown when they are wrong. */
+/** Keys that depend on several settings, or whose values problems do not show. */
 const UNLISTED: (keyof Config)[] = [
   'storage',
   'identity_provider',
@@ -284,7 +284,7 @@ describe('settings', () => {
     }
   })
 
-  test('this test names every setting that config.ts reads, and every key of the configuration', () => {
+  test('this test covers every setting that config.ts reads, and every key of the configuration', () => {
     const source = ['config.ts', 'config/access.ts', 'config/models.ts', 'config/storage.ts']
       .map((path) => readFileSync(new URL(`../src/${path}`, import.meta.url), 'utf8'))
       .join()
@@ -319,7 +319,7 @@ describe('settings', () => {
     })
   }
 
-  test('a value that may hold a password is told of none: what is wrong is told by the name of its setting', () => {
+  test('a value that may hold a password is not shown: the problem names only the setting', () => {
     const names = [...Object.keys(GOOD), 'IDP_URL', 'SVC_STORAGE_URL', 'OLLAMA_HOST']
     names.push(...['OPENAI_BASE_URL', 'ANTHROPIC_BASE_URL', 'GOOGLE_GEMINI_BASE_URL'])
     const told = new Set<string>()
@@ -407,7 +407,7 @@ describe('settings', () => {
 describe('warnings at the start', () => {
   const warned = (environment: Environment, host = LISTEN.host) => readConfig(environment, { ...LISTEN, host }).warnings
 
-  test('name what is no setting, and the one that it may be', () => {
+  test('name an unknown setting, and the one that may be meant', () => {
     const near = {
       SVC_TRUSTED_PROXY: 'SVC_TRUSTED_PROXIES',
       SVC_TRUST_PROXY: 'SVC_TRUSTED_PROXIES',
@@ -416,17 +416,17 @@ describe('warnings at the start', () => {
       SVC_DATADIR: 'SVC_DATA_DIR',
     }
     for (const [name, meant] of Object.entries(near))
-      assert.deepEqual(warned({ [name]: 'x' }), [`${name} is no setting, and has no effect; did you mean ${meant}?`])
+      assert.deepEqual(warned({ [name]: 'x' }), [`${name} is not a setting and has no effect; did you mean ${meant}?`])
     const far = { SVC_PORT: '80', SVC_: 'x', SVC_NOTHING_OF_THE_KIND: 'x' }
     assert.deepEqual(
       warned(far),
       Object.keys(far)
         .sort()
-        .map((name) => `${name} is no setting, and has no effect`),
+        .map((name) => `${name} is not a setting and has no effect`),
     )
   })
 
-  test('are silent on settings, on what is empty, on what others read, and on what no server reads', () => {
+  test('do not name known or empty settings, nor variables that other programs or tests read', () => {
     const silent = {
       SVC_TRUSTED_PROXY: ' ',
       SVC_SECRET_KEY: 'word',
@@ -440,7 +440,7 @@ describe('warnings at the start', () => {
     assert.deepEqual(warned(silent), [])
   })
 
-  test('tell that the limit of requests is off, or that callers can get around it', () => {
+  test('say that the request limit is off, or that callers can evade it', () => {
     for (const host of ['127.0.0.1', '0.0.0.0'])
       assert.match(warned({ SVC_RATE_LIMIT_DISABLED: 'on' }, host).join(), /^SVC_RATE_LIMIT_DISABLED is on: /)
     assert.deepEqual(warned({ SVC_RATE_LIMIT_DISABLED: 'off' }, '0.0.0.0'), [])
@@ -479,7 +479,7 @@ describe('the bucket of files', () => {
     assert.deepEqual(read({ SVC_STORAGE_URL: host_style, ...KEYS }).storage?.path_style, false)
   })
 
-  test('is refused where it is none, without what may be a secret in it', () => {
+  test('is refused if it is not valid, without showing what may be a secret', () => {
     for (const url of [
       'bucket/prefix',
       'https://bucket/prefix',
@@ -504,7 +504,7 @@ describe('the bucket of files', () => {
       assert.equal(problems.length, 1, url)
       assert.match(
         problems[0]!,
-        /^SVC_STORAGE_URL must be s3:\/\/bucket\/prefix\?[^:]*, of which the bucket alone is needed: ./,
+        /^SVC_STORAGE_URL must be s3:\/\/bucket\/prefix\?[^:]*, where only the bucket is required: ./,
       )
       assert.ok(!problems[0]!.includes('hidden'), problems[0])
     }

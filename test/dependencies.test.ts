@@ -1,4 +1,4 @@
-// Every dependency is a decision: it has its line in the record of dependencies, under the licence that it really has.
+// Every dependency is a decision: the record of dependencies has a line for it, with its actual licence.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -7,7 +7,7 @@ const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.ur
 
 interface Manifest {
   license?: string
-  /** The older way to say it. */
+  /** The older form of the field. */
   licenses?: { type: string }[]
   dependencies: Record<string, string>
   devDependencies: Record<string, string>
@@ -15,7 +15,7 @@ interface Manifest {
 
 const manifest = (path: string) => JSON.parse(read(path)) as Manifest
 
-/** The cells of each line under one heading: package, purpose, licence, size, what would be without it. */
+/** The cells of each line under one heading: package, purpose, licence, size, and the alternative. */
 function rows(heading: string): string[][] {
   const part = read('spec/decisions/0003-dependencies.md').split(`\n## ${heading}\n`)[1]!.split('\n## ')[0]!
   const lines = part.split('\n').filter((line) => line.startsWith('| '))

@@ -1,4 +1,4 @@
-// What failures leave in the log: causes where something went wrong, one quiet line where a refusal was meant, no credentials.
+// Failures in the log: causes of unexpected failures, one quiet line for an intended refusal, and no credentials.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,7 +35,7 @@ test('what the client did wrong is not logged', () => {
   assert.deepEqual(lines, [])
 })
 
-test('why a node failed is one short line where the failure was told, and a stack where it was not', () => {
+test('an expected failure of a node is one short line, an unexpected one has a stack', () => {
   const { lines, log } = recording()
   const cause = new Error('The name resolved to 10.0.0.1')
   logNodeFailure(log, cause, true, { job_id: 'j' })
@@ -79,7 +79,7 @@ test('a secret is replaced in messages, fields, errors, their causes, stacks and
   }
 })
 
-test('what stands under a telling name is replaced, wherever it stands', () => {
+test('values under names of secrets are replaced at any depth', () => {
   const { log, last } = written([])
   const headers = { authorization: 'Digest abc', Cookie: 'a=b', 'x-api-key': 'k', accept: 'text/html' }
   log.warn({ err: Object.assign(new Error('x'), { headers }), url: '/ws?api_key=abc&id=7', api_key: 'k' }, 'Bearer t1')
@@ -93,7 +93,7 @@ test('what stands under a telling name is replaced, wherever it stands', () => {
   assert.deepEqual([url, api_key, msg], ['/ws?api_key=[redacted]&id=7', '[redacted]', 'Bearer [redacted]'])
 })
 
-test('the cause of a told failure is cut after secrets were replaced in it', () => {
+test('the cause of an expected failure is cut only after its secrets were replaced', () => {
   const { log, last } = written()
   logNodeFailure(log, new Error(`${'x'.repeat(490)}${SECRET}${'y'.repeat(100_000)}`), true, {})
   assert.equal(last().cause, `${'x'.repeat(490)}[redacted]`)
@@ -101,7 +101,7 @@ test('the cause of a told failure is cut after secrets were replaced in it', () 
   assert.equal(last().cause, 'y'.repeat(500))
 })
 
-test('nobody blots words out of what the source says', () => {
+test('no user can redact words of the source code', () => {
   const lines: string[] = []
   const redactor = new Redactor(['of-the-service'])
   const log = createLog('info', redactor, { write: (line: string) => void lines.push(line) })
@@ -133,7 +133,7 @@ test('a message that looks like a part of a stack hides nothing', () => {
   assert.deepEqual([last().err, last().list], ['a text', [{ name: 'Cookie', value: '[redacted]' }]])
 })
 
-test('a secret of several words after a telling name is hidden as a whole', () => {
+test('a secret of several words after the name of a secret is hidden as a whole', () => {
   const redactor = new Redactor()
   redactor.add('correct horse battery', 'somebody')
   const lines: string[] = []
@@ -143,7 +143,7 @@ test('a secret of several words after a telling name is hidden as a whole', () =
   assert.ok(!lines[0]!.includes('battery'))
 })
 
-/** Writes far more than a pipe has room for, then says so on standard output, and once more what came to its log when everything was read. */
+/** Writes far more than a pipe can hold, then reports it on standard output, and writes again once everything was read. */
 const TALKER = `
   import { createLog } from '${new URL('../src/log.ts', import.meta.url)}'
   const log = createLog('info')
@@ -156,7 +156,7 @@ const TALKER = `
   }, 5)
 `
 
-test('a log that nobody reads holds nothing up, and says how many lines it left out once it is read', async () => {
+test('a log that is not read blocks nothing, and reports the number of dropped lines once it is read', async () => {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', TALKER], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -173,7 +173,7 @@ test('a log that nobody reads holds nothing up, and says how many lines it left 
     assert.deepEqual(
       told.slice(kept.length).map(({ left_out, msg }) => [left_out, msg]),
       [
-        [3_000 - kept.length, 'lines of the log were left out: nobody read them'],
+        [3_000 - kept.length, 'log lines were dropped because standard error was not read'],
         [undefined, 'the last line'],
       ],
     )

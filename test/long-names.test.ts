@@ -1,4 +1,4 @@
-// What is wrong below a very long name is told in few words, however often it is wrong.
+// Problems below a very long name have short descriptions, however many there are.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findIllFormedTexts, toValidationProblems } from '../src/shared/validation-problems.ts'

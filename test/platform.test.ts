@@ -1,4 +1,4 @@
-// What the system gives: ids in the order in which they are made, and secrets that are never the same.
+// The system platform: ids in the order of their creation, and secrets that never repeat.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemPlatform } from '../src/platform.ts'

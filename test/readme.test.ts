@@ -1,4 +1,4 @@
-// The README's examples run as they are printed, and give what it prints.
+// The README's examples run as they are printed, with the printed results.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -124,7 +124,7 @@ describe('README', () => {
     const sources = ['config.ts', 'config/access.ts', 'config/models.ts'].map((path) =>
       readFileSync(new URL(`../src/${path}`, import.meta.url), 'utf8'),
     )
-    // SVC_ENV belongs to features that are not there yet.
+    // SVC_ENV belongs to planned features.
     const later = new Set(["'SVC_ENV'"])
     for (const name of sources.join().match(/'(?:SVC|IDP)_[A-Z0-9_]+'/g) ?? [])
       if (!later.has(name)) assert.ok(readme.includes(`\`${name.slice(1, -1)}\``), `the setting ${name}`)
@@ -173,7 +173,7 @@ describe('README', () => {
   })
 })
 
-/** The section of that name, without those that follow it. */
+/** The section of that name, without the sections after it. */
 function whoMayCall(): string {
   return /\n## Who may call\n([\s\S]*?)\n## /.exec(readme)![1]!
 }

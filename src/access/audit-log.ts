@@ -1,5 +1,5 @@
-// The audit log: who handed out or took back what, who was refused, and what was administered. Lines of the log with the member `audit`,
-// at the level info. They never hold a token, a secret or a query, and refusals cannot fill the disk.
+// The audit log of credentials, refusals and administration: log lines with the member `audit`, at level info. They contain no token, secret or
+// query, and refusals cannot fill the disk.
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../log.ts'
 import type { RefusalCause } from './auth-verdict.ts'
@@ -18,44 +18,44 @@ export type AuditEvent =
   | 'refused'
   | 'refusals_left_out'
 
-/** What a line says besides: names, ids and numbers. */
+/** Further fields of a line: names, ids and numbers. */
 export type AuditFields = Readonly<Record<string, string | number | boolean | null | readonly string[]>>
 
 export interface RefusedRequest {
   readonly facts: RequestFacts
   readonly method: string
-  /** As the caller was told it, or the code of the error, such as `FORBIDDEN` or `RATE_LIMITED`. */
+  /** The reason that the caller got, or the error code, such as `FORBIDDEN` or `RATE_LIMITED`. */
   readonly reason: string
-  /** Why the caller was not let in, where that is what happened. */
+  /** Present if authentication failed. */
   readonly cause?: RefusalCause | undefined
   readonly request_id?: string | undefined
-  /** Who was refused, where that is known. */
+  /** The refused principal, if known. */
   readonly principal?: Principal | null | undefined
 }
 
-/** Lines of refusals in one window: of one caller, and of all. Those who are known have as many for themselves. */
+/** Lines of refusals in a window: of each caller, and of all. Known users have a quota of their own. */
 const MAX_LINES_PER_CALLER = 5
 const MAX_LINES = 20
 const WINDOW_MS = 1_000
 const MAX_PATH_LENGTH = 200
 const MAX_HEADER_LENGTH = 100
-/** A caller who is beyond its limit goes on calling: it is told of once in this time, and of so many callers it is known. */
+/** A rate-limited caller is logged once in this interval, and this many callers are tracked. */
 const LIMITED_LOG_INTERVAL_MS = 60_000
 const MAX_LIMITED_CALLERS = 1_000
-/** So long a part of a path may be a secret, such as that of a share link: its beginning says which path it was. */
+/** A part of a path of this length may be a secret, as in a share link: only its beginning is logged. */
 const LONG_PART = /[\w%-]{24,}/g
-/** What a secret of any length stands behind where a target is malformed: a query by another sign, parameters, or their escapes. */
+/** A malformed target may contain a secret of any length after these: other query marks, parameters, or their escapes. */
 const QUERY_LIKE = /(?:[?#&;=]|%(?:3f|23|26|3b|3d)).*$/is
-/** `//user:password@` of a target that is no URL which anybody should send (RFC 9110, section 4.2.4). */
+/** `//user:password@` of an absolute target, which clients must not send (RFC 9110, section 4.2.4). */
 const USER_INFORMATION = /\/\/[^/]*@/
 const SHOWN_OF_PART = 8
 
-/** The room of one window for lines of some callers. */
+/** The quota of lines in a window. */
 class RefusalLineQuota {
   readonly #lines = new Map<string, number>()
   #written = 0
 
-  /** Takes one line of a caller's, where there is room. */
+  /** Takes a line for a caller, if the quota has one left. */
   take(caller: string): boolean {
     const lines = this.#lines.get(caller) ?? 0
     if (lines >= MAX_LINES_PER_CALLER || this.#written >= MAX_LINES) return false
@@ -86,14 +86,14 @@ export class AuditLog implements Disposable {
     this.#settings = settings
   }
 
-  /** Something that `principal` did. */
+  /** Records an action of `principal`. */
   recordAction(event: AuditEvent, principal: Principal, fields: AuditFields = {}): void {
     this.#log.info({ audit: event, ...principalFields(principal), ...fields }, 'audit')
   }
 
   /**
-   * A request or an upgrade was refused. At most 5 lines a second for one caller and 20 for all, and then how many were left out;
-   * of the rate limit, one line a minute for a caller. Strangers are told apart as the limiter does it, and leave room for users.
+   * Records a refused request or upgrade: at most 5 lines a second for a caller and 20 for all, then the number of skipped lines. A rate-limited
+   * caller gets a line a minute. Strangers are told apart as by the rate limiter, and have a quota apart from users.
    */
   recordRefusal({ facts, method, reason, cause, request_id, principal = null }: RefusedRequest): void {
     const caller = principal ? `user ${principal.user_id}` : (clientKey(facts, this.#settings) ?? 'this machine')
@@ -105,9 +105,12 @@ export class AuditLog implements Disposable {
       return
     }
     if (limited) this.#limited.set(caller, true)
-    const by = principal ? principalFields(principal) : {}
-    const why = { reason, ...(cause && { cause, ...headerFields(facts, cause) }) }
-    this.#log.info({ audit: 'refused', ...why, ...this.#requestFields(facts, method), ...by, request_id }, 'audit')
+    const principal_fields = principal ? principalFields(principal) : {}
+    const reason_fields = { reason, ...(cause && { cause, ...headerFields(facts, cause) }) }
+    this.#log.info(
+      { audit: 'refused', ...reason_fields, ...this.#requestFields(facts, method), ...principal_fields, request_id },
+      'audit',
+    )
   }
 
   #requestFields(facts: RequestFacts, method: string) {
@@ -126,7 +129,7 @@ export class AuditLog implements Disposable {
     this.#skipped = 0
   }
 
-  /** Says what was left out so far. */
+  /** Logs the number of lines skipped so far. */
   [Symbol.dispose](): void {
     this.#endWindow()
   }
@@ -136,7 +139,7 @@ function principalFields({ user_id, workspace_id, trusted_as, token_id }: Princi
   return { user_id, workspace_id, trusted_as, by_token: token_id }
 }
 
-/** The header that a caller is refused for. */
+/** The header that caused the refusal. */
 function headerFields({ host, origin, forwarded_by }: RequestFacts, cause: RefusalCause): AuditFields {
   if (cause === 'host') return { host: truncate(host) }
   if (cause === 'origin') return { origin: truncate(origin) }
@@ -148,7 +151,7 @@ function truncate(text: string | null): string | null {
 }
 
 function redactPath(path: string): string {
-  // The whole path first: where it is cut, a secret may be shorter than one.
+  // Before the cut: a secret that is cut might be too short to be recognized.
   const shown = path
     .replace(USER_INFORMATION, '//…@')
     .replace(QUERY_LIKE, '…')

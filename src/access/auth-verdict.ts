@@ -1,7 +1,7 @@
-// What the procedure says of a caller. The doors translate it into answers.
+// The verdict on a caller, which the transports turn into responses.
 import type { Principal } from './principal.ts'
 
-/** What a caller would have to change, for the log alone: the place that it calls from, a header, or its token. */
+/** The cause of a refusal, for the log only: the caller's place, a header, or its token. */
 export type RefusalCause =
   | 'place'
   | 'own_request'
@@ -14,10 +14,10 @@ export type RefusalCause =
   | 'token_expired'
   | 'token_rejected'
 
-/** Why a caller is not let in. `reason` is the whole body of the 401: the interface fixes the words. */
+/** Why a caller is refused. `reason` is the whole body of the 401, and its words are part of the API. */
 export type AuthRefusal =
   | { readonly kind: 'unauthorized'; readonly reason: string; readonly cause: RefusalCause }
-  /** Nobody can tell now who it is, because the identity provider cannot be asked. */
+  /** The caller is unknown now, because the identity provider cannot be reached. */
   | { readonly kind: 'unavailable' }
 
 export type AuthVerdict =

@@ -1,5 +1,5 @@
-// Who is calling: the one decision that stands before every door, for requests and upgrades alike. Pure over the facts of the
-// request, the settings, what is known of tokens, and the time. The rate limit comes before it; which operations are public is not its business.
+// Authentication: decides for requests and upgrades of all transports who the caller is. A pure function of the request, the settings, the known
+// tokens and the time. The rate limit comes before it; whether an operation is public is decided elsewhere.
 import type { IpRange } from '../net/ip-addresses.ts'
 import {
   AUTH_UNAVAILABLE,
@@ -23,13 +23,13 @@ export interface AuthenticationSettings extends LocalTrustSettings {
   readonly trusted_proxies: readonly IpRange[]
 }
 
-/** What an identity provider says of a token. */
+/** The identity provider's verdict on a token. */
 export type IdentityVerdict =
   | { readonly principal: Principal }
   | { readonly rejected: string }
   | { readonly unavailable: true }
 
-/** What is known of tokens. Each gives whom a token stands for at `now` (milliseconds), or null where it is not good. */
+/** Verifiers of each kind of token. Each returns the principal at `now` (milliseconds), or null if the token is not valid. */
 export interface TokenVerifiers {
   /** `ntk_…` */
   accessToken(token: string, now: number): Principal | null
@@ -37,15 +37,15 @@ export interface TokenVerifiers {
   mcpToken(token: string, now: number): Principal | null
   /** `nda_…` */
   appSession(token: string, now: number): Principal | null
-  /** Without a prefix: signed by this service. */
+  /** Tokens without a prefix, signed by this service. */
   delegatedToken(token: string, now: number): Principal | null
-  /** Whether one of these four that is not good at `now` was good before. */
+  /** Whether a token of these four kinds that is not valid at `now` was valid before. */
   hasExpired(token: string, now: number): boolean
-  /** Every other token, in identity-provider mode, and who brings it. At once where it was seen lately. */
+  /** Every other token, in identity-provider mode. Returns at once if the verdict is cached. */
   identity(token: string, now: number, by: CallerFacts): IdentityVerdict | Promise<IdentityVerdict>
 }
 
-/** Where no token is known. */
+/** For a service without tokens. */
 export const NO_TOKEN_VERIFIERS: TokenVerifiers = {
   accessToken: () => null,
   mcpToken: () => null,
@@ -61,8 +61,8 @@ export function resolvePrincipal(
   tokens: TokenVerifiers,
   now: number,
 ): AuthVerdict | Promise<AuthVerdict> {
-  const decided = facts.token === null ? null : resolveByOwnToken(facts, facts.token, tokens, now)
-  if (decided) return decided
+  const verdict = facts.token === null ? null : resolveByOwnToken(facts, facts.token, tokens, now)
+  if (verdict) return verdict
   if (settings.identity_provider) return resolveByIdentity(facts, settings, tokens, now)
   return (
     resolveByLocalTrust(facts, settings) ??
@@ -70,7 +70,7 @@ export function resolvePrincipal(
   )
 }
 
-/** The verdict on a token of this service; null where the rules of the mode decide. */
+/** The verdict on a token of this service; null if the rules of the mode decide. */
 function resolveByOwnToken(
   { path, transport }: RequestFacts,
   token: string,
@@ -78,12 +78,12 @@ function resolveByOwnToken(
   now: number,
 ): AuthVerdict | null {
   if (token.startsWith('nta_')) {
-    const good = path === '/mcp' && transport === 'http' ? tokens.mcpToken(token, now) : MISPLACED
-    return toFinalVerdict(good, token, tokens, now)
+    const principal = path === '/mcp' && transport === 'http' ? tokens.mcpToken(token, now) : MISPLACED
+    return toFinalVerdict(principal, token, tokens, now)
   }
   if (token.startsWith('nda_')) {
-    const good = path === '/ws' && transport === 'socket' ? tokens.appSession(token, now) : MISPLACED
-    return toFinalVerdict(good, token, tokens, now)
+    const principal = path === '/ws' && transport === 'socket' ? tokens.appSession(token, now) : MISPLACED
+    return toFinalVerdict(principal, token, tokens, now)
   }
   const principal = token.startsWith('ntk_') ? tokens.accessToken(token, now) : tokens.delegatedToken(token, now)
   return principal && admitPrincipal(principal)
@@ -92,20 +92,20 @@ function resolveByOwnToken(
 const MISPLACED = 'misplaced'
 
 function toFinalVerdict(
-  good: Principal | null | typeof MISPLACED,
+  principal: Principal | null | typeof MISPLACED,
   token: string,
   tokens: TokenVerifiers,
   now: number,
 ): AuthVerdict {
-  if (good === MISPLACED) return refuseCaller(INVALID_TOKEN, 'token_rejected')
-  return good ? admitPrincipal(good) : refuseCaller(INVALID_TOKEN, tokenRefusalCause(token, tokens, now))
+  if (principal === MISPLACED) return refuseCaller(INVALID_TOKEN, 'token_rejected')
+  return principal ? admitPrincipal(principal) : refuseCaller(INVALID_TOKEN, tokenRefusalCause(token, tokens, now))
 }
 
 function tokenRefusalCause(token: string, tokens: TokenVerifiers, now: number): RefusalCause {
   return tokens.hasExpired(token, now) ? 'token_expired' : 'token_unknown'
 }
 
-/** Who sent a token wants to be known by it; else it is the first rule of the place that does not hold. */
+/** The cause is the token, if one was sent; else the first rule of local trust that fails. */
 function refusalCauseOf(
   facts: RequestFacts,
   settings: AuthenticationSettings,
@@ -115,7 +115,7 @@ function refusalCauseOf(
   if (facts.token !== null) return tokenRefusalCause(facts.token, tokens, now)
   if (facts.malformed) return 'malformed_header'
   const cause = findLocalRefusalCause(facts, resolveClientAddress(facts, settings.trusted_proxies), settings)
-  // Where somebody else says who calls, a token is what is missing, and not another place.
+  // With an identity provider, the caller lacks a token, not a trusted place.
   return cause === 'place' && settings.identity_provider ? 'no_token' : cause
 }
 
@@ -130,7 +130,7 @@ function resolveByIdentity(
     return (
       resolveByLocalTrust(facts, settings) ?? refuseCaller(UNAUTHORIZED, refusalCauseOf(facts, settings, tokens, now))
     )
-  // A token of this service is nothing that anybody else should see.
+  // Tokens of this service must not be sent to the provider.
   if (token.startsWith('ntk_'))
     return resolveByLocalTrust(facts, settings) ?? refuseCaller('Invalid token', tokenRefusalCause(token, tokens, now))
   const verdictOf = (identified: IdentityVerdict): AuthVerdict => {
@@ -143,12 +143,12 @@ function resolveByIdentity(
   return identified instanceof Promise ? identified.then(verdictOf) : verdictOf(identified)
 }
 
-/** A token that the provider does not know may be one of a bridge that has expired. */
+/** A token that the provider does not know may be an expired delegated token. */
 function rejectionCause(reason: string, token: string, tokens: TokenVerifiers, now: number): RefusalCause {
   return reason === EXPIRED_REASON || tokens.hasExpired(token, now) ? 'token_expired' : 'token_rejected'
 }
 
-/** As it is told of the provider's own tokens. */
+/** The reason for expired tokens of the provider. */
 const EXPIRED_REASON = 'Token expired'
 
 function resolveByLocalTrust(facts: RequestFacts, settings: AuthenticationSettings): AuthVerdict | null {

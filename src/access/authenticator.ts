@@ -1,4 +1,4 @@
-// The procedure with its settings, stores and clock in hand, as the doors use it.
+// Binds the authentication rules to settings, tokens and clock, for the transports.
 import { isUnavailableError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
@@ -10,11 +10,11 @@ import type { RequestFacts } from './request-facts.ts'
 
 export type Authenticator = (facts: RequestFacts) => AuthVerdict | Promise<AuthVerdict>
 
-/** Of so many names of headers it is told, and so much of a name is shown: callers can make them up. */
+/** Limits on the logged header names, since callers can invent them. */
 const MAX_LOGGED_HEADERS = 10
 const MAX_HEADER_NAME_LENGTH = 100
 
-/** Says in the log, once for each header that says so, why whoever stands behind a proxy is not believed to be local, and counted. */
+/** Logs once per header why clients behind a proxy are not trusted as local, and count for the rate limit. */
 export function createAuthenticator(
   settings: AuthenticationSettings,
   tokens: TokenVerifiers,
@@ -27,7 +27,7 @@ export function createAuthenticator(
       loggedHeaders.add(forwarded_by)
       log.warn(
         { peer, forwarded_by: forwarded_by.slice(0, MAX_HEADER_NAME_LENGTH) },
-        'a caller at a trusted address sends forwarding headers or speaks HTTP/1.0, and is no proxy of SVC_TRUSTED_PROXIES: whoever is behind it is not the local user, and all of them share one rate limit unless SVC_RATE_LIMIT_TRUST_PROXY is set',
+        'a caller at a trusted address sends forwarding headers or speaks HTTP/1.0, and is no proxy of SVC_TRUSTED_PROXIES: clients behind it are not the local user, and share one rate limit unless SVC_RATE_LIMIT_TRUST_PROXY is set',
       )
     }
     try {
@@ -44,7 +44,7 @@ function isUnloggedHeader(name: string | null, loggedHeaders: ReadonlySet<string
   return name !== null && loggedHeaders.size < MAX_LOGGED_HEADERS && !loggedHeaders.has(name)
 }
 
-/** Whether the caller's place would make it the local user or exempt from the limit, if it did not speak for others. */
+/** Whether the caller would be the local user, or exempt from the limit, if it were no proxy. */
 function losesTrustByForwarding(facts: RequestFacts, settings: AuthenticationSettings): boolean {
   const client = resolveClientAddress(facts, settings.trusted_proxies)
   return (

@@ -1,21 +1,20 @@
-// Where a request comes from: the peer of the socket, or whom a trusted proxy names.
+// Finds the address of a client: the peer of the socket, or the address that a trusted proxy names.
 import { isIP } from 'node:net'
 import { type IpAddress, type IpRange, isInRange, parseIpRange } from '../net/ip-addresses.ts'
 import type { RequestFacts } from './request-facts.ts'
 
 export interface ClientAddress {
-  /** Null where nobody says it who is believed, or where what is said is no address, or a loopback address. */
+  /** Null if no trusted source names an address, or the value is no address, or a loopback address. */
   readonly address: IpAddress | null
   /** Whether a trusted proxy stands between the client and this server. Such a client is never on this machine. */
   readonly forwarded: boolean
-  /** Whether the peer forwards for somebody and nobody said that it may: whom it speaks for is not known. */
+  /** Whether the peer is a proxy that the settings do not trust, so that its client is unknown. */
   readonly unbelieved: boolean
 }
 
 /**
- * Who asks. A peer that is a trusted proxy never asks for itself, also where it does not say for whom it does; of every other
- * peer the address is that of its socket, whatever its headers say. Users write the headers of requests that this process sends for them:
- * what those say is believed of no peer, unless a proxy has added to them on the way.
+ * The client's address. A trusted proxy is never the client, even if it names none; for every other peer, the client is the peer, whatever the
+ * headers say. Users write the headers of requests that this process sends for them, so these count only after a trusted proxy has added to them.
  */
 export function resolveClientAddress(
   facts: Pick<RequestFacts, 'peer' | 'own_connection' | 'forwards' | 'forwarded_for'>,
@@ -32,9 +31,8 @@ export function isWithinAny(address: IpAddress | null, ranges: readonly IpRange[
 }
 
 /**
- * The first address from the right of `X-Forwarded-For` that is no proxy's; the leftmost where all are. Null where what stands
- * there is no address: nothing to the left of it is believed. Null as well for a loopback address, which says nothing of where
- * the client is.
+ * The first address from the right of `X-Forwarded-For` that is no proxy's; the leftmost if all are. Null if that entry is no address, since entries
+ * left of it are not trusted. Also null for a loopback address, which does not say where the client is.
  */
 export function parseForwardedFor(list: string | null, proxies: readonly IpRange[]): IpAddress | null {
   let last: IpAddress | null = null
@@ -53,8 +51,8 @@ function parseForwardedEntry(entry: string): IpAddress | null {
 }
 
 /**
- * Reads an address; null where it is none. An IPv4-mapped one is its IPv4 address (RFC 4291, section 2.5.5.2). A zone is left
- * out: it names a cable of whoever wrote it. An address of NAT64 stays what it is: no translator vouches for whom it carries.
+ * Parses an address; null if it is none. An IPv4-mapped address becomes IPv4 (RFC 4291, section 2.5.5.2). A zone is dropped: it has meaning only for
+ * its writer. A NAT64 address stays as it is: its translator is not trusted.
  */
 function parseCachedAddress(text: string): IpAddress | null {
   const known = addressCache.get(text)
@@ -65,7 +63,7 @@ function parseCachedAddress(text: string): IpAddress | null {
   return address
 }
 
-/** A caller asks again, and what is read of its address is the same. */
+/** Callers repeat, and so do their addresses. */
 const addressCache = new Map<string, IpAddress | null>()
 const MAX_CACHED_ADDRESSES = 1_000
 
@@ -82,7 +80,7 @@ export function isLoopbackAddress(address: IpAddress | null): boolean {
   return isWithinAny(address, LOOPBACK_RANGES)
 }
 
-/** As `isLoopbackAddress`, of an address as it is written. */
+/** As `isLoopbackAddress`, for text. */
 export function isLoopbackText(address: string | null): boolean {
   return address !== null && isLoopbackAddress(parseCachedAddress(address))
 }

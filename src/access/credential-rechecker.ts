@@ -1,5 +1,4 @@
-// Credentials of those who stay: whoever keeps a socket or a stream open is asked about again, as long as it is open.
-// What the door does when a credential is no longer good is its own business.
+// Rechecks the credential of a socket or stream as long as it is open. The transport decides what happens when a credential ends.
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import type { AuthVerdict } from './auth-verdict.ts'
@@ -7,17 +6,17 @@ import type { Authenticator } from './authenticator.ts'
 import type { Principal } from './principal.ts'
 import type { RequestFacts } from './request-facts.ts'
 
-/** How often each credential is looked at again. */
+/** Time between two rechecks of a credential. */
 export const RECHECK_INTERVAL_MS = 60_000
-/** Over so many moments of an interval the credentials are spread: thousands of them are not looked at in one turn of the event loop. */
+/** Rechecks are spread over this many ticks of an interval: thousands in one turn of the event loop would block it. */
 const MAX_SLOTS = 240
-/** The shortest time between two of them. */
+/** The shortest tick. */
 const MIN_TICK_MS = 10
 
 interface CredentialWatcher {
-  /** The credential is still good; this is what it is good for now. */
+  /** The credential is still valid; `principal` is what it allows now. */
   onRenewed?(principal: Principal): void
-  /** It is no longer good, or stands for somebody else. It is not looked at any more. */
+  /** The credential is no longer valid, or has another principal. It is not checked any more. */
   onEnded(): void
 }
 
@@ -26,7 +25,7 @@ interface WatchedCredential {
   readonly watcher: CredentialWatcher
   readonly slot: Set<WatchedCredential>
   principal: Principal
-  /** While the identity provider is being asked. */
+  /** True while the identity provider is asked. */
   isRechecking: boolean
 }
 
@@ -41,7 +40,7 @@ export class CredentialRechecker {
   #slotIndex = 0
   #timer: NodeJS.Timeout | null = null
 
-  /** `interval_ms`: how often each credential is looked at. */
+  /** `interval_ms` is the time between two rechecks of a credential. */
   constructor(
     authenticator: Authenticator,
     { platform, log }: { platform: Platform; log: Log },
@@ -55,14 +54,14 @@ export class CredentialRechecker {
     this.#tick_ms = interval_ms / slots
   }
 
-  /** How many credentials are watched. */
+  /** The number of watched credentials. */
   get size(): number {
     return this.#size
   }
 
   /**
-   * Looks at a credential once in every interval, until it has ended or the returned function is called. Whoever was let in for the place that
-   * the call came from has none: nothing of that changes.
+   * Rechecks a credential once per interval, until it has ended or the returned function is called. Callers that are trusted by their address have no
+   * credential, and are not rechecked.
    */
   watch(facts: RequestFacts, principal: Principal, watcher: CredentialWatcher): () => void {
     if (principal.trusted_as === 'loopback' || principal.trusted_as === 'trusted_network') return () => {}
@@ -93,10 +92,10 @@ export class CredentialRechecker {
     watch.isRechecking = true
     try {
       const verdict = await this.#authenticator(watch.facts)
-      // Whoever has gone meanwhile is told nothing.
+      // The watcher may be gone meanwhile.
       if (watch.slot.has(watch)) this.#applyVerdict(watch, verdict)
     } catch (error) {
-      this.#log.error({ err: error }, 'a credential could not be looked at again')
+      this.#log.error({ err: error }, 'credential recheck failed')
       this.#keepUntilExpiry(watch)
     } finally {
       watch.isRechecking = false
@@ -110,7 +109,7 @@ export class CredentialRechecker {
     watch.watcher.onRenewed?.(principal)
   }
 
-  /** Nobody can tell now. That is no revocation; but what has expired has ended. */
+  /** A credential that cannot be checked now is not revoked, but it still expires. */
   #keepUntilExpiry(watch: WatchedCredential): void {
     const { expires_at } = watch.principal
     if (expires_at !== null && expires_at <= this.#platform.now()) this.#end(watch)
@@ -122,7 +121,7 @@ export class CredentialRechecker {
   }
 }
 
-/** Whether it is the same caller, for the same reason: without its token one may still be trusted for the place that it calls from. */
+/** Whether caller and trust are the same: without its token, a caller may still be trusted by its address. */
 function isSameCredential(now: Principal, before: Principal): boolean {
   const same: readonly (keyof Principal)[] = ['user_id', 'workspace_id', 'trusted_as', 'token_id', 'app_id']
   return same.every((key) => now[key] === before[key])

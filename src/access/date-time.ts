@@ -1,4 +1,4 @@
-// The times that people write, as instants.
+// Parses date-times.
 
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[T ]([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(\.\d+)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
@@ -6,8 +6,8 @@ const SECOND_MS = 1_000
 const DAY_MS = 86_400_000
 
 /**
- * The instant of a `date-time` (RFC 3339, section 5.6) in milliseconds since the epoch; null for what is none, such as 30 February.
- * A leap second, which that clock does not have, is the second after it.
+ * The instant of a `date-time` (RFC 3339, section 5.6) in milliseconds since the epoch; null if it is invalid, such as 30 February. A leap second,
+ * which this clock lacks, becomes the next second.
  */
 export function parseDateTime(text: string): number | null {
   const written = text.toUpperCase()

@@ -1,4 +1,4 @@
-// The rules by which a caller without a token is the local user: where it is, which host it asked for, and which page asked. Pure.
+// Pure rules by which a caller without a token is the local user: its address, the requested host, and the origin of the page.
 import { timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 import type { IpRange } from '../net/ip-addresses.ts'
@@ -12,25 +12,25 @@ export interface LocalTrustSettings {
   readonly trust_local_networks: readonly IpRange[]
   readonly allowed_hosts: readonly string[]
   readonly allowed_origins: readonly string[]
-  /** Where the server is reached, as the operator says; pages from there are its own. */
+  /** The URL at which the server is reached, as configured. Pages from there are its own. */
   readonly public_url: string | null
   readonly local_client_token: string | null
 }
 
-/** The local principal, or null where the caller must prove who it is. */
+/** The local principal, or null if the caller needs a credential. */
 export function resolveLocalPrincipal(
   facts: RequestFacts,
   client: ClientAddress,
   settings: LocalTrustSettings,
 ): Principal | null {
-  // A proxy that nobody vouches for would make everyone behind it the local user, and this process everyone whose workflows it runs.
+  // Without this check, all clients behind an untrusted proxy would be the local user, and so would users whose workflows this process runs.
   const principal = client.unbelieved || facts.own_request ? null : resolveByAddress(client, settings)
   if (!principal) return null
   if (!isHostAllowed(facts.host, settings.allowed_hosts)) return null
   return isOriginAllowed(facts, settings) || hasLocalClientToken(facts, settings) ? principal : null
 }
 
-/** Which of the rules keeps a caller from being the local user, where one does. */
+/** The first rule that keeps a caller from being the local user. */
 export function findLocalRefusalCause(
   facts: RequestFacts,
   client: ClientAddress,
@@ -42,7 +42,7 @@ export function findLocalRefusalCause(
   return isHostAllowed(facts.host, settings.allowed_hosts) ? 'origin' : 'host'
 }
 
-/** Whom a client's place makes it, if its peer speaks for itself or is believed. */
+/** The principal of a client by its address, provided that the peer is the client or a trusted proxy. */
 export function resolveByAddress(
   { address, forwarded }: ClientAddress,
   { trust_localhost, trust_local_networks }: Pick<LocalTrustSettings, 'trust_localhost' | 'trust_local_networks'>,
@@ -52,8 +52,8 @@ export function resolveByAddress(
 }
 
 /**
- * Whether a Host header names `localhost`, a `*.localhost` name, an IP literal, or one of the `allowed` names, which are in lower
- * case. Against DNS rebinding.
+ * Whether a Host header names `localhost`, a `*.localhost` name, an IP literal, or a name of `allowed`, which is in lower case. This stops DNS
+ * rebinding.
  */
 export function isHostAllowed(host: string | null, allowed: readonly string[]): boolean {
   const found = /^(?:\[([0-9a-f:.]+)\]|([^\s:/@?#[\]]+))(?::\d{1,5})?$/i.exec(host ?? '')
@@ -67,19 +67,19 @@ function isLocalName(name: string): boolean {
   return /^(?:[a-z0-9_-]+\.)*localhost$/.test(name)
 }
 
-/** What the three families of browsers call a page of an extension: its id and nothing behind it. */
+/** The origin of an extension page in the three browser families: its id and nothing after it. */
 const EXTENSION_ORIGIN = /^(?:chrome|moz|safari-web)-extension:\/\/[\w-]+$/
 
 type OriginFacts = Pick<RequestFacts, 'origin' | 'host'>
 type OriginSettings = Pick<LocalTrustSettings, 'allowed_origins' | 'public_url'>
 
-/** Whether the page that asks may: none, one of the server's own, of this machine, of a browser extension, or one that the settings allow. */
+/** Whether an origin is allowed: no origin, one of the server, of this machine, of a browser extension, or of the settings. */
 export function isOriginAllowed({ origin, host }: OriginFacts, settings: OriginSettings): boolean {
   if (origin === null || origin === 'file://' || EXTENSION_ORIGIN.test(origin)) return true
   if (settings.allowed_origins.includes(origin)) return true
   const url = URL.parse(origin)
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return false
-  // An origin has nothing behind its port: anything longer was not made by a browser.
+  // An origin ends with its port: a longer value is not from a browser.
   if (url.origin !== origin.toLowerCase()) return false
   if (settings.public_url !== null && URL.parse(settings.public_url)?.origin === url.origin) return true
   return isLocalOrigin(url.hostname) || url.host === host?.toLowerCase()
@@ -89,13 +89,13 @@ function isLocalOrigin(hostname: string): boolean {
   return isLocalName(hostname) || isLoopbackText(hostname.replace(/^\[|\]$/g, ''))
 }
 
-/** A desktop window has no origin that it could name; it brings the secret of its launch instead. */
+/** A desktop window has the origin `null`, and sends the secret of its launch instead. */
 export function hasLocalClientToken({ origin, local_client }: RequestFacts, settings: LocalTrustSettings): boolean {
   return origin === 'null' && isSameSecret(local_client, settings.local_client_token)
 }
 
-function isSameSecret(given: string | null, expected: string | null): boolean {
-  if (given === null || expected === null) return false
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)]
+function isSameSecret(actual: string | null, expected: string | null): boolean {
+  if (actual === null || expected === null) return false
+  const [a, b] = [Buffer.from(actual), Buffer.from(expected)]
   return a.length === b.length && timingSafeEqual(a, b)
 }

@@ -1,5 +1,4 @@
-// How often somebody may call: requests and upgrades counted by the address of whoever makes them, before anything else is
-// looked at. What a refusal looks like is left to the doors.
+// Rate limits: counts requests and upgrades by client address, before any other check. The transports make the responses.
 import { LRUCache } from 'lru-cache'
 import { type IpAddress, type IpRange, parseIpRange } from '../net/ip-addresses.ts'
 import type { Platform } from '../platform.ts'
@@ -11,22 +10,22 @@ export interface RateLimiterSettings {
   /** Requests per window and client. */
   readonly rate_limit_max: number
   readonly rate_limit_window_ms: number
-  /** Whether `X-Forwarded-For` tells clients apart, whoever the peer is. */
+  /** Whether `X-Forwarded-For` tells clients apart for any peer. */
   readonly rate_limit_trust_proxy: boolean
   readonly trusted_proxies: readonly IpRange[]
 }
 
-/** `ip` counts everything; `sign_in` besides it what hands out or tries credentials. */
+/** `ip` counts all requests; `sign_in` also counts those that issue or try credentials. */
 export type RateLimitPolicy = 'ip' | 'sign_in'
 
-/** What one request took of its caller's quota. */
+/** The state of the caller's quota after a request. */
 export interface RateLimitResult {
   readonly policy: RateLimitPolicy
   readonly allowed: boolean
   /** Requests per window. */
   readonly limit: number
   readonly remaining: number
-  /** Until the quota is whole again; at least 1. */
+  /** Seconds until the quota is full again; at least 1. */
   readonly reset_seconds: number
   readonly window_seconds: number
 }
@@ -44,12 +43,12 @@ interface WindowCount {
 const SIGN_IN: Quota = { max: 10, window_ms: 60_000 }
 
 /**
- * How many clients are remembered. Of more than that, the one that has been silent the longest is forgotten, and may begin
- * anew: so many others must have called meanwhile, each of whom has a quota of its own to call with.
+ * Number of tracked clients. Beyond it, the client that was silent longest is forgotten and gets a new quota: at least as many others, with their own
+ * quotas, have called meanwhile.
  */
 export const MAX_TRACKED_CLIENTS = 100_000
 
-/** What tells callers apart. */
+/** The facts that tell callers apart. */
 export type CallerFacts = Pick<RequestFacts, 'peer' | 'own_connection' | 'forwards' | 'forwarded_for'>
 
 /** Counts in fixed windows, each of which begins with a client's first request. */
@@ -57,7 +56,7 @@ export class RateLimiter {
   readonly #settings: RateLimiterSettings
   readonly #now: () => number
   readonly #quotas: Readonly<Record<RateLimitPolicy, Quota>>
-  // Made with the first caller who is counted: most servers have none but local ones.
+  // Created for the first caller that counts: most servers have only local callers.
   readonly #counts = new Map<RateLimitPolicy, LRUCache<string, WindowCount>>()
 
   constructor(settings: RateLimiterSettings, { now }: Pick<Platform, 'now'>) {
@@ -66,7 +65,7 @@ export class RateLimiter {
     this.#quotas = { ip: { max: settings.rate_limit_max, window_ms: settings.rate_limit_window_ms }, sign_in: SIGN_IN }
   }
 
-  /** Counts one request. Null: its caller is exempt. */
+  /** Counts a request. Null if its caller is exempt. */
   take(facts: CallerFacts, policy: RateLimitPolicy = 'ip'): RateLimitResult | null {
     if (this.#settings.rate_limit_disabled) return null
     const client = clientKey(facts, this.#settings)
@@ -93,38 +92,38 @@ export class RateLimiter {
       this.#counts.set(policy, counts)
     }
     const found = counts.get(client)
-    // A window that ends later than one that began now: the clock was set back.
+    // A window that ends later than a new one would: the clock was set back.
     if (found && found.ends > now && found.ends <= now + window_ms) return found
-    const begun = { taken: 0, ends: now + window_ms }
-    counts.set(client, begun)
-    return begun
+    const window = { taken: 0, ends: now + window_ms }
+    counts.set(client, window)
+    return window
   }
 }
 
-/** What tells a client from others; null for one that is exempt: a process of this machine that speaks for itself. */
+/** The key of a client. Null for an exempt client: a process of this machine that is no proxy. */
 export function clientKey(
   facts: CallerFacts,
   { trusted_proxies, rate_limit_trust_proxy }: Pick<RateLimiterSettings, 'trusted_proxies' | 'rate_limit_trust_proxy'>,
 ): string | null {
   const { address, forwarded, unbelieved } = resolveClientAddress(facts, trusted_proxies)
   if (!forwarded && !unbelieved) return isLoopbackAddress(address) ? null : addressKey(address)
-  const told =
+  const named =
     rate_limit_trust_proxy && !facts.own_connection ? parseForwardedFor(facts.forwarded_for, trusted_proxies) : null
-  // Where a proxy does not say for whom it asks, or is not believed, all of those share its quota, even if it is this machine's own.
-  return addressKey((forwarded ? address : told) ?? resolveClientAddress(facts, []).address)
+  // If a proxy names no client, or is not trusted, all its clients share its quota, even if the proxy is on this machine.
+  return addressKey((forwarded ? address : named) ?? resolveClientAddress(facts, []).address)
 }
 
-/** Networks of IPv6 in which neighbours are strangers: NAT64 (RFC 6052), whose last 32 bits are an IPv4 address, and link-local. */
+/** IPv6 networks whose neighbours are strangers: NAT64 (RFC 6052), whose last 32 bits are an IPv4 address, and link-local. */
 const PER_ADDRESS_NETWORKS = ['64:ff9b::/96', 'fe80::/10'].map(parseIpRange).filter((range) => range !== null)
 
-/** An address of IPv4 or of such a network, or the network of any other: whoever has one address there has all 2^64 of them (RFC 6177). */
+/** An IPv4 address, or an address in such a network; else the /64 network, whose 2^64 addresses belong to the same client (RFC 6177). */
 function addressKey(address: IpAddress | null): string {
   if (address === null) return 'unknown'
   if (address.kind() === 'ipv4' || isWithinAny(address, PER_ADDRESS_NETWORKS)) return address.toString()
   return Buffer.from(address.toByteArray().slice(0, 8)).toString('hex')
 }
 
-/** The headers of an answer to somebody who is counted (draft-ietf-httpapi-ratelimit-headers). */
+/** The headers of a response to a counted client (draft-ietf-httpapi-ratelimit-headers). */
 export function formatRateLimitHeaders(taken: readonly RateLimitResult[]): {
   RateLimit: string
   'RateLimit-Policy': string

@@ -1,4 +1,4 @@
-// What a request or an upgrade says, before anything of it is believed.
+// Reads the facts of a request or an upgrade, before any of them is trusted.
 import type { IncomingMessage } from 'node:http'
 import type { OwnRequestDetector } from '../net/own-request-detector.ts'
 
@@ -6,31 +6,31 @@ export type Transport = 'http' | 'socket'
 
 export interface RequestFacts {
   readonly transport: Transport
-  /** The path of the target as it was sent: nothing is decoded or normalised. A target of another form is given whole. */
+  /** The path of the target as sent, neither decoded nor normalized. A target of another form is kept whole. */
   readonly path: string
   /** The address of the socket's peer. */
   readonly peer: string | null
-  /** Whether this process sent it, for a user who is somewhere else: its place says nothing of whose it is. */
+  /** Whether this process sent the request for a user somewhere else: its address says nothing of the user. */
   readonly own_request: boolean
-  /** Whether it came straight on a connection of this process: then all of its headers are the user's, those of a proxy included. */
+  /** Whether the request came directly on a connection of this process: the user wrote all its headers, those of a proxy included. */
   readonly own_connection: boolean
-  /** Whether a header, or the protocol that it speaks, says that the peer forwards for somebody. */
+  /** Whether a header, or the protocol version, shows that the peer is a proxy. */
   readonly forwards: boolean
-  /** What says so: the name of the first such header in lower case, or the protocol. */
+  /** The first such header in lower case, or the protocol version. */
   readonly forwarded_by: string | null
-  /** `X-Forwarded-For`, several of them joined. */
+  /** `X-Forwarded-For`; several headers are joined. */
   readonly forwarded_for: string | null
   readonly host: string | null
   readonly origin: string | null
   /** `X-Svc-Local-Client`. */
   readonly local_client: string | null
-  /** The bearer token. A header that is none, or not the only one, is as if none had been sent. */
+  /** The bearer token. A malformed or repeated header counts as none. */
   readonly token: string | null
-  /** Whether something was sent in the place of a token that is none. */
+  /** Whether a malformed token was sent. */
   readonly malformed: boolean
 }
 
-/** What proxies add: RFC 7239, RFC 9110 (sections 7.6.2 and 7.6.3), RFC 8586, and what is customary. Only ever a reason for less trust. */
+/** Headers that proxies add: RFC 7239, RFC 9110 (sections 7.6.2 and 7.6.3), RFC 8586, and customary ones. They only ever reduce trust. */
 const FORWARDING_HEADER = new RegExp(
   `^(?:(?:x-forwarded|x-original-|x-real-|x-envoy-|x-azure-|cf-|fastly-|fly-|tailscale-)|(?:${[
     'forwarded',
@@ -76,7 +76,7 @@ export function readRequestFacts(
   }
 }
 
-/** HTTP/1.0 as well: hardly a program speaks it, but nginx by default, which then says nothing else of itself. */
+/** HTTP/1.0 counts too: few programs use it, but nginx does by default, without forwarding headers. */
 function findForwarder({ httpVersion, rawHeaders }: IncomingMessage): string | null {
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (FORWARDING_HEADER.test(rawHeaders[at]!)) return rawHeaders[at]!.toLowerCase()
@@ -87,7 +87,7 @@ function singleValue(value: string | string[] | undefined): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** `scheme://authority`, without user information, which RFC 9110 (section 4.2.4) calls an error. */
+/** `scheme://authority`, without user information, which is an error in RFC 9110 (section 4.2.4). */
 const ABSOLUTE_TARGET = /^[a-z][a-z0-9+.-]*:\/\/([^/?#\\@]*)(?=[/?]|$)/i
 
 /** The path of a target, be it `/path?query` or an absolute URL (RFC 9112, section 3.2). */
@@ -95,13 +95,13 @@ function pathOf(url: string): string {
   return url.replace(ABSOLUTE_TARGET, '').split('?', 1)[0] ?? ''
 }
 
-/** The host that a request is for: the target's own where it has one (RFC 9112, section 3.2.2), else the one Host header. */
+/** The host of a request: that of an absolute target (RFC 9112, section 3.2.2), else that of a single Host header. */
 function hostOf({ url = '', headers, rawHeaders }: IncomingMessage): string | null {
   if (!url.startsWith('/') && url !== '*') return ABSOLUTE_TARGET.exec(url)?.[1] ?? null
   return countHeader(rawHeaders, 'host') === 1 ? (headers.host ?? null) : null
 }
 
-/** Of repeated headers of some names Node keeps the first alone: they are counted as they came. */
+/** Counts the raw headers: Node keeps only the first of some repeated headers. */
 function countHeader(rawHeaders: readonly string[], name: string): number {
   let found = 0
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.toLowerCase() === name) found++
@@ -110,7 +110,7 @@ function countHeader(rawHeaders: readonly string[], name: string): number {
 
 /** RFC 6750, section 2.1. */
 const BEARER = /^bearer +([\w\-.~+/]+=*) *$/i
-/** No token is longer: a longer one is none. */
+/** Longer values are no token. */
 const MAX_TOKEN_LENGTH = 8192
 
 function tokenOf(request: IncomingMessage, transport: Transport): string | null {
@@ -120,13 +120,13 @@ function tokenOf(request: IncomingMessage, transport: Transport): string | null 
   return BEARER.exec(authorization)?.[1] ?? null
 }
 
-/** The query parameter `api_key`, where it stands once. */
+/** The query parameter `api_key`, if it occurs once. */
 function apiKeyOf(url: string): string | null {
   const at = url.indexOf('?')
   if (at < 0) return null
-  const given = new URLSearchParams(url.slice(at + 1)).getAll('api_key')
-  const [key] = given
-  return given.length === 1 && key && key.length <= MAX_TOKEN_LENGTH && BEARER.test(`Bearer ${key}`) ? key : null
+  const keys = new URLSearchParams(url.slice(at + 1)).getAll('api_key')
+  const [key] = keys
+  return keys.length === 1 && key && key.length <= MAX_TOKEN_LENGTH && BEARER.test(`Bearer ${key}`) ? key : null
 }
 
 function hasApiKey(url: string): boolean {

@@ -1,4 +1,4 @@
-// Files as nodes get them: whole, by a reference, under the rights of whoever the run belongs to.
+// Loads whole files by reference for nodes, under the rights of the owner of the run.
 import type { OwnerScope } from '../db/owner-scope.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { AssetAccess } from '../engine/node-api/node-services.ts'
@@ -10,7 +10,7 @@ import { assetNotFoundError, type LoadableFile, loadVerifiedFile, shortenReferen
 
 const SCHEME = 'asset://'
 
-/** What the nodes of one owner's runs may load. `ownUrl` gives where this server is reached: addresses there mean the same with it and without. */
+/** Returns the loader for the nodes of one owner's runs. `ownUrl` returns the URL of this server: references may begin with it or not. */
 export function createAssetLoader(
   files: FileLookup,
   owner: OwnerScope,
@@ -18,13 +18,13 @@ export function createAssetLoader(
 ): Pick<AssetAccess, 'load'> {
   return {
     async load(reference, max_bytes, held) {
-      const place = parseReference(reference, ownUrl().replace(/\/+$/, ''))
-      if (place === null)
-        throw new NodeError(`${shortenReference(reference)} is not the address of an asset.`, 'bad_reference')
-      const file = await findTarget(place, files, owner)
+      const target = parseReference(reference, ownUrl().replace(/\/+$/, ''))
+      if (target === null)
+        throw new NodeError(`${shortenReference(reference)} is not a reference to an asset.`, 'bad_reference')
+      const file = await findTarget(target, files, owner)
       const loaded = file && (await loadVerifiedFile(file, max_bytes, held))
       if (!loaded)
-        throw 'key' in place && isTemporaryKey(place.key)
+        throw 'key' in target && isTemporaryKey(target.key)
           ? assetNotFoundError(reference, EXPIRED_HINT)
           : assetNotFoundError(reference)
       return loaded
@@ -34,12 +34,12 @@ export function createAssetLoader(
 
 const EXPIRED_HINT = `: temporary files are kept for ${TEMPORARY_HOURS} hours after they were uploaded.`
 
-/** `bundled` is the path of a file in the packages, which are everybody's. */
+/** `bundled` is the path of a file in the packages, which every user may read. */
 type ReferenceTarget = { readonly id: string } | { readonly key: string } | { readonly bundled: string }
 
-async function findTarget(place: ReferenceTarget, files: FileLookup, owner: OwnerScope): Promise<LoadableFile | null> {
-  if ('bundled' in place) return findPackageFile(place.bundled)
-  return 'id' in place ? files.byId(owner, place.id) : files.byKey(owner, place.key)
+async function findTarget(target: ReferenceTarget, files: FileLookup, owner: OwnerScope): Promise<LoadableFile | null> {
+  if ('bundled' in target) return findPackageFile(target.bundled)
+  return 'id' in target ? files.byId(owner, target.id) : files.byKey(owner, target.key)
 }
 
 function parseReference(reference: string, ownUrl: string): ReferenceTarget | null {

@@ -1,5 +1,5 @@
-// Assets: rows of files with their bytes in a store of objects. Bytes are on disk before their row is committed, and go only when no
-// row needs them: what a crash leaves behind between the two is an object without a row, which the sweep removes.
+// AssetStore keeps assets: a row for each file, and its bytes in a blob store. Bytes are on disk before their row is committed, and are
+// removed only when no row needs them. A crash in between leaves an object without a row, which the sweep removes.
 import { createHmac } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { AssetReference } from '../../generated/types.ts'
@@ -32,31 +32,31 @@ export interface AssetStoreParts {
   readonly contents: BlobStore
   readonly platform: Platform
   readonly signatures: UrlSigner
-  /** Keeps anybody from finding out what ids are made of: keys of jobs count those of all users. It serves nothing else. */
+  /** Hides what ids are derived from, because keys of jobs count the jobs of all users. It is used for nothing else. */
   readonly secret: Uint8Array
-  /** Looks at what is new. */
+  /** Generates previews of new assets. */
   readonly previews?: Pick<PreviewScheduler, 'added'>
 }
 
 export type { StoredAsset } from './new-asset-row.ts'
 
-/** Where in a job's outputs an asset lies. Bytes that are published there again are the same asset. */
+/** Where in the outputs of a job an asset lies. The same bytes at the same location are the same asset. */
 export interface AssetOutputLocation {
   readonly job_key: number
   readonly output_name: string
-  /** Which value of the output, from 0. */
+  /** The index of the value in the output, from 0. */
   readonly ordinal: number
   readonly path: readonly (string | number)[]
 }
 
 export interface AssetDetails {
-  /** What is claimed; the bytes have the last word. */
+  /** The claimed type; the bytes decide. */
   readonly content_type: string | null
   readonly name?: string | null
   readonly workflow_id: string | null
   readonly job_id: string | null
   readonly node_id: string | null
-  /** Without one, each asset is a new one. */
+  /** If absent, each call makes a new asset. */
   readonly place?: AssetOutputLocation
 }
 
@@ -83,7 +83,8 @@ export class AssetStore {
   }
 
   /**
-   * Puts bytes on disk, at once, and gives the row that `insert` is to write within the hour. Equal bytes of one user are kept once.
+   * Writes bytes to disk, synchronously, and returns the row, which `insert` has to write within an hour. Equal bytes of one user are
+   * stored once.
    * @throws what the file system throws: no room, no access
    */
   prepare({ user_id, workspace_id }: OwnerScope, bytes: Uint8Array, about: AssetDetails): PreparedAsset {
@@ -102,20 +103,20 @@ export class AssetStore {
     return { row, reference: toAssetReference(row) }
   }
 
-  /** The same each time. A job that goes on names what a former version stored as it did before. */
+  /** Returns the same id each time. A resumed job uses the id that a former version of the service gave. */
   #idAtLocation(scope: OwnerScope, content: string): string {
     const former = `asset_${sha256(content).slice(0, 32)}`
     if (this.findById(scope, former)) return former
     return `asset_${createHmac('sha256', this.#secret).update(content).digest('hex').slice(0, 32)}`
   }
 
-  /** Writes the row in the caller's transaction. Again, it changes nothing. */
+  /** Inserts the row in the caller's transaction. A second insert changes nothing. */
   insert(tx: Tx, { row }: PreparedAsset): void {
     insertAsset(tx, row)
     if (row.previewed === 0) this.#previews?.added(row.user_id)
   }
 
-  /** The asset that is served under a key, or its small picture, or null where there is none of this scope. */
+  /** Returns the asset, or the thumbnail, that is served under a key; null if this scope has none. */
   find(scope: OwnerScope, storage_key: string): StoredAsset | null {
     return this.#store.read((tx) => {
       const id = parseThumbnailKey(storage_key)
@@ -124,12 +125,12 @@ export class AssetStore {
     })
   }
 
-  /** As `find`, by the asset's id. */
+  /** Does what `find` does, by the asset's id. */
   findById(scope: OwnerScope, asset_id: string): StoredAsset | null {
     return toStoredAsset(this.#store.read((tx) => findOwnedAsset(tx, scope, asset_id)))
   }
 
-  /** As `find`, for a caller who brings a signature of the key, whoever that is. */
+  /** Does what `find` does for any caller with a signature of the key. */
   findSigned(storage_key: string): StoredAsset | null {
     return this.#store.read((tx) => {
       const id = parseThumbnailKey(storage_key)
@@ -138,16 +139,19 @@ export class AssetStore {
     })
   }
 
-  /** Bytes of an asset, or null where it was removed meanwhile. */
+  /** Returns bytes of an asset, or null if it was removed meanwhile. */
   async read(asset: StoredAsset, range: ByteRange): Promise<Readable | null> {
     const stream = await this.#contents.get(asset.content_key, range)
     if (stream || this.findSigned(asset.storage_key) === null) return stream
     throw new Error(
-      `the bytes of asset ${asset.id} are missing from the store (${asset.content_key}): is SVC_STORAGE_URL as it was?`,
+      `the bytes of asset ${asset.id} are missing from the store (${asset.content_key}): check that SVC_STORAGE_URL has not changed`,
     )
   }
 
-  /** Removes an asset, and its bytes and its small picture's where nothing else needs them; false where there is none of this scope. */
+  /**
+   * Removes an asset, and the bytes of the asset and its thumbnail unless other rows need them. Returns false if this scope has no such
+   * asset.
+   */
   async remove(scope: OwnerScope, storage_key: string): Promise<boolean> {
     const removed = await this.#store.write((tx) => deleteAsset(tx, scope, storage_key))
     if (removed === undefined) return false
@@ -155,13 +159,13 @@ export class AssetStore {
     return true
   }
 
-  /** Removes at most `limit` assets that a job made, in the caller's transaction. The bytes of what it gives are to be discarded after the commit. */
+  /** Removes at most `limit` assets of a job in the caller's transaction. The caller discards the returned blobs after the commit. */
   removeByJob(tx: Tx, scope: OwnerScope, job_id: string, limit: number): RemovedBlobs[] {
     return deleteAssetsOfJob(tx, scope, job_id, limit)
   }
 }
 
-/** How results, events and records name an asset. */
+/** Returns the reference by which results, events and records name an asset. */
 export function toAssetReference({ id, storage_key, name, content_type, size, sha256 }: StoredAsset): AssetReference {
   const uri = storageUri(storage_key)
   return { asset_id: id, uri, name, content_type, size, sha256, download_url: null, expires_at: null }
@@ -172,7 +176,10 @@ function toStoredAsset(row: NewAsset | undefined): StoredAsset | null {
   return row as StoredAsset
 }
 
-/** What names content at a place: bytes never change under a name, whatever a later job of the same key publishes there. */
+/**
+ * Returns the text that identifies content at an output location. It includes the digest, so that the bytes under an id never change, even
+ * if a later job of the same key publishes there.
+ */
 export function formatContentIdentity(
   scope: OwnerScope,
   { job_key, output_name, ordinal, path }: AssetOutputLocation,

@@ -1,5 +1,5 @@
-// The bundled packages of files: listed in an index that was made with them, and read from where the service is installed. Only what the
-// index names is ever opened, whatever is asked for.
+// Reads the bundled packages of files from the installation of the service. An index lists them, and only files in the index are ever
+// opened.
 import { readFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -9,25 +9,25 @@ import { isObjectKey } from './storage-keys.ts'
 import type { ByteRange } from './stores/object-store.ts'
 
 const PACKAGES_FOLDER = new URL('../packages/', import.meta.url)
-/** Where they are served: each file by its package's name and its path in it. */
+/** The URL path of the files: the name of the package and the path in it follow. */
 export const PACKAGES_PATH = '/api/assets/packages/'
-/** Bytes that are read at once. */
+/** Bytes of one read. */
 const CHUNK_BYTES = 128 * 1024
-/** Characters of a digest that name a file's bytes in its address. */
+/** Characters of the digest that a file's URL includes. */
 const VERSION_CHARACTERS = 16
 
-/** A file of a package. Everybody may read it, and it stays as long as the service is the same. */
+/** A file of a package. Every caller may read it, and it changes only with the version of the service. */
 export interface PackageFile {
   readonly name: string
   readonly content_type: string
   /** Bytes. */
   readonly size: number
   readonly sha256: string
-  /** What its address has of its digest. */
+  /** The part of the digest in its URL. */
   readonly v: string
   readonly created_at: null
   readonly expires_at: null
-  /** Bytes that lie within it. Whoever gets the stream ends or destroys it. */
+  /** Returns a range of the file. The caller ends or destroys the stream. */
   read(range: ByteRange): Promise<Readable>
 }
 
@@ -35,25 +35,25 @@ interface PackageIndex {
   readonly packages: readonly AssetPackage[]
   /** By package and path, with a `/` between them. */
   readonly files: ReadonlyMap<string, PackageFile>
-  /** Of the whole list: 64 lower-case hexadecimal characters. */
+  /** The digest of the whole list: 64 lower-case hexadecimal characters. */
   readonly sha256: string
 }
 
 let loadedIndex: PackageIndex | null = null
 
-/** All packages, by name, and a digest that is another one where anything in them is. The index is read when it is first needed. */
+/** Returns all packages, by name, and a digest that changes with any file. The index is read at the first use. */
 export function listAssetPackages(): Pick<PackageIndex, 'packages' | 'sha256'> {
   loadedIndex ??= loadIndex()
   return loadedIndex
 }
 
-/** The file at `<package>/<path>`, or null where there is none. */
+/** Returns the file at `<package>/<path>`, or null if there is none. */
 export function findPackageFile(path: string): PackageFile | null {
   loadedIndex ??= loadIndex()
   return loadedIndex.files.get(path) ?? null
 }
 
-/** What stands behind `/api/assets/packages/` in a reference to a file there, decoded and without a query; null for anything else. */
+/** Returns what follows `/api/assets/packages/` in a reference, decoded and without a query; null for any other text. */
 export function parsePackagePath(reference: string): string | null {
   if (!reference.startsWith(PACKAGES_PATH)) return null
   try {

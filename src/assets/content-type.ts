@@ -1,16 +1,16 @@
-// What bytes are: by their first ones where these tell, else by what is claimed of them.
+// Detects the content type of bytes by their first bytes, or else by the claimed type.
 
 const OCTET_STREAM = 'application/octet-stream'
 const PLAIN_TEXT = 'text/plain; charset=utf-8'
 const ZIP = 'application/zip'
 
-/** Bytes that tell a type: characters of Latin-1, `?` for any. Where the claim fits `or`, the bytes are a container for it. */
+/** Bytes that identify a type: characters of Latin-1, `?` for any byte. If the claimed type matches `or`, the bytes are a container of it. */
 interface Signature {
   readonly at: number
   readonly bytes: string
   readonly type: string
   readonly or?: RegExp
-  /** Nothing of this type begins otherwise: a claim that the bytes do not bear out is wrong. */
+  /** Every file of this type has this signature, so a claim without the signature is wrong. */
   readonly always?: true
 }
 
@@ -18,7 +18,7 @@ const OF_MP4 = /^(?:audio|video)\/(?:mp4|x-m4[av]|3gpp2?|quicktime)$/
 const OF_OGG = /^(?:audio|video|application)\/(?:ogg|opus|vorbis)$/
 const OF_ZIP = /^application\/(?:vnd\.|epub|java-archive|x-)|^model\//
 
-// The signatures of the formats' own specifications, the more particular ones first.
+// The signatures come from the specifications of the formats. The more specific ones come first.
 const SIGNATURES: readonly Signature[] = [
   { at: 0, bytes: '\x89PNG\r\n\x1a\n', type: 'image/png', always: true },
   { at: 0, bytes: '\xff\xd8\xff', type: 'image/jpeg', always: true },
@@ -79,7 +79,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'text/markdown': 'md',
 }
 
-/** What texts are by the ends of their names, where nobody claims anything: their bytes do not tell. */
+/** Content types of texts by file extension, used if no type is claimed, because their bytes do not tell. */
 const TEXT_TYPES: Readonly<Record<string, string>> = {
   csv: 'text/csv; charset=utf-8',
   tsv: 'text/tab-separated-values; charset=utf-8',
@@ -93,7 +93,7 @@ const TEXT_TYPES: Readonly<Record<string, string>> = {
 
 const OFFICE = 'application/vnd.openxmlformats-officedocument'
 
-/** The same of archives. */
+/** The same for archives. */
 const ARCHIVE_TYPES: Readonly<Record<string, string>> = {
   docx: `${OFFICE}.wordprocessingml.document`,
   xlsx: `${OFFICE}.spreadsheetml.sheet`,
@@ -101,7 +101,7 @@ const ARCHIVE_TYPES: Readonly<Record<string, string>> = {
   epub: 'application/epub+zip',
 }
 
-/** `image` … of a content type; `file` where it is none of them. */
+/** The kind of a content type; `file` if it is none of the others. */
 export type MediaKind = 'image' | 'audio' | 'video' | 'document' | 'dataframe' | 'model' | 'file'
 
 const KIND_PATTERNS: readonly (readonly [RegExp, MediaKind])[] = [
@@ -120,8 +120,8 @@ const CONTENT_TYPE_PATTERN =
   /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?: *; *[\w!#$&^.+-]+=(?:[\w!#$&^.+-]+|"[\w !#$&^.+/=-]*"))*$/
 
 /**
- * The content type of bytes, of which there are all, or more than `LOOKED_AT`. What they are has the last word; `claimed` is believed where
- * they do not tell, and where nothing is claimed the end of the file's name, of texts and archives.
+ * Returns the content type of `bytes`: all bytes of a file, or more than SNIFFED_BYTES. A signature in the bytes decides. Without one,
+ * `claimed` decides; and if no type is claimed, the extension of `name` decides for texts and archives.
  */
 export function detectContentType(bytes: Uint8Array, claimed: string | null, name: string | null = null): string {
   const claim = claimed !== null && claimed.length <= 255 && CONTENT_TYPE_PATTERN.test(claimed) ? claimed : null
@@ -140,7 +140,7 @@ function typeByExtension(types: Readonly<Record<string, string>>, name: string |
   return Object.hasOwn(types, end) ? types[end]! : null
 }
 
-/** A content type without parameters, in lower case. */
+/** Returns a content type without parameters, in lower case. */
 export function essenceOf(content_type: string): string {
   return content_type.split(';', 1)[0]!.trim().toLowerCase()
 }
@@ -150,7 +150,7 @@ export function mediaKindOf(content_type: string): MediaKind {
   return KIND_PATTERNS.find(([pattern]) => pattern.test(essence))?.[1] ?? 'file'
 }
 
-/** The end of a file's name for a content type; that of `name` where the type has none of its own, else `bin`. */
+/** Returns the file extension for a content type. If the type has none, it is that of `name`, or else `bin`. */
 export function fileExtensionFor(content_type: string, name: string | null): string {
   const own = EXTENSIONS[essenceOf(content_type)]
   return own ?? /\.([A-Za-z0-9]{1,10})$/.exec(name ?? '')?.[1]?.toLowerCase() ?? 'bin'
@@ -162,14 +162,14 @@ function matchesSignature(bytes: Uint8Array, { at, bytes: signature }: Signature
   return true
 }
 
-/** Bytes at the beginning that all of this is told by. */
+/** Number of leading bytes that the detection uses. */
 export const SNIFFED_BYTES = 4_096
 
-/** Whether the first bytes are UTF-8 without control characters other than white space; what is empty is no text. */
+/** Whether the first bytes are UTF-8 without control characters except white space. An empty file is no text. */
 function isText(bytes: Uint8Array): boolean {
   if (bytes.length === 0) return false
   try {
-    // Where there is more, the end may cut a character in two.
+    // If the file is longer, the last character may be cut.
     const stream = bytes.length > SNIFFED_BYTES
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, SNIFFED_BYTES), { stream })
     return !/[^\P{Cc}\t\n\r\f]/u.test(text)

@@ -1,4 +1,4 @@
-// How assets are made. What can be refused by what is known of the request is refused before its bytes are read, and judged again in the step that
+// AssetCreator creates assets. It refuses invalid requests before it reads their bytes, and checks them again in the transaction that
 // writes the row.
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -30,12 +30,12 @@ export interface AssetCreatorParts {
   readonly platform: Platform
 }
 
-/** A file that is being sent. */
+/** A file that is being uploaded. */
 export interface AssetUpload {
   readonly name: string | null
-  /** As it is claimed, null where that tells nothing. */
+  /** The claimed type, null if there is no useful claim. */
   readonly content_type: string | null
-  /** Read once. What it throws breaks the asset off, and nothing of it is kept. */
+  /** Read once. If it throws, no asset is created and no bytes are kept. */
   readonly bytes: ByteSource
 }
 
@@ -44,7 +44,7 @@ interface UploadClaims {
   readonly content_type: string | null
 }
 
-/** A row that is made of what its place says. */
+/** Builds a row from its placement. */
 type RowBuilder = (place: { name: string | null; parent_id: string | null }) => NewAsset
 
 export class AssetCreator {
@@ -54,7 +54,7 @@ export class AssetCreator {
     this.#parts = parts
   }
 
-  /** Makes an asset of a file, of what `uri` names, or a folder, and gives its row. @throws see Library.create */
+  /** Creates an asset from an upload, from the object at `uri`, or a folder, and returns its row. @throws see AssetService.create */
   async create(owner: OwnerScope, request: AssetCreationRequest, file: AssetUpload | null): Promise<NewAsset> {
     validateAssetCreation(request, file !== null)
     this.#parts.store.read((tx) => resolvePlacement(tx, owner, request))
@@ -89,16 +89,16 @@ export class AssetCreator {
   async #createFromUpload(owner: OwnerScope, request: AssetCreationRequest, file: AssetUpload): Promise<NewAsset> {
     using received = await this.#parts.contents.receive(file.bytes)
     validateAssetDigest(request, received.sha256)
-    // Bytes without a row stay for an hour: there are none where this much is clear.
+    // Bytes without a row stay for an hour, so this check comes before the commit.
     this.#parts.store.read((tx) => resolvePlacement(tx, owner, request))
     this.#parts.contents.commit(owner.user_id, received)
     return this.#write(owner, request, this.#fileRow(owner, request, received, file))
   }
 
-  /** Of what the store has: shared where it is content of the user, else copied. */
+  /** Creates an asset from a stored object. The bytes are shared if they are content of the user, or else copied. */
   async #createFromUri(owner: OwnerScope, request: AssetCreationRequest): Promise<NewAsset> {
     const key = parseStorageUri(request.uri!)
-    if (key === null) throwIfProblems([{ path: '/body/uri', message: 'must be an address below /api/storage/' }])
+    if (key === null) throwIfProblems([{ path: '/body/uri', message: 'must be a URL below /api/storage/' }])
     const file = await this.#parts.files.byKey(owner, key!)
     if (!file) throw referenceNotFound('uri', NO_SUCH_OBJECT)
     validateAssetDigest(request, file.sha256)
@@ -125,13 +125,13 @@ export class AssetCreator {
     return ({ name, parent_id }) => createAssetRow(owner, kept, { ...about, name: name ?? claims.name, parent_id })
   }
 
-  /** Writes a row where it belongs, and removes what it replaces. */
+  /** Inserts a row at its place and removes the asset that it replaces. */
   async #write(owner: OwnerScope, request: AssetCreationRequest, rowIn: RowBuilder): Promise<NewAsset> {
     const row = await this.#writeIf(() => true, owner, request, rowIn)
     return row!
   }
 
-  /** As `#write`, where `holds` says so in the same step; null where it does not. */
+  /** Does what `#write` does if `holds` returns true in the same transaction; otherwise returns null. */
   async #writeIf(
     holds: (tx: Tx) => boolean,
     owner: OwnerScope,

@@ -1,4 +1,4 @@
-// Files by their addresses, whichever store keeps them: assets and objects, which have rows, and temporary uploads, which have none.
+// FileLookup finds files by id or key in any store: assets and objects, which have rows, and temporary uploads, which have none.
 import type { Readable } from 'node:stream'
 import type { OwnerScope } from '../db/owner-scope.ts'
 import type { ObjectTable } from '../db/schema.ts'
@@ -15,9 +15,9 @@ export interface StoredFile {
   readonly size: number
   readonly sha256: string
   readonly created_at: string
-  /** Null for one that is kept until somebody removes it. */
+  /** Null if the file is kept until it is deleted. */
   readonly expires_at: string | null
-  /** Its bytes, or null where it was removed meanwhile. Whoever gets a stream ends or destroys it. */
+  /** Returns bytes of the file, or null if it was removed meanwhile. The caller ends or destroys the stream. */
   read(range: ByteRange): Promise<Readable | null>
 }
 
@@ -32,15 +32,15 @@ export class FileLookup {
     this.#temporary = temporary
   }
 
-  /** The file of an id of this scope, or null where there is none. */
+  /** Returns the file with an id in this scope, or null if there is none. */
   async byId(scope: OwnerScope, asset_id: string): Promise<StoredFile | null> {
     if (isTemporaryId(asset_id)) return this.#fromTemporary(await this.#temporary.findById(scope, asset_id))
     return this.#fromAsset(this.#assets.findById(scope, asset_id))
   }
 
   /**
-   * The file that is served under a key: of this scope, or of any for a caller who brings a signature of the key (null). The keys of objects are
-   * their users' in each workspace, so that a signature names none.
+   * Returns the file that is served under a key in this scope. `scope` is null for a caller with a signature of the key. A signature names
+   * no object, because each workspace of a user has its own object under the same key.
    */
   async byKey(scope: OwnerScope | null, storage_key: string): Promise<StoredFile | null> {
     if (isTemporaryUploadKey(storage_key)) return this.#fromTemporary(await this.#temporary.find(scope, storage_key))

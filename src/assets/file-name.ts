@@ -1,14 +1,14 @@
-// Names of files as callers give them, made fit to be shown and saved.
+// Cleans file names that callers give, so that they can be shown and saved.
 
 /** Characters. */
 const LONGEST_NAME = 255
-/** So much of a claimed name is looked at, in UTF-16: whatever somebody gives as one may be as long as any text. */
+/** UTF-16 characters of a claimed name that are read, because a claimed name may be of any length. */
 const CONSIDERED_CHARACTERS = 4_096
 
-/** What ends a line, or turns the text around it, so that a name is read as another one (Unicode Technical Report 36, section 2.5). */
+/** Characters that end a line or change the direction of text, which disguises a name (Unicode Technical Report 36, section 2.5). */
 const CONTROLS = /[\p{Cc}\u2028-\u202e\u2066-\u2069]+/gu
 
-/** A claimed name as one name of a file: without folders and control characters. Empty where nothing of it is left. */
+/** Returns a claimed name without folders and control characters. The result is empty if no characters are left. */
 export function cleanFileName(name: string): string {
   const folders = Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1
   const begin = name.slice(folders, folders + CONSIDERED_CHARACTERS)

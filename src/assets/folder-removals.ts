@@ -1,5 +1,5 @@
-// Removes what lies below deleted folders, in the background: rows in small batches between pauses, and the bytes that nothing else needs. Which folders
-// they are is known by rows, so that a restart goes on.
+// FolderRemovals removes the contents of deleted folders in the background: rows in small batches with pauses, and blobs that no row needs.
+// Rows record these folders, so that a restart continues.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listBlobKeys, purgeDeletedFolders } from '../db/assets/deleted-folders.ts'
 import { startTimeBudget } from '../db/row-batches.ts'
@@ -13,7 +13,7 @@ export interface FolderRemovalParts {
   readonly log: Log
 }
 
-/** How long one batch may keep the database busy, in milliseconds, and how many times as long the pause after it is. */
+/** How long one batch may keep the database busy, in milliseconds, and the length of the pause after it, as a multiple. */
 const BATCH_MS = 3
 const PAUSE_FACTOR = 3
 
@@ -21,19 +21,19 @@ export class FolderRemovals implements AsyncDisposable {
   readonly #parts: FolderRemovalParts
   readonly #stopped = new AbortController()
   #running: Promise<void> | null = null
-  /** Folders may have been deleted while it came to its end. */
+  /** Whether folders may have been deleted since the run began. */
   #isRequestedAgain = false
 
   constructor(parts: FolderRemovalParts) {
     this.#parts = parts
   }
 
-  /** Removes what there is, in the background. What fails is tried again the next time. */
+  /** Removes the contents in the background. What fails is tried again at the next call. */
   begin(): void {
     void this.finish()
   }
 
-  /** As `begin`; resolves when nothing is left, or it failed. */
+  /** Does what `begin` does, and resolves when all contents are removed or the removal failed. */
   finish(): Promise<void> {
     this.#isRequestedAgain = true
     this.#running ??= this.#removeAll().finally(() => {
@@ -50,7 +50,7 @@ export class FolderRemovals implements AsyncDisposable {
       }
     } catch (error) {
       if (!this.#stopped.signal.aborted)
-        this.#parts.log.error({ err: error }, 'what deleted folders held could not be removed')
+        this.#parts.log.error({ err: error }, 'the contents of deleted folders could not be removed')
     }
   }
 
@@ -69,7 +69,7 @@ export class FolderRemovals implements AsyncDisposable {
     return done
   }
 
-  /** Ends the batch that is under way, and begins no other. */
+  /** Completes the current batch and starts no other. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort()
     await this.#running

@@ -1,4 +1,4 @@
-// What the nodes of a job put among the assets of whoever the job belongs to, and look up there. Bytes are on disk before their row is committed.
+// Lets the nodes of a job save and list assets of the job's owner. Bytes are on disk before their row is committed.
 import { setImmediate } from 'node:timers/promises'
 import { type AssetRowPage, findAssetRowsSteps } from '../db/assets/list-search.ts'
 import { findOwnedAsset, insertAsset } from '../db/assets/rows.ts'
@@ -25,14 +25,14 @@ export interface JobAssetAccessParts {
   readonly slices: Pick<TimeSliceScheduler, 'begin'>
   readonly contents: BlobStore
   readonly platform: Pick<Platform, 'timestamp'>
-  /** Looks at what is new. */
+  /** Generates previews of new assets. */
   readonly previews: Pick<PreviewScheduler, 'added'>
 }
 
-/** Whose nodes they are. */
+/** The job whose nodes have access. */
 export type AssetOwnerJob = Pick<JobTable, 'user_id' | 'workspace_id' | 'id' | 'workflow_id'>
 
-/** Another owner's folder is missing as one that never was. */
+/** A folder of another owner is reported like a folder that does not exist. */
 export function createJobAssetAccess(
   parts: JobAssetAccessParts,
   job: AssetOwnerJob,
@@ -71,20 +71,20 @@ async function saveAsset(
   return toAssetValue(kept)
 }
 
-/** Whatever keeps a store from taking bytes passes by itself, or has to be seen to by whoever reads the log; its cause is theirs alone. */
+/** A store refuses bytes for a reason that passes, or that the operator has to fix. Only the log shows the cause. */
 function throwUnavailable(cause: unknown): never {
   throw unavailableError(cause)
 }
 
 function unavailableError(cause: unknown): NodeError {
   const text =
-    'The server cannot keep the file now. Run the workflow again later; if it still fails, whoever runs the server finds the cause in its log.'
+    'The server cannot store the file now. Run the workflow again later. If it still fails, ask the operator of the server: the log has the cause.'
   return new NodeError(text, 'unavailable', { cause })
 }
 
-/** The same content that is saved again for the same reason is the same asset, whatever became of its name since. */
-function savedAssetId({ user_id, workspace_id, id }: AssetOwnerJob, once: string, digest: string): string {
-  return `asset_${sha256(JSON.stringify(['saved', user_id, workspace_id, id, once, digest])).slice(0, 32)}`
+/** The same content, saved again with the same `dedupe_key`, is the same asset, even if it was renamed since. */
+function savedAssetId({ user_id, workspace_id, id }: AssetOwnerJob, dedupe_key: string, digest: string): string {
+  return `asset_${sha256(JSON.stringify(['saved', user_id, workspace_id, id, dedupe_key, digest])).slice(0, 32)}`
 }
 
 async function listAssets(
@@ -111,14 +111,14 @@ async function listAssets(
   return values
 }
 
-/** The folder that is meant, null for the top level. @throws NodeError `folder_not_found` */
+/** Returns the id of the folder, or null for the top level. @throws NodeError `folder_not_found` */
 function requireFolderId(tx: Tx, job: AssetOwnerJob, folder: string | null): string | null {
   if (folder === null || folder === ROOT_FOLDER_ID) return null
   if (findOwnedAsset(tx, job, folder)?.content_type === FOLDER_CONTENT_TYPE) return folder
   throw new NodeError(`There is no folder with the id "${truncateText(folder, SHOWN_CHARACTERS)}".`, 'folder_not_found')
 }
 
-/** What an id shows of itself in an error. */
+/** Characters of an id that an error shows. */
 const SHOWN_CHARACTERS = 100
 
 function toAssetValue({ id, storage_key, name, content_type, size, sha256 }: AssetTable): AssetValue {

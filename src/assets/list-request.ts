@@ -1,4 +1,4 @@
-// Pages of assets: what a caller filters by.
+// Turns the parameters of an asset list into a filter, a page size and a name for cursors.
 import type { AssetFilter } from '../db/assets/list-queries.ts'
 import type { CursorListName } from '../db/sealed-cursors.ts'
 import { foldText } from '../db/text-folding.ts'
@@ -13,20 +13,20 @@ export interface AssetListRequest {
   readonly job_id?: string | null | undefined
   readonly page_size?: number | null | undefined
   readonly cursor?: string | null | undefined
-  /** Where the cursor stands in the request, as a JSON pointer; `/query/cursor` if absent. */
+  /** The JSON pointer of the cursor in the request; `/query/cursor` if absent. */
   readonly cursor_at?: string
 }
 
-/** What stands for the top level, in the place of a folder's id. */
+/** Stands for the top level, in the place of a folder's id. */
 export const ROOT_FOLDER_ID = 'root'
 
-/** Characters (of UTF-16) of a part of a name. No name has a quarter of them, however its letters are put together: a longer part, of which nothing more is looked at, is found in none. */
+/** UTF-16 characters of `q` that are searched for. No name has a quarter of them, in any normal form, so a longer text is found in no name. */
 const LONGEST_PART = 16_384
 
 const DEFAULT_PAGE_SIZE = 100
 const LARGEST_PAGE = 500
 
-/** How many assets a page holds: the nearest number that may be asked for. */
+/** Returns the page size, limited to the allowed range. */
 export function resolvePageSize({ page_size }: AssetListRequest): number {
   return Math.min(LARGEST_PAGE, Math.max(1, page_size ?? DEFAULT_PAGE_SIZE))
 }
@@ -44,7 +44,7 @@ export function toAssetFilter({ parent_id, content_type, q, workflow_id, job_id 
   }
 }
 
-/** For the cursors between its pages. */
+/** Returns the name by which cursors are bound to this list. */
 export function assetListName({ folder, essence, family, part, workflow_id, job_id }: AssetFilter): CursorListName {
   return ['assets', folder, essence, family, part, workflow_id, job_id]
 }

@@ -1,4 +1,4 @@
-// Media in output values: bytes and long encoded content become references, all other values stay as they are.
+// Replaces media in output values by references: bytes and long encoded content. All other values stay unchanged.
 import type { AssetReference } from '../../generated/types.ts'
 import { setOwnProperty } from '../shared/own-property.ts'
 import type { Steps } from '../shared/time-slices.ts'
@@ -8,21 +8,24 @@ import { type MediaKind, mediaKindOf } from './content-type.ts'
 export type ValuePath = readonly (string | number)[]
 
 export interface MediaExtractionOptions {
-  /** Encoded content of at most so many characters stays where it is; bytes never do. */
+  /** Encoded content of at most this many characters stays inline. Bytes never stay inline. */
   readonly largest_inline: number
-  /** Keeps bytes and gives their reference. `content_type` and `name` are claims, null where there are none. */
+  /** Stores bytes and returns their reference. `content_type` and `name` are claims, null if there are none. */
   readonly persist: (
     bytes: Uint8Array,
     content_type: string | null,
     path: ValuePath,
     name: string | null,
   ) => AssetReference
-  /** The asset that a value names by its id and address; null where there is none, or it is not the owner's. Absent: nobody asks. */
+  /**
+   * Returns the asset that a value names by its id and URI; null if there is none, or it belongs to another owner. If absent, no asset is
+   * looked up.
+   */
   readonly known?: (asset_id: string, uri: string) => AssetReference | null
 }
 
 export interface ExtractedMedia {
-  /** The keys and indexes from the value to the place; empty for the value itself. */
+  /** The keys and indexes from the value to the reference; empty for the value itself. */
   readonly path: ValuePath
   readonly asset: AssetReference
 }
@@ -33,10 +36,10 @@ interface ExtractionWalk extends MediaExtractionOptions {
 }
 
 /**
- * Replaces media in a value (JSON with bytes in it) by `{type, uri, asset_id, content_type, size, sha256}`: bytes, base64 `data:`
- * URLs, and objects such as `{type: 'image', data}`, whose other members stay. A value without media is given back as it is, and so is
- * each part of one that has none. Objects that refer to an asset already stay as they are, and are found. The value must not be deeper than
- * the engine allows.
+ * Replaces media in a value (JSON with bytes in it) by `{type, uri, asset_id, content_type, size, sha256}`. Media are bytes, base64 `data:`
+ * URLs, and objects such as `{type: 'image', data}`, whose other members stay. A value without media is returned as the same object, and so
+ * is each part without media. Objects that already refer to an asset stay, and are listed in `found`. The value must not be nested deeper
+ * than the engine allows.
  */
 export function extractMedia(
   value: unknown,
@@ -46,7 +49,7 @@ export function extractMedia(
   return { value: replaceMedia(value, walk), found: walk.found }
 }
 
-/** As `mediaByReference`, in steps. */
+/** Does what `extractMedia` does, in steps. */
 export function* extractMediaSteps(
   value: unknown,
   options: MediaExtractionOptions,
@@ -55,7 +58,7 @@ export function* extractMediaSteps(
   return { value: yield* replaceMediaSteps(value, walk), found: walk.found }
 }
 
-/** A large value is taken apart, and so is one that may hold files: each of them is written in a step of its own. */
+/** Walks into large values and into values that may hold files, so that each file is written in a step of its own. */
 function* replaceMediaSteps(value: unknown, walk: ExtractionWalk): Steps<unknown> {
   if (!isContainer(value) || canReplaceAtOnce(value, walk)) {
     const made = replaceMedia(value, walk)
@@ -72,7 +75,7 @@ function* replaceMediaSteps(value: unknown, walk: ExtractionWalk): Steps<unknown
     : { ...(yield* replaceMembersSteps(omitMediaMembers(record, about), walk)), ...about }
 }
 
-/** What the members of a container, which is no media itself, become. */
+/** Replaces media in the members of a container that is no media itself. */
 function* replaceMembersSteps<Container extends object>(value: Container, walk: ExtractionWalk): Steps<Container> {
   const keys = Array.isArray(value) ? null : Object.keys(value)
   const members = value as Readonly<Record<string | number, unknown>>
@@ -82,8 +85,8 @@ function* replaceMembersSteps<Container extends object>(value: Container, walk: 
     keys?.length ?? (value as unknown as unknown[]).length,
     (at) => members[keyAt(at)],
   )) {
-    for (let place = part.from; place < part.to; place++) {
-      const key = keyAt(place)
+    for (let index = part.from; index < part.to; index++) {
+      const key = keyAt(index)
       walk.path.push(key)
       const at_once = part.isSmall && canReplaceAtOnce(members[key], walk)
       const member = at_once ? replaceMedia(members[key], walk) : yield* replaceMediaSteps(members[key], walk)
@@ -105,7 +108,7 @@ function canReplaceAtOnce(value: unknown, { largest_inline }: MediaExtractionOpt
   return isSmallValue(value) && !mayHoldFiles(value, largest_inline)
 }
 
-/** Whether there are bytes in a light value, or texts that may be encoded content. */
+/** Whether a small value has bytes in it, or texts that may be encoded content. */
 function mayHoldFiles(value: unknown, largest_inline: number): boolean {
   if (typeof value === 'string') return value.length > largest_inline
   if (typeof value !== 'object' || value === null) return false
@@ -159,7 +162,7 @@ function replaceInRecord(record: Record<string, unknown>, walk: ExtractionWalk):
   return copy ?? record
 }
 
-/** A member that is a scalar and no long text costs no step of the path. */
+/** A scalar or a short text is returned without touching the path, which is faster. */
 function replaceMember(key: string | number, member: unknown, walk: ExtractionWalk): unknown {
   if (typeof member === 'string' ? member.length <= walk.largest_inline : typeof member !== 'object') return member
   walk.path.push(key)
@@ -177,11 +180,11 @@ const MEDIA_TYPES: ReadonlySet<unknown> = new Set<MediaKind>([
   'model',
   'file',
 ])
-/** The members that may hold the content, and those that may say its type. */
+/** The members that may hold the content, and those that may name its type. */
 const CONTENT_MEMBERS = ['data', 'uri'] as const
 const TYPE_MEMBERS = ['content_type', 'mime_type', 'mimeType', 'contentType'] as const
 
-/** What stands in the place of the content of media, and of what is claimed of it; null for other objects. */
+/** Stores the content of a media object and returns the members that replace it and its claims; null for other objects. */
 function storeMediaObject(record: Record<string, unknown>, walk: ExtractionWalk): Record<string, unknown> | null {
   const { type, name } = record
   if (!MEDIA_TYPES.has(type)) return null
@@ -192,7 +195,7 @@ function storeMediaObject(record: Record<string, unknown>, walk: ExtractionWalk)
   return { ...about, type: about.type === 'file' ? type : about.type }
 }
 
-/** The members of media that stay, each at the path where it was. */
+/** Returns the other members of a media object, which stay at their paths. */
 function omitMediaMembers(record: Record<string, unknown>, about: Record<string, unknown>): Record<string, unknown> {
   const others = { ...record }
   for (const key of [...CONTENT_MEMBERS, ...TYPE_MEMBERS, ...Object.keys(about)]) delete others[key]
@@ -216,20 +219,20 @@ function decodeContent(record: Record<string, unknown>, largest_inline: number):
   return bytes && { bytes, content_type: null }
 }
 
-/** Longer heads are no data URLs that anybody means. */
+/** Characters before the comma of a data URL. A text with a longer head is no real data URL. */
 const LONGEST_DATA_URL_HEAD = 1_024
 
-/** What a base64 `data:` URL (RFC 2397) of more than `largest_inline` characters holds, else null. */
+/** Decodes a base64 `data:` URL (RFC 2397) of more than `largest_inline` characters; null for other texts. */
 function decodeDataUrl(text: string, largest_inline: number): DecodedContent | null {
   if (text.length <= largest_inline || !/^data:/i.test(text.slice(0, 5))) return null
   const comma = text.slice(0, LONGEST_DATA_URL_HEAD).indexOf(',')
   const head = comma < 0 ? null : /^([^;]*)(.*);base64$/i.exec(text.slice(5, comma))
   const bytes = head && decodeBase64(text.slice(comma + 1))
-  // Without a type it would be text/plain, which nobody means by leaving it out.
+  // By the RFC, a missing type means text/plain, but writers who leave it out do not mean that.
   return bytes && { bytes, content_type: head[1] ? head[1] + head[2] : null }
 }
 
-/** The bytes of padded base64 in either alphabet, in lines or not; null for other texts. */
+/** Decodes padded base64 in either alphabet, with or without line breaks; null for other texts. */
 function decodeBase64(text: string): Uint8Array | null {
   const length = text.length - countLineBreaks(text)
   if (length === 0 || length % 4 !== 0) return null
@@ -239,14 +242,14 @@ function decodeBase64(text: string): Uint8Array | null {
     .replace(/[\r\n]+/g, '')
   const padding = end.endsWith('==') ? 2 : end.endsWith('=') ? 1 : 0
   const bytes = Buffer.from(text, 'base64')
-  // Characters of no alphabet are skipped: where they are more than the ends of lines, some are missing.
+  // The decoder skips invalid characters. If it skipped more than line breaks, bytes are missing.
   return bytes.length === (length / 4) * 3 - padding ? bytes : null
 }
 
-/** Characters at the end of base64 that are looked at for what it is padded with. */
+/** Characters at the end of base64 in which the padding is looked for. */
 const LONGEST_END = 16
 
-/** Each is counted, and none taken out: there may be one behind every letter. */
+/** The line breaks are counted and not removed, because there may be one after every letter. */
 function countLineBreaks(text: string): number {
   let count = 0
   for (let at = 0; at < text.length; at++) {

@@ -1,4 +1,4 @@
-// Rows of assets that have bytes, as they are first written.
+// Builds the first rows of assets that have bytes.
 import type { NewAsset } from '../db/assets/rows.ts'
 import type { OwnerScope } from '../db/owner-scope.ts'
 import { detectContentType, fileExtensionFor } from './content-type.ts'
@@ -9,29 +9,29 @@ import { assetStorageKey, contentKey } from './storage-keys.ts'
 /** An asset that has bytes. */
 export type StoredAsset = NewAsset & { sha256: string; storage_key: string; content_key: string }
 
-/** What a row says of its bytes. */
+/** The stored bytes that a row describes. */
 export interface AssetContent {
   readonly size: number
   readonly sha256: string
-  /** The first of them: all, or more than `LOOKED_AT`. */
+  /** The first bytes: all of them, or more than SNIFFED_BYTES. */
   readonly head: Uint8Array
 }
 
 export interface AssetRowDetails {
   readonly id: string
   readonly now: string
-  /** What is claimed; the bytes have the last word. */
+  /** The claimed type; the bytes decide. */
   readonly content_type: string | null
   readonly name: string | null
   readonly parent_id?: string | null
-  /** The column. */
+  /** The value of the column. */
   readonly metadata?: string
   readonly workflow_id: string | null
   readonly job_id: string | null
   readonly node_id: string | null
 }
 
-/** A row for bytes that are kept as content of the user. Without a name it is called by its id. */
+/** Builds a row for bytes that are stored as content of the user. Without a name, the id becomes the name. */
 export function createAssetRow(
   { user_id, workspace_id }: OwnerScope,
   kept: AssetContent,

@@ -1,4 +1,5 @@
-// What a caller names when an asset is made or moved: folders, workflows, jobs, other assets. What is not the caller's is missing like what does not exist.
+// Resolves what a caller names when an asset is created or moved: folders, workflows, jobs, other assets. Items of other owners are
+// reported like items that do not exist.
 import { findOwnedAsset } from '../db/assets/rows.ts'
 import { findOwnedJob } from '../db/jobs/rows.ts'
 import type { OwnerScope } from '../db/owner-scope.ts'
@@ -10,12 +11,12 @@ import { ROOT_FOLDER_ID } from './list-request.ts'
 import { FOLDER_CONTENT_TYPE } from './record.ts'
 import { type AssetCreationRequest, validateAssetName } from './request-validation.ts'
 
-/** Of something that a member of a body names. */
+/** Builds NOT_FOUND for an item that a member of the body names. */
 export function referenceNotFound(member: string, message: string): ServiceError {
   return new ServiceError('NOT_FOUND', { message, problems: [{ path: `/body/${member}`, message }] })
 }
 
-/** The folder that a caller names, null for the top level. @throws NOT_FOUND */
+/** Returns the id of a folder, or null for the top level. @throws NOT_FOUND */
 export function resolveFolder(tx: Tx, owner: OwnerScope, parent_id: string): string | null {
   if (parent_id === ROOT_FOLDER_ID) return null
   if (findOwnedAsset(tx, owner, parent_id)?.content_type !== FOLDER_CONTENT_TYPE)
@@ -31,13 +32,13 @@ function requireSources(tx: Tx, owner: OwnerScope, { workflow_id, job_id }: Asse
 }
 
 export interface AssetPlacement {
-  /** Null where only the bytes' own name is known. */
+  /** Null if the request names none: then the upload's own name applies. */
   readonly name: string | null
   readonly parent_id: string | null
   readonly replaced: AssetTable | null
 }
 
-/** Where an asset is to be, of which only what is the caller's counts. @throws NOT_FOUND, CONFLICT for a folder to replace */
+/** Returns where a new asset belongs. Only items of the caller are found. @throws NOT_FOUND, CONFLICT for a folder to replace */
 export function resolvePlacement(tx: Tx, owner: OwnerScope, request: AssetCreationRequest): AssetPlacement {
   const replaced = request.replaces ? (findOwnedAsset(tx, owner, request.replaces) ?? null) : null
   if (request.replaces && !replaced) throw referenceNotFound('replaces', 'There is no such asset to replace.')

@@ -1,14 +1,14 @@
-// Assets as the world sees them.
+// Turns rows of assets into the records that clients see.
 import type { Asset } from '../../generated/types.ts'
 import type { NewAsset } from '../db/assets/rows.ts'
 import { readMetadata } from './metadata.ts'
 import { thumbnailUrl } from './previews/thumbnail-keys.ts'
 import { storageUri } from './storage-keys.ts'
 
-/** What folders have in the place of a content type. */
+/** The content type of folders. */
 export const FOLDER_CONTENT_TYPE = 'folder'
 
-/** Where the bytes are read without any other credential, and until when. */
+/** The URL at which the bytes are read without any other credential, and its expiry. */
 export interface DownloadLink {
   readonly download_url: string
   readonly expires_at: string

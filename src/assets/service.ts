@@ -1,5 +1,5 @@
-// The assets of callers: listed, read, made, changed and deleted, in folders. Whatever belongs to another owner is the same NOT_FOUND as what does
-// not exist. What jobs make is written by assets.ts, and bytes are found by files.ts.
+// AssetService lists, reads, creates, changes and deletes the assets of callers, in folders. An asset of another owner is NOT_FOUND, like
+// one that does not exist. asset-store.ts writes the assets of jobs, and file-lookup.ts finds bytes.
 import type { Asset, AssetPage, UpdateAssetRequest } from '../../generated/types.ts'
 import { deleteAssetTree, listBlobKeys } from '../db/assets/deleted-folders.ts'
 import { findAssetRowsSteps } from '../db/assets/list-search.ts'
@@ -33,22 +33,22 @@ export interface AssetServiceParts {
   readonly previews: PreviewScheduler
   readonly signatures: UrlSigner
   readonly cursors: SealedCursors
-  /** Removes what large folders held. */
+  /** Removes the contents of large deleted folders. */
   readonly folder_removals: Pick<FolderRemovals, 'begin'>
 }
 
-/** So long a new asset is waited for until it has been looked at, in milliseconds. */
+/** Milliseconds that a request waits for the preview of its new asset. */
 const PREVIEW_WAIT_MS = 2_000
 
-/** What a download address is asked for. */
+/** A request for a download URL. */
 export interface DownloadLinkRequest {
-  /** In seconds. */
+  /** The lifetime in seconds. */
   readonly expires_in: number
-  /** The credential that the address must not outlive. */
+  /** The credential that the URL must not outlive. */
   readonly credential: {
     /** The stored token, which may be revoked; null for a caller without one. */
     readonly token_id: string | null
-    /** When it ends, in milliseconds since the epoch; null where no end is known. */
+    /** When the credential expires, in milliseconds since the epoch; null if it is not known to expire. */
     readonly expires_at: number | null
   }
 }
@@ -73,19 +73,19 @@ export class AssetService {
       findAssetRowsSteps(store, owner, filter, before, wanted + 1),
     )
     const shown = rows.slice(0, wanted)
-    // Where there is one more it begins the next page; where the search, or what it found, is enough for one page, the next one goes on.
+    // An extra row begins the next page. If the search stopped early, the next page continues from there.
     const from = rows.length > wanted ? shown.at(-1)!.key : reached
     const next = from === 0 ? null : cursors.seal(owner, assetListName(filter), from)
     return { assets: shown.map((row) => toAssetRecord(row)), next }
   }
 
-  /** With `link` the record has an address that expires. @throws NOT_FOUND */
+  /** With `link`, the record includes a download URL that expires. @throws NOT_FOUND */
   get(owner: OwnerScope, id: string, link: DownloadLinkRequest | null = null): Asset {
     const row = this.#requireRow(owner, id)
     return toAssetRecord(row, link === null ? null : this.#createDownloadLink(row, link))
   }
 
-  /** The bytes of an asset. @throws NOT_FOUND, CONFLICT for a folder */
+  /** Returns the file of an asset. @throws NOT_FOUND, CONFLICT for a folder */
   async file(owner: OwnerScope, id: string): Promise<StoredFile> {
     if (this.#requireRow(owner, id).content_type === FOLDER_CONTENT_TYPE)
       throw new ServiceError('CONFLICT', { message: 'A folder has no bytes.' })
@@ -95,10 +95,10 @@ export class AssetService {
   }
 
   /**
-   * Makes an asset of the file that is sent, of what the store has already, or a folder. It is looked at for a moment, so that its picture is
-   * mostly there.
-   * @throws INVALID_REQUEST, NOT_FOUND for what it names, CONFLICT for a folder to replace, what the bytes throw, and what the store does: no room,
-   * no access
+   * Creates an asset from the uploaded file, from a stored object, or a folder. It waits a moment for the preview, so that the record
+   * mostly has a thumbnail.
+   * @throws INVALID_REQUEST, NOT_FOUND for an item that the request names, CONFLICT for a folder to replace, the errors of the upload, and
+   * those of the store: no room, no access
    */
   async create(owner: OwnerScope, request: AssetCreationRequest, file: AssetUpload | null): Promise<Asset> {
     const row = await this.#creator.create(owner, request, file)
@@ -106,7 +106,7 @@ export class AssetService {
     return toAssetRecord(this.#parts.store.read((tx) => findOwnedAsset(tx, owner, row.id)) ?? row)
   }
 
-  /** Changes what is given. @throws NOT_FOUND, INVALID_REQUEST for a name or metadata, CONFLICT for a folder moved into itself */
+  /** Changes the given members. @throws NOT_FOUND, INVALID_REQUEST for a name or metadata, CONFLICT for a folder moved into itself */
   async update(owner: OwnerScope, id: string, request: UpdateAssetRequest): Promise<Asset> {
     const name = validateAssetName(request.name)
     validateAssetMetadata(request.metadata)
@@ -122,8 +122,9 @@ export class AssetService {
   }
 
   /**
-   * Deletes an asset, and all that a folder holds, in one step; then the bytes that nothing else needs. Of a large folder the rows are removed
-   * afterwards, in the background: no read shows them meanwhile. @throws NOT_FOUND
+   * Deletes an asset, or a folder with its contents, in one step; then the blobs that no row needs. The rows of a large folder are removed
+   * later, in the background, and no read shows them meanwhile.
+   * @throws NOT_FOUND
    */
   async delete(owner: OwnerScope, id: string): Promise<void> {
     const { removed, done } = await this.#parts.store.write((tx) => {
@@ -143,7 +144,7 @@ export class AssetService {
     { expires_in, credential }: DownloadLinkRequest,
   ): DownloadLink | null {
     if (storage_key === null) return null
-    // Signatures count whole seconds: what is left of this one comes besides.
+    // Signatures count whole seconds, so the current second is rounded up.
     const asked = Math.ceil(this.#parts.platform.now() / 1_000) + expires_in
     const { expires_at: end, token_id } = credential
     const expires = end === null ? asked : Math.min(asked, Math.floor(end / 1_000))

@@ -1,4 +1,4 @@
-// The assets and the temporary files of one server: in its data folder, or in a bucket behind it.
+// Opens the stores of assets and temporary files of a server, in its data folder or in a bucket behind that.
 import { join } from 'node:path'
 import type { BucketSettings } from '../config/storage.ts'
 import type { Store } from '../db/store.ts'
@@ -12,7 +12,7 @@ import { listTemporaryObjects } from './temporary/object-usage.ts'
 import { type QuotaEntry, TemporaryQuota } from './temporary/quota.ts'
 import { TemporaryStore } from './temporary/store.ts'
 
-/** Where the objects of a server are. Each store holds nothing else. */
+/** The object stores of a server. No store contains other objects. */
 export interface ObjectStores extends AsyncDisposable {
   /** The bytes of users. */
   readonly contents: ObjectStore
@@ -20,16 +20,16 @@ export interface ObjectStores extends AsyncDisposable {
 }
 
 export interface ObjectStoreOptions {
-  /** Null: the data folder alone. */
+  /** Null if objects stay in the data folder. */
   readonly storage: BucketSettings | null
-  /** What names the database whose files they are, for ever. */
+  /** The permanent name of the database that owns the files. */
   readonly owner: string
   readonly platform: Pick<Platform, 'now'>
   readonly log: Log
 }
 
 /**
- * Opens the stores of objects in `data_dir`, and removes what a process that died was writing.
+ * Opens the object stores in `data_dir`, and removes the unfinished files of a process that died.
  * @throws StartError when a folder cannot be used, or the bucket refuses
  */
 export async function openObjectStores(data_dir: string, options: ObjectStoreOptions): Promise<ObjectStores> {
@@ -46,7 +46,7 @@ export async function openObjectStores(data_dir: string, options: ObjectStoreOpt
   return { contents, temporary, [Symbol.asyncDispose]: () => kept.disposeAsync() }
 }
 
-/** What the folder of the bytes of users is called, and what their names in a bucket begin with, behind its prefix. */
+/** The folder of the bytes of users. Their names in a bucket begin with it, after the prefix. */
 export const BLOB_FOLDER = 'storage'
 
 export interface TemporaryStoreOptions {
@@ -57,16 +57,14 @@ export interface TemporaryStoreOptions {
   readonly most_bytes: number
 }
 
-/**
- * The temporary store, whose objects are `objects`. Without the same `secret` a job that goes on names its files anew.
- */
+/** Opens the temporary store on `objects`. With another `secret`, a resumed job gives its files new names. */
 export function openTemporaryStore(objects: ObjectStore, options: TemporaryStoreOptions): TemporaryStore {
   const { store, platform, secret, most_bytes: limit } = options
   const quota = new TemporaryQuota({
     limit,
     now: platform.now,
     async *listFiles(user_id): AsyncGenerator<QuotaEntry> {
-      // Rows are there whatever becomes of a bucket.
+      // Rows can be read even if the bucket cannot be used.
       yield* listTemporaryObjects(store, user_id)
       yield* listTemporaryFiles(objects, user_id)
     },

@@ -1,5 +1,5 @@
-// Objects: rows of what callers put under keys of their own, with their bytes among the contents of users. Each workspace of a user has its own
-// under the same key. What a key may be used for is said by keys.ts; what a condition is, by whoever asks.
+// StoredObjectService keeps objects that callers put under keys of their own: rows, with the bytes in the blob store. Each workspace of a
+// user has its own objects under the same keys. storage-keys.ts decides what a key may be used for, and the caller checks preconditions.
 import type { Readable } from 'node:stream'
 import { deleteExpiredObjects, deleteObject, findOwnedObject, putObject } from '../db/assets/objects.ts'
 import { findOwnedAsset, findOwnedAssetByStorageKey, isBlobInUse } from '../db/assets/rows.ts'
@@ -23,18 +23,18 @@ export interface PutObjectResult {
 }
 
 export interface ObjectUpload {
-  /** What it throws breaks the object off, and nothing of it is kept. */
+  /** If the source throws, no bytes are kept. */
   readonly bytes: ByteSource
-  /** What is claimed; the bytes have the last word. */
+  /** The claimed type; the bytes decide. */
   readonly content_type: string | null
   /** The digest that the bytes must have, or null for any. */
   readonly sha256: string | null
 }
 
-/** Throws where what is there now, if anything, is not what the caller expects. */
+/** Throws if the present object, if any, is not the one that the caller expects. */
 export type ObjectPrecondition = (present: ObjectTable | null) => void
 
-/** Hears what comes and goes of temporary ones. */
+/** Counts temporary objects that are added and removed. */
 type QuotaCounter = Pick<TemporaryQuota, 'addFile' | 'removeFile' | 'addLingering'>
 
 export class StoredObjectService {
@@ -50,32 +50,29 @@ export class StoredObjectService {
     this.#quota = quota
   }
 
-  /** The object under a key, or null where there is none of this scope, or its time is over. */
+  /** Returns the object under a key, or null if this scope has none, or it has expired. */
   find(scope: OwnerScope, storage_key: string): ObjectTable | null {
     return this.#unlessExpired(this.#store.read((tx) => findOwnedObject(tx, scope, storage_key)))
   }
 
-  /** Bytes of an object, or null where it was replaced or removed meanwhile. */
+  /** Returns bytes of an object, or null if it was replaced or removed meanwhile. */
   async read(object: ObjectTable, range: ByteRange): Promise<Readable | null> {
     const stream = await this.#contents.get(object.content_key, range)
     if (stream || this.find(object, object.storage_key)?.content_key !== object.content_key) return stream
     throw new Error(
-      `the bytes of object ${object.storage_key} are missing from the store (${object.content_key}): is SVC_STORAGE_URL as it was?`,
+      `the bytes of object ${object.storage_key} are missing from the store (${object.content_key}): check that SVC_STORAGE_URL has not changed`,
     )
   }
 
-  /**
-   * Whether a key can be written, as far as is known before its bytes come.
-   * @throws CONFLICT for a key of an asset, and what `judge` throws
-   */
+  /** Checks whether a key can be written, before its bytes arrive. @throws CONFLICT for a key of an asset, and what `judge` throws */
   check(scope: OwnerScope, storage_key: string, judge: ObjectPrecondition): void {
     this.#store.read((tx) => this.#requireWritable(tx, scope, storage_key, judge))
   }
 
   /**
-   * Keeps an object under a key that the user may use so, in the place of what was there; `replaced` says whether there was anything. What is there
-   * is judged in the step that writes it.
-   * @throws as `check`, INVALID_REQUEST for another digest, what the bytes throw, and what the store does: no room, no access
+   * Stores an object under a key that the user may write, and replaces the present object; `replaced` says whether there was one. The
+   * precondition is checked again in the transaction that writes the row.
+   * @throws what `check` throws, INVALID_REQUEST for another digest, the errors of the upload, and those of the store: no room, no access
    */
   async put(
     scope: OwnerScope,
@@ -85,7 +82,7 @@ export class StoredObjectService {
   ): Promise<PutObjectResult> {
     using received = await this.#contents.receive(given.bytes)
     if (given.sha256 !== null && given.sha256 !== received.sha256) throw digestMismatchError()
-    // Bytes without a row stay for an hour: there are none where this much is clear.
+    // Bytes without a row stay for an hour, so this check comes before the commit.
     this.check(scope, storage_key, judge)
     const content_key = this.#contents.commit(scope.user_id, received)
     const content_type = detectContentType(received.head, given.content_type)
@@ -94,46 +91,43 @@ export class StoredObjectService {
       const replaced = this.#unlessExpired(before)
       const row = this.#buildRow(scope, storage_key, { content_key, content_type }, received, replaced)
       putObject(tx, row)
-      return { row, replaced, left: this.#unreferenced(tx, before) }
+      return { row, replaced, unreferenced: this.#unreferenced(tx, before) }
     })
-    const { row, replaced, left } = stored
+    const { row, replaced, unreferenced } = stored
     this.#updateQuota(replaced, row)
-    await this.#discard(left)
+    await this.#discard(unreferenced)
     return { row, replaced: replaced !== null }
   }
 
-  /**
-   * Removes an object, and its bytes where nothing else needs them; where there is none, nothing.
-   * @throws as `check`
-   */
+  /** Removes an object, and its bytes unless other rows need them. Does nothing if there is no object. @throws what `check` throws */
   async remove(scope: OwnerScope, storage_key: string, judge: ObjectPrecondition): Promise<void> {
-    const { removed, left } = await this.#store.write((tx) => {
+    const { removed, unreferenced } = await this.#store.write((tx) => {
       const before = this.#requireWritable(tx, scope, storage_key, judge)
       if (before) deleteObject(tx, scope, storage_key)
-      return { removed: before, left: this.#unreferenced(tx, before) }
+      return { removed: before, unreferenced: this.#unreferenced(tx, before) }
     })
     this.#updateQuota(this.#unlessExpired(removed), null)
-    await this.#discard(left)
+    await this.#discard(unreferenced)
   }
 
-  /** What was under a key, where nothing else needs its bytes. */
+  /** Returns the former object of a key if no other row needs its bytes. */
   #unreferenced(tx: Tx, before: ObjectTable | undefined): ObjectTable | null {
     return before && !isBlobInUse(tx, before.content_key) ? before : null
   }
 
-  async #discard(left: ObjectTable | null): Promise<void> {
-    if (!left) return
-    const { user_id, size, updated_at, expires_at } = left
+  async #discard(unreferenced: ObjectTable | null): Promise<void> {
+    if (!unreferenced) return
+    const { user_id, size, updated_at, expires_at } = unreferenced
     if (expires_at !== null) this.#quota.addLingering(user_id, size, Date.parse(updated_at) + UNREFERENCED_GRACE_MS)
-    await this.#contents.discard([left.content_key])
+    await this.#contents.discard([unreferenced.content_key])
   }
 
-  #updateQuota(gone: ObjectTable | null, come: ObjectTable | null): void {
-    if (gone && gone.expires_at !== null) this.#quota.removeFile(gone.user_id, rowToQuotaEntry(gone))
-    if (come && come.expires_at !== null) this.#quota.addFile(come.user_id, rowToQuotaEntry(come))
+  #updateQuota(removed: ObjectTable | null, added: ObjectTable | null): void {
+    if (removed && removed.expires_at !== null) this.#quota.removeFile(removed.user_id, rowToQuotaEntry(removed))
+    if (added && added.expires_at !== null) this.#quota.addFile(added.user_id, rowToQuotaEntry(added))
   }
 
-  /** Removes what is past its time, at most `limit` at once, until nothing is left of it. Gives how many it removed. */
+  /** Removes expired objects, at most `limit` at once, until none is left. Returns how many were removed. */
   async sweep(limit: number, stopping: AbortSignal): Promise<number> {
     for (let sum = 0; ; ) {
       const now = this.#timestamp()
@@ -144,7 +138,7 @@ export class StoredObjectService {
     }
   }
 
-  /** The row as it is, its time over or not. */
+  /** Returns the row, expired or not. */
   #requireWritable(tx: Tx, scope: OwnerScope, storage_key: string, judge: ObjectPrecondition): ObjectTable | undefined {
     if (isAssetKey(tx, scope, storage_key)) throw new ServiceError('CONFLICT', { message: ASSET_KEY_MESSAGE })
     const row = findOwnedObject(tx, scope, storage_key)
@@ -174,10 +168,9 @@ export class StoredObjectService {
   }
 }
 
-const ASSET_KEY_MESSAGE =
-  'The key is that of an asset, whose bytes never change: it is replaced and deleted as an asset.'
+const ASSET_KEY_MESSAGE = 'The key belongs to an asset, whose bytes never change. Replace or delete the asset instead.'
 
-/** Whether a key is served for an asset of the scope: for its bytes, or for its small picture. */
+/** Whether a key is that of an asset of the scope, or of its thumbnail. */
 function isAssetKey(tx: Tx, scope: OwnerScope, storage_key: string): boolean {
   if (findOwnedAssetByStorageKey(tx, scope, storage_key)) return true
   const id = parseThumbnailKey(storage_key)

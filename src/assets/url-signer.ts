@@ -1,8 +1,8 @@
-// Signatures of download addresses: whoever has one may read one key until it expires, without any other credential.
+// UrlSigner signs download URLs. A signature lets any client read one key until it expires, without another credential.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { storageUri } from './storage-keys.ts'
 
-/** As they stand in a query. */
+/** The parameters of a signed query. */
 export interface SignedQuery {
   readonly expires?: unknown
   readonly signature?: unknown
@@ -12,13 +12,16 @@ export interface SignedQuery {
 export class UrlSigner {
   readonly #secret: Uint8Array
 
-  /** `secret` are at least 32 bytes that serve nothing else. */
+  /** `secret`: at least 32 bytes that are used for nothing else. */
   constructor(secret: Uint8Array) {
-    if (secret.length < 32) throw new RangeError('a secret for signatures has at least 32 bytes')
+    if (secret.length < 32) throw new RangeError('the signing secret must have at least 32 bytes')
     this.#secret = secret
   }
 
-  /** The address that reads a key until `expires`, in whole seconds since the epoch, and while the token with `token_id`, if any, is good. */
+  /**
+   * Returns the URL that reads a key until `expires`, in whole seconds since the epoch. With `token_id`, it holds only while that token is
+   * valid.
+   */
   signUrl(storage_key: string, expires: number, token_id: string | null = null): string {
     const signature = this.#sign(storage_key, String(expires), token_id).toString('base64url')
     const token = token_id === null ? '' : `&token_id=${encodeURIComponent(token_id)}`
@@ -26,8 +29,8 @@ export class UrlSigner {
   }
 
   /**
-   * Whether a query authorises reading the key at `now` (milliseconds since the epoch), and with which token the URL was asked for, which has to be
-   * good as well. Null: it does not. What is malformed does not.
+   * Checks whether a query authorises a read of the key at `now`, in milliseconds since the epoch. Returns the id of the token that
+   * requested the URL, which has to be valid as well. Returns null if the signature is wrong, expired or malformed.
    */
   verify(storage_key: string, query: SignedQuery, now: number): { token_id: string | null } | null {
     const { expires, signature, token_id = null } = query
@@ -39,7 +42,7 @@ export class UrlSigner {
     return same && Number(expires) * 1_000 > now ? { token_id } : null
   }
 
-  // Neither digits nor the id of a token hold a line break or a space, so no two URLs are signed as the same text.
+  // Neither digits nor token ids contain a line break or a space, so no two URLs are signed as the same text.
   #sign(storage_key: string, expires: string, token_id: string | null): Buffer {
     const head = token_id === null ? expires : `${expires} ${token_id}`
     return createHmac('sha256', this.#secret).update(`${head}\n${storage_key}`).digest()

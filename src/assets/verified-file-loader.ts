@@ -1,11 +1,11 @@
-// A file as a node gets it: whole, and no larger than it asked for. How references are shown in errors.
+// Loads a whole file for a node, up to the size that the node allows, and formats references for errors.
 import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { LoadedAsset } from '../engine/node-api/node-services.ts'
 import type { ByteRange } from './stores/object-store.ts'
 
-/** What a reference shows of itself in an error. */
+/** Characters of a reference that an error shows. */
 const SHOWN_CHARACTERS = 200
 
 export interface LoadableFile {
@@ -13,12 +13,15 @@ export interface LoadableFile {
   readonly content_type: string
   /** Bytes. */
   readonly size: number
-  /** The digest of its bytes. */
+  /** The digest of the bytes. */
   readonly sha256: string
   read(range: ByteRange): Promise<Readable | null>
 }
 
-/** All bytes of a file, or null where it was removed meanwhile; `held` as of AssetAccess. @throws NodeError `too_large`, `data_damaged` */
+/**
+ * Returns all bytes of a file, or null if it was removed meanwhile. `trackHeldBytes`: see AssetAccess.
+ * @throws NodeError `too_large`, `data_damaged`
+ */
 export async function loadVerifiedFile(
   file: LoadableFile,
   max_bytes: number,
@@ -36,7 +39,10 @@ export async function loadVerifiedFile(
   }
 }
 
-/** All bytes of a stream, which have the digest of the file. Each piece is put in its place as it comes: to join a hundred megabytes takes long. */
+/**
+ * Reads a stream and verifies the digest of the file. Each piece is copied into place as it arrives, because joining a hundred megabytes
+ * takes long.
+ */
 async function readVerified(stream: Readable, { name, sha256, size }: LoadableFile): Promise<Buffer> {
   const hash = createHash('sha256')
   const bytes = Buffer.allocUnsafeSlow(size)
@@ -49,7 +55,7 @@ async function readVerified(stream: Readable, { name, sha256, size }: LoadableFi
   throw new NodeError(`The bytes of "${name}" are damaged: they are not those that were stored.`, 'data_damaged')
 }
 
-/** `why` ends the sentence. */
+/** `why` is the end of the sentence. */
 export function assetNotFoundError(reference: string, why = '.'): NodeError {
   return new NodeError(`There is no asset at ${shortenReference(reference)}${why}`, 'asset_not_found')
 }

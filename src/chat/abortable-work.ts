@@ -1,6 +1,6 @@
-// Waiting for those who need not heed a signal.
+// Waits for work that may ignore its signal.
 
-/** What `work` comes to; rejects with the signal's reason as soon as that aborts. */
+/** Returns the result of `work`, or rejects with the signal's reason as soon as the signal aborts. */
 export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const aborted = () => reject(signal.reason)
@@ -10,12 +10,13 @@ export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   })
 }
 
-/** How long somebody who was stopped may take to come to their end. */
+/** In milliseconds: how long a stopped generator may take to return. */
 const MAX_RETURN_MS = 100
 
 /**
- * Takes each of `items`, to their end or until the signal aborts; then they are ended. Where `take` gives a promise, the next is asked for once it is
- * kept. @throws the signal's reason, and what they throw
+ * Takes each item until the generator ends or the signal aborts, then ends the generator. If `take` returns a promise,
+ * the next item is read after it resolves.
+ * @throws the signal's reason; what the generator throws
  */
 export async function consumeUntilAborted<T>(
   items: AsyncGenerator<T, void, void>,
@@ -34,7 +35,7 @@ export async function consumeUntilAborted<T>(
   }
 }
 
-/** Waits for `work`, whatever comes of it, but not for long. */
+/** Waits for `work` to settle, but at most `ms` milliseconds. */
 async function waitAtMost(work: Promise<unknown>, ms: number): Promise<void> {
   const late = Promise.withResolvers<void>()
   const timer = setTimeout(late.resolve, ms)

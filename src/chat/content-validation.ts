@@ -1,10 +1,13 @@
-// Parts that no model could be sent, of which no thread holds one. Which ones a message of each role may have is in the contract.
+// Refuses content parts that no model can receive. The contract says which parts a message of each role may have.
 import type { ContentPart, MessageContent } from '../../generated/types.ts'
 import { locateMedia } from '../completions/requests/media-loader.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import { type Problem, ServiceError } from '../errors.ts'
 
-/** `at` is the pointer of the content in the request. @throws INVALID_REQUEST with every part that nobody can be sent */
+/**
+ * `at` is the JSON pointer of the content in the request.
+ * @throws INVALID_REQUEST with every part that cannot be sent
+ */
 export function validateContent(content: MessageContent, at: string): void {
   if (content === null || typeof content === 'string') return
   const problems = content.flatMap((part, index) => findPartProblems(part, `${at}/${index}`))
@@ -18,10 +21,10 @@ function findPartProblems(part: ContentPart, at: string): Problem[] {
   if (part.type !== 'file') return []
   const { file_data, file_id } = part.file
   if (file_data) return findUrlProblems('file', file_data, `${at}/file/file_data`)
-  return file_id ? [] : [{ path: `${at}/file`, message: 'a file has file_data or a file_id' }]
+  return file_id ? [] : [{ path: `${at}/file`, message: 'a file needs file_data or file_id' }]
 }
 
-/** Whether what stands at an address can be had is known when a model is asked. */
+/** Checks only the form: whether the content can be loaded is known when a model is called. */
 function findUrlProblems(type: Parameters<typeof locateMedia>[0], value: string, path: string): Problem[] {
   try {
     locateMedia(type, value)

@@ -1,4 +1,4 @@
-// Rows of threads and messages as the contract's records.
+// Converts rows of threads and messages to records of the contract.
 import type { Message, MessageContent, Thread } from '../../generated/types.ts'
 import type { MessageTable, ThreadTable } from '../db/schema.ts'
 
@@ -16,7 +16,7 @@ export function toThreadRecord(row: Omit<ThreadTable, 'key'>, running: boolean):
   }
 }
 
-/** `content` and `tool_calls` are those of the row, where they are known. */
+/** `content` and `tool_calls` are the parsed values of the row, if the caller has them. */
 export function toMessageRecord(
   thread_id: string,
   row: MessageTable,

@@ -1,4 +1,5 @@
-// What a model is sent of a thread: its messages in order, each call of a tool with its result, and of a long thread the newest exchanges.
+// Builds the conversation that a model receives: the messages of a thread in order, each tool call with its result. Of
+// a long thread only the newest exchanges are sent.
 import type { ChatMessage, MessageContent, ToolCall } from '../../generated/types.ts'
 import { listMessagesBefore, listSystemMessagesBefore, messageSize } from '../db/messages.ts'
 import type { MessageTable } from '../db/schema.ts'
@@ -7,9 +8,9 @@ import type { Steps } from '../shared/time-slices.ts'
 import type { ChatLimits } from './limits.ts'
 
 const PAGE_SIZE = 100
-/** That stand before the exchanges that are sent. */
+/** The limit of instructions before the sent exchanges. */
 const MAX_INSTRUCTIONS = 100
-/** For calls of a turn that was cut before they ended. What they had begun goes on: a workflow is a job of its own, which no cut ends. */
+/** The result of calls that an interrupted turn left open. Their work may go on: a workflow is a job of its own. */
 const NO_RESULT =
   'Error: the call was interrupted before it gave a result. It may have taken effect, or still do so. Find out what came of it before you make it again.'
 
@@ -17,8 +18,8 @@ type ConversationBounds = Pick<ChatLimits, 'sent_messages' | 'sent_size'>
 type Reader = Pick<Store, 'read'>
 
 /**
- * The conversation so far, in steps. Instructions are always part of it, of very many or very long ones the newest. Meanwhile messages may only be added behind it, or the thread
- * be deleted.
+ * The conversation so far, in steps. Instructions are always part of it; if they are many or long, the newest.
+ * Meanwhile messages may only be appended, or the thread may be deleted.
  */
 export function* readConversationSteps(
   store: Reader,
@@ -30,7 +31,7 @@ export function* readConversationSteps(
   return yield* pairToolResultsSteps([...instructions, ...rows])
 }
 
-/** The newest instructions before a sequence that fit, in their order; the last one in any case. */
+/** The newest instructions before a sequence that fit, in order; always the last instruction. */
 function* readInstructionsSteps(
   store: Reader,
   thread_key: number,
@@ -52,7 +53,7 @@ function* readInstructionsSteps(
   return found.reverse()
 }
 
-/** The newest exchanges that fit, from the user's message on; the last one in any case. */
+/** The newest exchanges that fit, each starting with the user's message; always the last exchange. */
 function* readNewestSteps(
   store: Reader,
   thread_key: number,
@@ -74,7 +75,7 @@ function* readNewestSteps(
     exchange = []
     if (full) break
   }
-  // What stands before the first message of the user: instructions, for instance.
+  // The rest has no message of the user before it, such as instructions.
   return [...kept, ...exchange].reverse()
 }
 
@@ -87,7 +88,7 @@ function* readBackwards(store: Reader, thread_key: number): Generator<MessageTab
   }
 }
 
-/** Results stand right behind the answer that asked for them; a call without one gets one that says so. */
+/** Each result follows the answer with its call. A call without a result gets a result that says so. */
 function* pairToolResultsSteps(rows: readonly MessageTable[]): Steps<ChatMessage[]> {
   const messages: ChatMessage[] = []
   const pending = new Map<string, true>()
@@ -99,7 +100,7 @@ function* pairToolResultsSteps(rows: readonly MessageTable[]): Steps<ChatMessage
     yield
     const content = JSON.parse(row.content ?? 'null') as MessageContent
     if (row.role === 'tool') {
-      // Its call may have been left behind.
+      // The answer with the call may be too old to be sent.
       if (!pending.delete(row.tool_call_id ?? '')) continue
       messages.push({ role: 'tool', tool_call_id: row.tool_call_id!, content: content as string })
       continue
@@ -107,7 +108,7 @@ function* pairToolResultsSteps(rows: readonly MessageTable[]): Steps<ChatMessage
     settle()
     const tool_calls = JSON.parse(row.tool_calls ?? 'null') as ToolCall[] | null
     for (const { id } of tool_calls ?? []) pending.set(id, true)
-    // A model that was cut before it said anything has said nothing.
+    // An assistant message without content comes from a model that was interrupted early.
     if (row.role === 'assistant' && tool_calls === null && (content === null || content.length === 0)) continue
     messages.push({ role: row.role, content, ...(tool_calls === null ? {} : { tool_calls }) } as ChatMessage)
   }

@@ -1,4 +1,4 @@
-// What is told of a thread while it lives, in the contract's form.
+// The frames that followers of a thread receive, in the contract's form.
 import type {
   ChatChunkFrame,
   ChatToolCallFrame,
@@ -12,7 +12,7 @@ import type {
 import type { MessageTable } from '../db/schema.ts'
 import { toMessageRecord } from './contract-records.ts'
 
-/** The last one of a thread is the change of its row that says that it is deleted. */
+/** The last frame of a thread reports that the thread was deleted. */
 export type ChatFrame =
   | TurnUpdateFrame
   | MessageFrame
@@ -21,10 +21,15 @@ export type ChatFrame =
   | ChatToolResultFrame
   | ResourceChangeFrame
 
-/** Hears of everything in one thread, in its order. The same frame is told to all; `crowded`: to very many. */
+/**
+ * Receives all frames of one thread, in order. All listeners receive the same object. `crowded` is true if the thread
+ * has very many listeners.
+ */
 export type FrameListener = (frame: ChatFrame, crowded: boolean) => void
 
-/** `content` and `tool_calls` are those of the row, where they are known: long ones take their time to be parsed. */
+/**
+ * `content` and `tool_calls` are the parsed values of the row, if the caller has them: parsing long texts takes time.
+ */
 export function createMessageFrame(
   thread_id: string,
   row: MessageTable,

@@ -1,31 +1,31 @@
-// How much chat there may be.
+// The limits of chat.
 
 export interface ChatLimits {
-  /** Of one owner. */
+  /** Per owner. */
   readonly threads: number
-  /** Of one thread. A turn that begins below it may end above. */
+  /** Per thread. A turn that starts below the limit may exceed it. */
   readonly messages: number
   /** Of all messages of one thread, in characters. */
   readonly thread_size: number
   /** Of one message, in characters. */
   readonly message_size: number
-  /** Turns of one user that are under way at a time, in all workspaces together. */
+  /** Active turns of one user in all workspaces together. */
   readonly turns: number
-  /** How often a model is asked within one turn; the last time it may call no tools. */
+  /** Model calls of one turn; the last call may not use tools. */
   readonly steps: number
-  /** Calls of tools in one answer. */
+  /** Tool calls in one answer. */
   readonly calls: number
-  /** How long a tool may take, in milliseconds. */
+  /** The time limit of a tool, in milliseconds. */
   readonly tool_ms: number
-  /** How long the text so far of a message may be kept in memory alone, in milliseconds and in characters. */
+  /** How long a partial message may stay unstored, in milliseconds and in characters. */
   readonly draft_ms: number
   readonly draft_characters: number
-  /** What a model is sent of a thread, in messages and in characters. */
+  /** What a model receives of a thread, in messages and in characters. */
   readonly sent_messages: number
   readonly sent_size: number
   /**
-   * How many turns of all users ask models at a time where their threads are more than twice that size: of these the last exchange and the last instruction
-   * are sent in any case, and each may be as long as a message.
+   * Parallel model calls of all users for threads of more than twice `sent_size`. For these threads the last exchange
+   * and the last instruction are always sent, and each may be as long as a message.
    */
   readonly long_turns: number
 }

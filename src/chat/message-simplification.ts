@@ -1,5 +1,5 @@
-// What cannot be sent of older exchanges is told in words in its place: one picture that is gone, or that another model does not take, must not end
-// a thread.
+// Replaces content of older messages that cannot be sent with a note. A missing picture, or content that another model
+// does not support, must not end a thread.
 import type { ChatMessage, ContentPart, ToolCall } from '../../generated/types.ts'
 import { ServiceError } from '../errors.ts'
 
@@ -10,8 +10,8 @@ const NOTES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The conversation with less than `refused` says cannot be sent: of the older message that it names, or of all of them where it names nothing, or
- * with `all`. Null where that would be no other one, or the newest message of the user is to blame.
+ * Simplifies the older message that the error names. Simplifies all older messages if the error names none, or if `all`
+ * is true. Returns null if nothing changes, or if the error is about the newest message of the user.
  */
 export function simplifyMessages(
   messages: readonly ChatMessage[],
@@ -27,7 +27,7 @@ export function simplifyMessages(
   return simplified.some((message, at) => message !== messages[at]) ? simplified : null
 }
 
-/** The same message where it is plain. */
+/** Returns the same message if it needs no change. */
 function simplifyMessage(message: ChatMessage): ChatMessage {
   if (message.role === 'user' && Array.isArray(message.content)) {
     const content = message.content as readonly ContentPart[]

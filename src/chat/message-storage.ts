@@ -1,4 +1,5 @@
-// Messages become rows: numbered without gaps in the transaction that stores them, and what a crash left of a turn among them.
+// Stores messages as rows: numbered without gaps in the transaction that stores them, including partial messages after
+// a crash.
 import type { CompletionUsage, MessageContent, ToolCall } from '../../generated/types.ts'
 import { deleteMessage, insertMessage, messageSize } from '../db/messages.ts'
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
@@ -12,7 +13,7 @@ import type { TimeSliceScheduler } from '../shared/time-slices.ts'
 import type { ChatLimits } from './limits.ts'
 import { createTitle } from './threads/title.ts'
 
-/** What is said, by whom. What is not named is null; the status is then `completed`. */
+/** A message to store. Missing fields are null, and `status` is `completed`. */
 export interface NewMessage extends Partial<Omit<MessageTable, 'content' | 'tool_calls' | 'usage'>> {
   readonly role: MessageTable['role']
   readonly content: MessageContent
@@ -20,13 +21,13 @@ export interface NewMessage extends Partial<Omit<MessageTable, 'content' | 'tool
   readonly usage?: CompletionUsage | null
 }
 
-/** A message before it has its place. */
+/** A message without its sequence number. */
 export interface UnsequencedMessage extends Omit<MessageTable, 'sequence'> {
-  /** What its thread is called from now on, if it has no title. */
+  /** The new title of the thread, if the thread has none. */
   readonly title: string | null
 }
 
-/** The JSON text of what is said, or of the calls that are asked for: of a long one made in time slices of its user. */
+/** The JSON text of a message's content or its tool calls; a long text is made in time slices of the user. */
 export function encodeContent(
   slices: Pick<TimeSliceScheduler, 'run'>,
   owner: OwnerScope,
@@ -41,7 +42,7 @@ export interface MessageTexts {
   readonly tool_calls: string | null
 }
 
-/** What `contentText` gives for the content of a message and for its calls: a promise where one of them is long. */
+/** Encodes the content and the tool calls of a message. Returns a promise if one of them is long. */
 export function encodeMessageTexts(
   slices: Pick<TimeSliceScheduler, 'run'>,
   owner: OwnerScope,
@@ -53,7 +54,7 @@ export function encodeMessageTexts(
   return Promise.all([content, tool_calls]).then(([text, calls]) => ({ content: text, tool_calls: calls }))
 }
 
-/** `id` and time are the same however often the unit of work runs. `text`, `calls`: what `contentText` gave for the content, and for the calls. */
+/** `id` and time stay the same if the transaction is repeated. `text` and `calls` are results of `encodeContent`. */
 export function createUnsequencedMessage(
   thread_key: number,
   said: NewMessage,
@@ -82,12 +83,12 @@ export function createUnsequencedMessage(
   }
 }
 
-/** Stores a message behind the last one of its thread. @throws NOT_FOUND where the thread is gone */
+/** Appends a message to its thread. @throws NOT_FOUND if the thread was deleted */
 export function appendMessage(tx: Tx, message: UnsequencedMessage): MessageTable {
   const thread = findThreadByKey(tx, message.thread_key)
   if (!thread) throw new ServiceError('NOT_FOUND')
-  const { title, ...said } = message
-  const row = { ...said, sequence: thread.last_sequence + 1 }
+  const { title, ...columns } = message
+  const row = { ...columns, sequence: thread.last_sequence + 1 }
   insertMessage(tx, row)
   updateThreadGrowth(tx, {
     key: thread.key,
@@ -101,8 +102,9 @@ export function appendMessage(tx: Tx, message: UnsequencedMessage): MessageTable
 }
 
 /**
- * Writes a message and removes it again. Where this is committed, the message can be stored: nothing refuses it, and the disk has room for it.
- * @throws NOT_FOUND where the thread is gone
+ * Writes a message and removes it again. If the transaction commits, the message can be stored: no rule refuses it, and
+ * the disk has room.
+ * @throws NOT_FOUND if the thread was deleted
  */
 export function tryAppendMessage(tx: Tx, message: UnsequencedMessage): void {
   const thread = findThreadByKey(tx, message.thread_key)
@@ -113,7 +115,10 @@ export function tryAppendMessage(tx: Tx, message: UnsequencedMessage): void {
   deleteMessage(tx, row)
 }
 
-/** Stores what there is of a turn that nobody goes on with, as a message that was interrupted. `id`, `at`: of the message. */
+/**
+ * Stores the partial text of an abandoned turn as an interrupted message. `id` and `at` are the id and the time of the
+ * message.
+ */
 export function appendInterrupted(tx: Tx, turn: TurnTable, { id, at }: { id: string; at: string }): MessageTable {
   const { thread_key, id: turn_id, provider, model, workflow_id, job_id } = turn
   const text = readDraftText(tx, thread_key)
@@ -138,17 +143,19 @@ export function appendInterrupted(tx: Tx, turn: TurnTable, { id, at }: { id: str
   })
 }
 
-/** Looks whether somebody may add a message to a thread. @throws REQUEST_TOO_LARGE, CONFLICT */
+/** @throws REQUEST_TOO_LARGE, CONFLICT */
 export function refuseFullThread(tx: Tx, message: UnsequencedMessage, limits: ChatLimits): void {
   const size = messageSize(message)
   if (size > limits.message_size) {
-    const text = `A message takes at most ${limits.message_size} characters. Larger files belong into assets.`
+    const text = `A message takes at most ${limits.message_size} characters. Store larger files as assets.`
     throw new ServiceError('REQUEST_TOO_LARGE', { message: text })
   }
   const thread = findThreadByKey(tx, message.thread_key)
   if (!thread) return
   if (thread.last_sequence >= limits.messages || thread.size + size > limits.thread_size) {
     const most = `${limits.messages} messages, or ${limits.thread_size} characters`
-    throw new ServiceError('CONFLICT', { message: `The thread is full: it takes at most ${most}. Begin another one.` })
+    throw new ServiceError('CONFLICT', {
+      message: `The thread is full: it takes at most ${most}. Start another thread.`,
+    })
   }
 }

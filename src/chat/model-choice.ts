@@ -1,4 +1,4 @@
-// Which model answers, where the one who asks says it in parts, or not at all.
+// Chooses the model for a turn when the request names only a part of it, or nothing.
 import type { OwnerScope } from '../db/owner-scope.ts'
 import { ServiceError } from '../errors.ts'
 import type { BillingContext } from '../models/billing/billing-context.ts'
@@ -19,68 +19,67 @@ export interface ModelChoiceParts {
   customerOf(owner: OwnerScope): BillingContext
 }
 
-/** The name that the choice means. Without a model it is the first one for chat of its provider, or of the default one. @throws MODEL_NOT_FOUND; the signal's reason */
+/**
+ * The name of the chosen model. Without a name, the first chat model of the given or the default provider.
+ * @throws MODEL_NOT_FOUND; the signal's reason
+ */
 export async function resolveModelName(
   choice: ModelChoice,
   owner: OwnerScope,
   { providers, listings, customerOf }: ModelChoiceParts,
   signal: AbortSignal,
 ): Promise<string> {
-  const said = readModelName(choice)
-  if (said) return said
+  const model_name = readModelName(choice)
+  if (model_name) return model_name
   const { provider: named } = choice
   const provider = named ? providers.get(named) : providers.all()[0]
   if (!provider) {
     const names = providers.all().map(({ name }) => name)
-    const meant = didYouMean(named ?? '', names, (name) => name)
-    throw createModelNotFoundError(`There is no provider "${named?.slice(0, 100)}" of models.${meant}`)
+    const suggestion = didYouMean(named ?? '', names, (name) => name)
+    throw createModelNotFoundError(`There is no provider "${named?.slice(0, 100)}" of models.${suggestion}`)
   }
   try {
     const credential = resolveCredential(provider, (name) => customerOf(owner).key(name))
     const all = (await listings.list(provider, credential, signal)).filter(({ tasks }) => tasks.includes('chat'))
-    // Where none of them can be asked, the first one says why.
+    // If all models are unavailable, the error of the first model explains why.
     const first = all.find(({ unavailable }) => unavailable === undefined) ?? all[0]
     if (first) return first.id
   } catch (cause) {
     signal.throwIfAborted()
-    throw createModelNotFoundError(
-      `Say which model answers: the provider "${provider.name}" does not list its own.`,
-      cause,
-    )
+    throw createModelNotFoundError(`Name a model: the provider "${provider.name}" does not list its models.`, cause)
   }
-  throw createModelNotFoundError(`Say which model answers: the provider "${provider.name}" has none for chat.`)
+  throw createModelNotFoundError(`Name a model: the provider "${provider.name}" lists none for chat.`)
 }
 
-/** Null where nobody says a name. */
+/** Null if the choice has no model name. */
 function readModelName({ provider, model, workflow_id }: ModelChoice): string | null {
   if (workflow_id) return `workflow/${workflow_id}`
   if (!model) return null
   return !provider || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`
 }
 
-/** A provider and a model of it, as far as they are known. */
+/** The provider and its model, as far as they are known. */
 export interface ChosenModel {
   readonly provider: string | null
   readonly model: string | null
 }
 
-/** What the choice says of them, before anybody is asked. */
+/** The provider and model that the choice names, without a request to a provider. */
 export function parseModelChoice(choice: ModelChoice, providers: ProviderRegistry): ChosenModel {
   const named = parseModelName(readModelName(choice) ?? '', providers)
   return named.provider === null ? { provider: choice.provider ?? null, model: null } : named
 }
 
-/** What a name says of them. */
 export function parseModelName(name: string, providers: ProviderRegistry): ChosenModel {
   const named = providers.resolveId(name)
   return { provider: named?.provider.name ?? null, model: named?.name ?? null }
 }
 
-/** @throws INVALID_REQUEST where a workflow and a model are to answer at once */
+/** @throws INVALID_REQUEST if the choice names both a workflow and a model */
 export function refuseModelAndWorkflow({ provider, model, workflow_id }: ModelChoice, at: string): void {
   if (!workflow_id || (!provider && !model)) return
   const problems = [
-    { path: `${at}/workflow_id`, message: 'a workflow answers in place of a model: leave one of them out' },
+    { path: `${at}/workflow_id`, message: 'a workflow and a model cannot both answer; leave one of them out' },
   ]
   throw new ServiceError('INVALID_REQUEST', { problems })
 }

@@ -1,4 +1,4 @@
-// What chat replaces secrets with: each owner's own view of those that the service knows.
+// Gives chat the redactor of each owner.
 import { type OwnerScope, ownerScopeKey, userShareKey } from '../db/owner-scope.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 import type { TimeSliceScheduler } from '../shared/time-slices.ts'
@@ -12,7 +12,7 @@ export function createOwnerRedactors(redactor: Redactor): OwnerRedactors {
   return { of: (owner) => redactor.forOwner(ownerScopeKey(owner)) }
 }
 
-/** What is said, without secrets. A long text is looked through in time slices of its user. */
+/** Redacts content. A long text is redacted in time slices of its user. */
 export function redactForOwner<T>(
   { redacting, slices }: { readonly redacting: OwnerRedactors; readonly slices: Pick<TimeSliceScheduler, 'run'> },
   owner: OwnerScope,
@@ -21,7 +21,7 @@ export function redactForOwner<T>(
   return redactWith(redacting.of(owner), slices, owner, content)
 }
 
-/** As `redacted`, by who has the owner's redactor. */
+/** Like `redactForOwner`, for callers that have the owner's redactor. */
 export function redactWith<T>(
   redactor: Redactor,
   slices: Pick<TimeSliceScheduler, 'run'>,

@@ -1,4 +1,4 @@
-// The messages of a thread as the contract's records, in steps: one message may be long.
+// Reads messages of a thread as records of the contract, in steps: one message may be long.
 import type { Message } from '../../generated/types.ts'
 import { listMessagesAfter } from '../db/messages.ts'
 import type { ThreadTable } from '../db/schema.ts'
@@ -6,7 +6,7 @@ import type { Store } from '../db/store.ts'
 import type { Steps } from '../shared/time-slices.ts'
 import { toMessageRecord } from './contract-records.ts'
 
-/** At most `limit` messages behind the sequence `after`, up to the last one that the thread has, the oldest first. */
+/** At most `limit` messages after the sequence `after`, the oldest first. */
 export function* readMessagesSteps(
   store: Pick<Store, 'read'>,
   { id, key, last_sequence }: Pick<ThreadTable, 'id' | 'key' | 'last_sequence'>,
@@ -17,7 +17,7 @@ export function* readMessagesSteps(
   for (let last = after; last < last_sequence && items.length < limit; last = items.at(-1)!.sequence) {
     const most = Math.min(limit - items.length, last_sequence - last)
     const page = store.read((tx) => listMessagesAfter(tx, key, last, most))
-    // Deleted meanwhile.
+    // The messages were deleted meanwhile.
     if (page.length === 0) break
     for (const row of page) {
       yield

@@ -1,4 +1,4 @@
-// Chat as one thing: the threads of owners, the turns that are under way in them, and who follows them.
+// The chat of all owners: their threads, the running turns, and the followers.
 import { listMessagesAfter } from '../db/messages.ts'
 import type { OwnerScope } from '../db/owner-scope.ts'
 import type { MessageTable } from '../db/schema.ts'
@@ -30,7 +30,7 @@ export class ChatService {
     this.threads = new ThreadService({ ...shared, turns: this.turns })
   }
 
-  /** At most `limit` stored messages of a thread of the owner's; none where it is not there any more. */
+  /** At most `limit` stored messages of the owner's thread; none if the thread was deleted. */
   messages(owner: OwnerScope, thread_id: string, after: number, limit: number): MessageTable[] {
     return this.#store.read((tx) => {
       const thread = findOwnedThread(tx, owner, thread_id)
@@ -38,7 +38,7 @@ export class ChatService {
     })
   }
 
-  /** How many threads something is known of besides their rows: none, when nothing happens and nobody listens. */
+  /** How many threads have state in memory: zero when no turn runs and no listener follows a thread. */
   get tracked_threads(): number {
     return this.turns.size + this.#lanes.size + this.#listeners.size
   }

@@ -1,4 +1,4 @@
-// `svc check`: everything that can be known to be wrong with what a server has stored, whether it runs or not.
+// `svc check`: reports every known fault of a server's stored data, whether the server runs or not.
 import type { Config } from '../config.ts'
 import { readDatabaseFileSize } from '../db/files/database-size.ts'
 import { checkDatabase, DATABASE_CHECK_COUNT, type DatabaseFinding } from '../db/integrity/database-check.ts'
@@ -19,16 +19,16 @@ import { FILE_CHECKS } from './stored-data/file-checks.ts'
 const OPTIONS = { 'accept-loss': { type: 'boolean', default: false } } as const
 const OWNER = 'svc check'
 
-/** Runs the command and gives its exit code. @throws CommandError, StartError */
+/** Runs the command and returns its exit code. @throws CommandError, StartError */
 export async function runCheckCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
   const { values } = parseArguments(args, OPTIONS, { least: 0, most: 0, what: '' })
   const place = resolveDataLocation(config)
   const loss = values['accept-loss'] ? acceptFoundLoss(place) : detectLoss(place.database)
   const findings: DatabaseFinding[] = []
   const lines: string[] = []
-  if (loss !== null && values['accept-loss']) lines.push(`accepted: ${loss.text}; the next start goes on without it`)
+  if (loss !== null && values['accept-loss']) lines.push(`accepted: ${loss.text}; the next start continues without it`)
   else if (loss !== null) findings.push({ check: 'acknowledged commits', text: describeLoss(loss) })
-  // There is nothing else to look at, and that is said.
+  // A missing database cannot be checked further, and the finding says so.
   const isThere = loss?.database !== 'missing'
   if (isThere) findings.push(...(await collectFindings(requireDataLocation(config)).catch(rethrowAsFailure)))
   lines.push(...findings.map(({ check, text }) => `${check}: ${text}`))
@@ -48,14 +48,14 @@ function rethrowAsFailure(error: unknown): never {
 
 async function collectFindings(place: DataLocation): Promise<DatabaseFinding[]> {
   const findings = await checkDatabase(place.database)
-  // Rows of a damaged database name files that may be right.
+  // The rows of a damaged database may refer to other files than they should.
   if (findings.length > 0) return findings
   for (const { name, findProblems: look } of FILE_CHECKS)
     for await (const text of look(place)) findings.push({ check: name, text })
   return findings
 }
 
-/** The loss that the next start goes on with; null where there is none. @throws StartError while a server runs */
+/** The loss without which the next start continues; null: there is none. @throws StartError while a server runs */
 function acceptFoundLoss(place: DataLocation): CommitLoss | null {
   if (detectLoss(place.database) === null) return null
   using _owned = lockDataLocation(place, OWNER)
@@ -64,7 +64,7 @@ function acceptFoundLoss(place: DataLocation): CommitLoss | null {
   return loss
 }
 
-/** What the database takes on the disk, and how much of that is free for new rows. */
+/** The size of the database on the disk, and the part of it that is free for new rows. */
 function describeDiskUse(database: string): string {
   const { page_bytes, pages, free_pages } = readDatabaseFileSize(database)
   return `${formatInteger(pages * page_bytes)} bytes, ${formatInteger(free_pages * page_bytes)} of them free`

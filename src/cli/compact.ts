@@ -1,4 +1,4 @@
-// `svc compact`: writes the database of a stopped server anew, so that its file is no longer than it has to be.
+// `svc compact`: rewrites the database of a stopped server, so that its file has the minimal size.
 import type { Config } from '../config.ts'
 import { compactDatabase, describeCompactionFailure } from '../db/files/compaction.ts'
 import { readDatabaseFileSize } from '../db/files/database-size.ts'
@@ -10,7 +10,7 @@ import { lockDataLocation, requireDataLocation } from './stored-data/data-locati
 
 const OWNER = 'svc compact'
 
-/** Runs the command and gives its exit code. @throws CommandError, StartError */
+/** Runs the command and returns its exit code. @throws CommandError, StartError */
 export async function runCompactCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
   parseArguments(args, {}, { least: 0, most: 0, what: '' })
   const place = requireDataLocation(config)
@@ -29,7 +29,7 @@ export async function runCompactCommand(args: readonly string[], terminal: Termi
     )
   const outcome = await compactDatabase(place.database, config.durability, progressed)
   if (outcome.kind !== 'done')
-    throw new CommandError(EXIT_CODES.failed, `${shown} is as it was: ${describeCompactionFailure(outcome)}`)
+    throw new CommandError(EXIT_CODES.failed, `${shown} was not rewritten: ${describeCompactionFailure(outcome)}`)
   await writeOutput(
     terminal.stderr,
     `svc: ${shown} had ${formatInteger(before)} bytes, and has ${formatInteger(bytes())}\n`,

@@ -1,4 +1,4 @@
-// `svc conformance client`: plays scenarios at a client and judges what it does.
+// `svc conformance client`: runs scenarios against a client and judges its requests.
 import { writeFile } from 'node:fs/promises'
 import { createExecDriver } from '../conformance/client/exec-driver.ts'
 import { formatClientReport, reportExitCode, TextReportWriter } from '../conformance/client/report.ts'
@@ -20,7 +20,7 @@ const OPTIONS = {
   pace: { type: 'string', default: '1' },
 } as const
 
-/** Runs the command and gives its exit code. @throws CommandError */
+/** Runs the command and returns its exit code. @throws CommandError */
 export async function runClientConformance(args: readonly string[], terminal: Terminal): Promise<number> {
   const { list, exec, format, output, ...played } = parseOptions(args)
   const { stdout, stderr, stop, environment } = terminal
@@ -29,7 +29,7 @@ export async function runClientConformance(args: readonly string[], terminal: Te
     return EXIT_CODES.completed
   }
   const driver = exec === undefined ? null : createExecDriver(exec, environment)
-  /** Where the report is a text for people, it is written as it comes about. */
+  /** A text report on standard output is written while the suite runs. */
   const live = format === 'text' && output === undefined
   const report = new TextReportWriter()
   const outcomes = await runClientSuite({
@@ -68,14 +68,14 @@ function formatScenarios(only: readonly string[]): string {
   return lines.join('')
 }
 
-/** What a person, or a client that is started by hand, must know of a scenario. */
+/** The facts for a person, or for a client that is started by hand, to play a scenario. */
 function formatInvitation({ url, token, scenario, task }: Omit<DriverEnvironment, 'signal'>): string {
   return `${scenario}: a client is awaited\n  SVC_URL=${url}\n  SVC_TOKEN=${token}\n  SVC_TASK=${JSON.stringify(task)}\n  ${task.in_words}\n`
 }
 
 function parseFormat(given: string): ReportFormat {
   const format = REPORT_FORMATS.find((one) => one === given)
-  if (format === undefined) throw new UsageError(`--format takes ${REPORT_FORMATS.join(', ')}, and is "${given}"`)
+  if (format === undefined) throw new UsageError(`--format takes ${REPORT_FORMATS.join(', ')}, not "${given}"`)
   return format
 }
 
@@ -83,7 +83,7 @@ function parseNumber(option: string, given: string, least: number, most: number)
   const value = given.trim() === '' ? Number.NaN : Number(given)
   const whole = option !== '--port' || Number.isInteger(value)
   if (value >= least && value <= most && whole) return value
-  throw new UsageError(`${option} takes a number from ${least} to ${most}, and is "${given}"`)
+  throw new UsageError(`${option} takes a number from ${least} to ${most}, not "${given}"`)
 }
 
 function requireKnownScenarios(only: readonly string[]): readonly string[] {

@@ -1,4 +1,4 @@
-// `svc conformance server`: holds a server against the contract. Clients are judged by conformance-client.ts.
+// `svc conformance server`: runs the conformance suite against a server. conformance-client.ts tests clients.
 import { writeFile } from 'node:fs/promises'
 import { ServerUnreachableError } from '../conformance/server/check-outcomes.ts'
 import { runServerSuite, selectRequirements } from '../conformance/server/suite.ts'
@@ -23,7 +23,7 @@ const OPTIONS = {
   patience: { type: 'string', default: '0' },
 } as const
 
-/** Runs the command and gives its exit code. @throws CommandError */
+/** Runs the command and returns its exit code. @throws CommandError */
 export async function runConformanceCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const [side, ...rest] = args
   if (side === 'server') return runServerConformance(rest, terminal)
@@ -50,7 +50,10 @@ async function runServerConformance(args: readonly string[], terminal: Terminal)
   }
   const report = await runServerSuite(options).catch((error) => {
     if (!(error instanceof ServerUnreachableError)) throw error
-    throw new CommandError(EXIT_CODES.usage, `nobody answers at ${withoutCredentials(options.url)}: ${error.message}`)
+    throw new CommandError(
+      EXIT_CODES.usage,
+      `no server answers at ${withoutCredentials(options.url)}: ${error.message}`,
+    )
   })
   await writeReport(
     formatServerReport({ ...report, url: withoutCredentials(report.url) }, format),
@@ -70,7 +73,7 @@ async function writeReport(text: string, path: string | undefined, { stdout }: T
 
 function parseChoice<Name extends string>(names: readonly Name[], given: string, option: string): Name {
   const name = names.find((one) => one === given)
-  if (name === undefined) throw new UsageError(`${option} takes ${names.join(', ')}, and is "${given}"`)
+  if (name === undefined) throw new UsageError(`${option} takes ${names.join(', ')}, not "${given}"`)
   return name
 }
 
@@ -78,12 +81,12 @@ function parseHttpUrl(given: string | undefined): string {
   if (given === undefined) throw new UsageError('--url is missing')
   const url = URL.canParse(given) ? new URL(given) : null
   if (url && /^https?:$/.test(url.protocol)) return url.href
-  // What stands before an @ may be a password.
-  const is = given.includes('@') ? '' : `, and is "${given}"`
-  throw new UsageError(`--url takes an address with http:// or https://${is}`)
+  // The text before an @ may be a password.
+  const shown = given.includes('@') ? '' : `, not "${given}"`
+  throw new UsageError(`--url takes an address with http:// or https://${shown}`)
 }
 
-/** The URL without its user and password: reports and messages are read by others. */
+/** The URL without its user and password, because other people read reports and messages. */
 function withoutCredentials(url: string): string {
   const shown = new URL(url)
   shown.username = ''
@@ -94,13 +97,13 @@ function withoutCredentials(url: string): string {
 function parseTimeout(given: string): number {
   const value = Number(given)
   if (value > 0 && value <= 3_600) return value
-  throw new UsageError(`--timeout takes seconds up to 3600, and is "${given}"`)
+  throw new UsageError(`--timeout takes seconds up to 3600, not "${given}"`)
 }
 
 function parsePatience(given: string): number {
   const value = Number(given)
   if (given.trim() !== '' && value >= 0 && value <= 3_600) return value
-  throw new UsageError(`--patience takes seconds up to 3600, and is "${given}"`)
+  throw new UsageError(`--patience takes seconds up to 3600, not "${given}"`)
 }
 
 function requireKnownRequirements(only: readonly string[]): readonly string[] {

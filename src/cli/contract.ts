@@ -1,4 +1,4 @@
-// `svc contract diff`: what a newer publication of the contract means for who goes by an older one.
+// `svc contract diff`: tells what a newer publication of the contract means for users of an older one.
 
 import { type Difference, type DifferenceVerdict, worstVerdict } from '../contract/diff/differences.ts'
 import { diffPublications } from '../contract/diff/publications.ts'
@@ -10,11 +10,11 @@ import { type PaintText, paintInColor, paintPlain, pluralize, toSingleLine } fro
 
 const OPTIONS = { json: { type: 'boolean', default: false } } as const
 
-/** sysexits.h, EX_USAGE: the customary 2 says `risky` here. */
+/** sysexits.h, EX_USAGE: the customary 2 means `risky` here. */
 const USAGE_EXIT_CODE = 64
 const VERDICT_EXIT_CODES: Readonly<Record<DifferenceVerdict, number>> = { additive: 0, risky: 2, breaking: 3 }
 
-/** Runs the command and gives its exit code. @throws CommandError where it is used wrongly, or a publication cannot be read */
+/** Runs the command and returns its exit code. @throws CommandError for wrong usage, or if a publication cannot be read */
 export async function runContractCommand(args: readonly string[], { stdout, environment }: Terminal): Promise<number> {
   const { values, paths } = parseDiffArguments(args)
   const [old, next] = paths.map(openPublication)
@@ -33,7 +33,7 @@ function parseDiffArguments(args: readonly string[]) {
     const what = args[0] === 'diff' ? (args.length < 2 ? 'OLD' : 'NEW') : 'diff'
     const { values, positionals } = parseArguments(args, OPTIONS, { least: 3, most: 3, what })
     const [action, ...paths] = positionals
-    if (action !== 'diff') throw new UsageError(`there is no "${action}" of the contract`)
+    if (action !== 'diff') throw new UsageError(`there is no command "contract ${action}"`)
     return { values, paths }
   } catch (error) {
     throw error instanceof UsageError ? new UsageError(error.message, USAGE_EXIT_CODE) : error

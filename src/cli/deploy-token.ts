@@ -1,4 +1,4 @@
-// `svc deploy-token`: the token for a deployed container, for scripts that deploy one.
+// `svc deploy-token`: prints the token of a deployed container, for scripts that deploy containers.
 import { resolve } from 'node:path'
 import { findServerToken, resolveServerToken, type ServerToken } from '../deploy/server-token.ts'
 import { parseArguments } from './shared/arguments.ts'
@@ -10,7 +10,7 @@ const OPTIONS = {
   source: { type: 'boolean', default: false },
 } as const
 
-/** Runs the command and gives its exit code. @throws CommandError, StartError */
+/** Runs the command and returns its exit code. @throws CommandError, StartError */
 export async function runDeployTokenCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const { values } = parseArguments(args, OPTIONS, { least: 0, most: 0, what: '' })
   if (values.config === '') throw new UsageError('--config takes the path of a file')
@@ -22,9 +22,9 @@ export async function runDeployTokenCommand(args: readonly string[], terminal: T
 }
 
 const ORIGINS = {
-  environment: () => 'the token is that of the environment',
-  file: (path: string) => `the token is the one in ${path}`,
-  generated: (path: string) => `a new token was made, and is kept in ${path}`,
+  environment: () => 'the token comes from the environment',
+  file: (path: string) => `the token comes from ${path}`,
+  generated: (path: string) => `a new token was generated, and is stored in ${path}`,
 } as const
 
 function describeOrigin({ source, warning }: ServerToken, path: string): string {

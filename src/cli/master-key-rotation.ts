@@ -1,5 +1,5 @@
-// A change of the master key: everything that is sealed is sealed anew, in small transactions. Each row says under which key it is,
-// and the database which key it is on the way to, so that a change that was interrupted is ended by the next one.
+// Changes the master key: re-encrypts everything that is encrypted, in small transactions. Each row names its key, and the database names the new
+// key, so that the next run of the command completes an interrupted change.
 import {
   rowSealContext,
   SEALED_COLUMNS,
@@ -23,26 +23,26 @@ import { type Vault, VaultError } from '../vault/vault.ts'
 import { moveKeyFileAside } from './stored-data/superseded-files.ts'
 
 export interface RotationResult {
-  /** Rows that were sealed anew. */
+  /** Rows that were re-encrypted. */
   readonly rows: number
-  /** Rows that could not be opened, and were left as they are. */
+  /** Rows that could not be decrypted, and were left unchanged. */
   readonly damaged: number
-  /** False: it was stopped, and the next one goes on from there. */
+  /** False: the change was stopped, and the next run continues it. */
   readonly done: boolean
-  /** Where the key file that was there before lies now: backups that were made before open with that key alone. */
+  /** The new path of the former key file: earlier backups need that key. */
   readonly kept: string | null
 }
 
-/** Keys by their texts. `next` null: the change makes a key, in the place of the one in the data folder. */
+/** The texts of the keys. `next` null: the change generates a key, which replaces the key in the data folder. */
 export interface RotationKeys {
   readonly present: string | null
   readonly next: string | null
 }
 
 /**
- * Changes the key of everything in `store` and, unless the keys are given, of the data folder `folder`. `stop` ends it between two
+ * Changes the key of everything in `store` and, unless the keys are given, of the data folder `folder`. `stop` ends the change between two
  * transactions.
- * @throws StartError when the keys are not those of the data, or of a change that was interrupted
+ * @throws StartError when the keys are not those of the data, or of an interrupted change
  */
 export async function rotateMasterKey(
   store: Store,
@@ -53,7 +53,7 @@ export async function rotateMasterKey(
   const facts = new StoredKeyFingerprints(store)
   const waiting = keys.next ?? readKeyFile(nextMasterKeyPath(folder))
   let sealed: RotationResult = { rows: 0, damaged: 0, done: true, kept: null }
-  // Otherwise nothing is left to seal: an earlier change was interrupted after the last row.
+  // Otherwise nothing is left to encrypt: an earlier change was interrupted after the last row.
   if (waiting === null || createVault(waiting).fingerprint !== facts.fingerprint()) {
     const from = openPresentVault(folder, keys.present, facts)
     const to = openNextVault(folder, waiting, facts)
@@ -82,7 +82,7 @@ function openNextVault(folder: string, waiting: string | null, facts: StoredKeyF
   const vault = waiting === null ? null : createVault(waiting)
   if (begun !== null && vault?.fingerprint !== begun)
     throw new StartError(
-      'an earlier change to another key was interrupted; end it with the SECRETS_MASTER_KEY_NEW that it was begun with, or without one',
+      'an earlier change of the key was interrupted; complete it with the same SECRETS_MASTER_KEY_NEW, or without it if it was not set',
     )
   if (vault !== null) return vault
   const key = generateMasterKey()
@@ -93,12 +93,12 @@ function openNextVault(folder: string, waiting: string | null, facts: StoredKeyF
 function replaceKeyFile(folder: string, made: boolean): string | null {
   const kept = moveKeyFileAside(folder)
   if (made) moveKeyFile(nextMasterKeyPath(folder), masterKeyPath(folder))
-  // A key that nothing is sealed under.
+  // Nothing is encrypted under this key.
   else removeKeyFile(nextMasterKeyPath(folder))
   return kept
 }
 
-/** Keys that are asked for at once, and bytes after which a transaction ends. */
+/** Keys that are read at once, and bytes after which a transaction ends. */
 const ROWS = 500
 const BYTES = 4 * 1024 * 1024
 

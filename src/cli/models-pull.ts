@@ -1,4 +1,4 @@
-// `svc models pull`: fetches files of models into the models folder, without a server.
+// `svc models pull`: downloads files of models into the models folder, without a server.
 import type { DownloadUpdateFrame } from '../../generated/types.ts'
 import { LOCAL_PRINCIPAL } from '../access/principal.ts'
 import type { Config } from '../config.ts'
@@ -30,7 +30,7 @@ const OPTIONS = {
 
 const REPOSITORY = /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}(\/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?$/
 
-/** Runs the command and gives its exit code. @throws CommandError */
+/** Runs the command and returns its exit code. @throws CommandError */
 export async function runModelsPullCommand(
   args: readonly string[],
   terminal: Terminal,
@@ -38,10 +38,10 @@ export async function runModelsPullCommand(
 ): Promise<number> {
   const { values, positionals } = parseArguments(args, OPTIONS, { least: 1, most: 2, what: 'REPO' })
   const [repo_id, path = null] = positionals as [string, string?]
-  if (!REPOSITORY.test(repo_id)) throw new UsageError('REPO is a repository of the hub, such as owner/name')
+  if (!REPOSITORY.test(repo_id)) throw new UsageError('REPO must be a repository of the hub, such as owner/name')
   requirePattern('include', values.include)
   requirePattern('exclude', values.exclude)
-  if (path === '') throw new UsageError('FILE is the name of a file')
+  if (path === '') throw new UsageError('FILE must be the name of a file')
   const wanted = { repo_id, path, model_type: 'model', allow: values.include ?? null, ignore: values.exclude ?? [] }
   const folder = resolveModelsFolder(config)
   await using downloads = new DownloadService({
@@ -52,7 +52,10 @@ export async function runModelsPullCommand(
   })
   const end = await followDownload(downloads, wanted, operatorResources(config).customer.key('HF_TOKEN'), terminal)
   if (end === null) {
-    await writeOutput(terminal.stderr, 'svc: stopped; what is stored is kept, and the same command goes on\n')
+    await writeOutput(
+      terminal.stderr,
+      'svc: stopped; downloaded data is kept, and the same command continues the download\n',
+    )
     return stopExitCode(terminal.stop)
   }
   if (end.status === 'failed') throw new CommandError(EXIT_CODES.failed, inCommandWords(toSingleLine(end.error)))
@@ -61,12 +64,12 @@ export async function runModelsPullCommand(
   return EXIT_CODES.completed
 }
 
-/** A command has a hub of its own as well. */
+/** The command has an option for the hub in addition to the setting. */
 function inCommandWords(text: string): string {
   return text.replace(OTHER_HUB_HINT, `--hub or ${OTHER_HUB_HINT}`)
 }
 
-/** How it ended; null where it was stopped. */
+/** The last update of the download; null: it was stopped. */
 async function followDownload(
   downloads: DownloadService,
   wanted: DownloadRequest,
@@ -91,7 +94,7 @@ async function followDownload(
   }
 }
 
-/** The problem in words of the command line, and not of the socket's frame. */
+/** The problem with the names of the command line instead of those of the socket's frame. */
 function toRefusalError(
   { problems: [problem], publicMessage }: ServiceError,
   { repo_id, path }: DownloadRequest,
@@ -100,7 +103,7 @@ function toRefusalError(
   return new CommandError(EXIT_CODES.invalid, problem ? `${what} "${given}" ${problem.message}` : publicMessage)
 }
 
-/** An empty one, such as a shell makes of a variable that is not set, fits nothing. */
+/** An empty pattern, such as an unset shell variable yields, matches nothing. */
 function requirePattern(name: string, patterns: readonly string[] = []): void {
   if (patterns.includes('')) throw new UsageError(`--${name} takes a pattern, such as *.gguf`)
 }
@@ -119,7 +122,7 @@ function formatDownload({
   downloaded_files,
   total_files,
 }: DownloadUpdateFrame): string {
-  if (total_bytes === null || total_files === null) return `${repo_id}: reads the list of files`
+  if (total_bytes === null || total_files === null) return `${repo_id}: reading the list of files`
   const files = `${downloaded_files} of ${total_files} ${total_files === 1 ? 'file' : 'files'}`
   return `${repo_id}: ${formatMegabytes(downloaded_bytes)} of ${formatMegabytes(total_bytes)} MB, ${files}`
 }

@@ -1,4 +1,4 @@
-// `svc models`: which models there are, and why a provider has none, for whoever has to find that out at night.
+// `svc models`: lists the available models, and tells why a provider has none.
 import type { Config } from '../config.ts'
 import { ModelListCache } from '../models/catalogue/model-list-cache.ts'
 import { findUnavailability } from '../models/catalogue/provider-models.ts'
@@ -14,25 +14,28 @@ import { formatInteger, pluralize, toSingleLine, wrapText } from './shared/termi
 
 type ModelsSubcommand = (args: readonly string[], terminal: Terminal, config: Config) => Promise<number>
 
-/** What follows `svc models` and is no name of a provider. */
+/** Subcommands, which cannot be names of providers. */
 const SUBCOMMANDS: Readonly<Record<string, ModelsSubcommand>> = {
   pull: async (...given) => (await import('./models-pull.ts')).runModelsPullCommand(...given),
 }
 
 const OPTIONS = { json: { type: 'boolean', default: false } } as const
 
-/** `ready`: it has models to ask. `no_key`: its key is missing, or refused. `failed`: it does not answer as it should, or none of its models can be asked. */
+/**
+ * `ready`: the provider has usable models. `no_key`: its key is missing, or refused. `failed`: it does not answer properly, or none of its models is
+ * usable.
+ */
 type Status = 'ready' | 'no_key' | 'failed'
 
 interface ProviderListing {
   readonly provider: Provider
   readonly status: Status
-  /** Null where it is ready. */
+  /** Null if the provider is ready. */
   readonly reason: string | null
   readonly models: readonly Model[]
 }
 
-/** Runs the command and gives its exit code. @throws CommandError */
+/** Runs the command and returns its exit code. @throws CommandError */
 export async function runModelsCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
   const command = Object.hasOwn(SUBCOMMANDS, args[0] ?? '') ? SUBCOMMANDS[args[0]!]! : listProviders
   return command(command === listProviders ? args : args.slice(1), terminal, config)
@@ -82,11 +85,11 @@ async function readProviderListing(
   }
 }
 
-/** What is known of it is safe to show; of anything else only that it went wrong. */
+/** The message of a ProviderError is safe to show; of other errors only the fact is shown. */
 function describeFailure(error: unknown, secret: string | null, key: string | null): string {
-  if (!(error instanceof ProviderError)) return 'it did not list its models in time, or not as it should'
+  if (!(error instanceof ProviderError)) return 'it did not list its models in time, or its list is not valid'
   const without = error.fault === 'no_key' && key === null && secret !== null
-  return without ? `it wants a key: set ${secret}` : error.message
+  return without ? `it needs a key: set ${secret}` : error.message
 }
 
 function toJsonEntry({ provider, status, reason, models: all }: ProviderListing) {
@@ -102,7 +105,7 @@ function formatListings(seen: readonly ProviderListing[], columns: number): stri
   return `${parts.join('\n')}\n${summary}${formatPriceDates(seen, columns)}`
 }
 
-/** Of when the prices are that providers do not list themselves: `Prices as of 2026-10-07: google.` Nothing where there are none. */
+/** The dates of prices that providers do not list themselves. Empty if there are none. */
 function formatPriceDates(seen: readonly ProviderListing[], columns: number): string {
   const dated = seen.flatMap(({ provider, models: all }) => {
     const as_of = all.find(({ price, unavailable }) => price?.as_of !== undefined && unavailable === undefined)?.price
@@ -127,7 +130,7 @@ function formatProvider(
   return wrapWithCommand(`${name}${where}: ${toSingleLine(found)}`, columns)
 }
 
-/** A command at the end of a text gets lines of its own, which can be pasted into a shell as they are. */
+/** A command at the end of a text gets lines of its own, which can be pasted into a shell unchanged. */
 function wrapWithCommand(text: string, columns: number): string {
   const [, before, command] = /^(.*: )(npm install .*)$/.exec(text) ?? []
   if (before === undefined || command === undefined) return wrapText('', text, columns, 2)
@@ -135,10 +138,10 @@ function wrapWithCommand(text: string, columns: number): string {
   return `${wrapText('', before.trimEnd(), columns, 2)}\n${lines}`
 }
 
-/** At the end of a line that goes on. */
+/** The end of a continued line. */
 const CONTINUED = ' \\'
 
-/** In fewer columns than this they stand below the name. */
+/** With fewer columns than this, the facts stand below the name. */
 const LEAST_FACTS = 30
 
 function formatModels({ models: all, reason }: ProviderListing, columns: number): string {
@@ -156,7 +159,7 @@ function isUsable({ unavailable }: Model): boolean {
   return unavailable === undefined
 }
 
-/** `chat, 128,000 tokens, USD 0.15 in and 0.60 out for a million`; or why it cannot be asked, unless that is `told` above. */
+/** `chat, 128,000 tokens, USD 0.15 in and 0.60 out for a million`; or why the model is not usable, unless `told` says so above. */
 function formatModelFacts({ tasks, context_length, price, unavailable }: Model, told: string | null): string {
   if (unavailable !== undefined && unavailable !== told) return toSingleLine(unavailable)
   const facts = [

@@ -1,4 +1,4 @@
-// `svc nodes` and `svc examples`: what there is to build with, and to start from.
+// `svc nodes` and `svc examples`: list the node types and the bundled workflows.
 import type { NodeMetadata } from '../../generated/types.ts'
 import { NameSuggestions } from '../engine/node-api/did-you-mean.ts'
 import { formatType, type TypeMetadata } from '../engine/node-api/values/type-metadata.ts'
@@ -13,7 +13,7 @@ const OPTIONS = { json: { type: 'boolean', default: false } } as const
 
 const formatJson = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
 
-/** Runs `svc nodes` and gives its exit code. @throws CommandError where nothing is found */
+/** Runs `svc nodes` and returns its exit code. @throws CommandError if nothing is found */
 export async function runNodesCommand(args: readonly string[], { stdout }: Terminal): Promise<number> {
   const { values, positionals } = parseArguments(args, OPTIONS, { least: 0, most: 1, what: 'TEXT' })
   const [text] = positionals
@@ -30,7 +30,7 @@ export async function runNodesCommand(args: readonly string[], { stdout }: Termi
   return EXIT_CODES.completed
 }
 
-/** A line for each name with what it is, which goes on below itself where it is long. */
+/** A line for each name and its text, which is wrapped below itself if it is long. */
 function formatList(rows: readonly (readonly [name: string, text: string])[], columns: number): string {
   const width = Math.max(...rows.map(([name]) => name.length))
   return rows.map(([name, text]) => `${wrapText(`${name.padEnd(width)}  `, text, columns)}\n`).join('')
@@ -41,7 +41,7 @@ function nothingFoundError(text: string): CommandError {
   return new CommandError(EXIT_CODES.failed, `no node type has "${text}" in its name, title or description.${hint}`)
 }
 
-/** How far the lines after the first of a property go in. */
+/** The indent of the lines after the first of a property. */
 const PROPERTY_INDENT = 6
 
 function formatNode(node: NodeMetadata, columns: number): string {
@@ -74,7 +74,7 @@ function formatOutput({ name, type, stream }: NodeMetadata['outputs'][number]): 
   return `${name} (${stream ? 'stream of ' : ''}${formatType(type as TypeMetadata)})`
 }
 
-/** Runs `svc examples` and gives its exit code. */
+/** Runs `svc examples` and returns its exit code. */
 export async function runExamplesCommand(args: readonly string[], { stdout }: Terminal): Promise<number> {
   const { values } = parseArguments(args, OPTIONS, { least: 0, most: 0, what: '' })
   const all = [...loadExamples().values()]

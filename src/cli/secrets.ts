@@ -1,4 +1,4 @@
-// `svc secrets rotate`: another master key for what is stored, while no server runs.
+// `svc secrets rotate`: changes the master key of stored data while no server runs.
 import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { acquireDatabaseLock, openDataFolder } from '../db/files/data-folder.ts'
@@ -11,7 +11,7 @@ import { pluralize, replaceControlCharacters } from './shared/terminal-text.ts'
 
 const OWNER = 'svc secrets rotate'
 
-/** Runs the command and gives its exit code. @throws CommandError, StartError */
+/** Runs the command and returns its exit code. @throws CommandError, StartError */
 export async function runSecretsCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
   const { positionals } = parseArguments(args, {}, { least: 1, most: 1, what: 'rotate' })
   if (positionals[0] !== 'rotate') throw new UsageError(`there is no command "secrets ${positionals[0]}"`)
@@ -30,21 +30,23 @@ export async function runSecretsCommand(args: readonly string[], terminal: Termi
 
 function summarizeRotation({ rows, damaged, done, kept }: RotationResult, config: Config): string {
   const count = `${pluralize(rows, 'stored value')} ${rows === 1 ? 'is' : 'are'} encrypted under the new key`
-  if (!done) return `svc: stopped: ${count}; the next "svc secrets rotate" does the others, and no server starts before`
+  if (!done)
+    return `svc: stopped: ${count}; run "svc secrets rotate" again for the others; no server starts before that`
   const left =
-    damaged === 0 ? '' : `\nsvc: ${pluralize(damaged, 'stored value')} could not be read before, and was left as it is`
+    damaged === 0
+      ? ''
+      : `\nsvc: ${pluralize(damaged, 'stored value')} could not be decrypted with the old key, and was left unchanged`
   return `svc: ${count}${left}${formerKeyNotice(kept)}${masterKeyNotice(config)}`
 }
 
 function formerKeyNotice(kept: string | null): string {
-  const which =
-    kept === null ? 'the old key alone' : `the old key alone, which is kept in ${replaceControlCharacters(kept)}`
-  return `\nsvc: backups that were made before open with ${which}: keep it for as long as you keep them`
+  const which = kept === null ? 'the old key' : `the old key, which is kept in ${replaceControlCharacters(kept)}`
+  return `\nsvc: earlier backups need ${which}: keep it for as long as you keep them`
 }
 
 function masterKeyNotice({ secrets_master_key: present, secrets_master_key_new: next }: Config): string {
-  if (next !== null) return '\nsvc: from now on SECRETS_MASTER_KEY must be what SECRETS_MASTER_KEY_NEW is'
+  if (next !== null) return '\nsvc: from now on, set SECRETS_MASTER_KEY to the value of SECRETS_MASTER_KEY_NEW'
   return present === null
     ? ''
-    : '\nsvc: the new key lies in the data folder: from now on start without SECRETS_MASTER_KEY'
+    : '\nsvc: the new key is in the data folder: from now on, start without SECRETS_MASTER_KEY'
 }

@@ -1,4 +1,4 @@
-// `svc validate`: everything that is wrong with a workflow, and what one that can run takes and gives.
+// `svc validate`: lists every problem of a workflow, and the inputs and outputs of a valid workflow.
 import type { Config } from '../config.ts'
 import { isRunnable, type Plan, type PlanInput } from '../engine/compile/compiler.ts'
 import { NodeError } from '../engine/node-api/node-type.ts'
@@ -40,7 +40,7 @@ interface ValidationResult {
   readonly issues: readonly WorkflowIssue[]
 }
 
-/** Runs the command and gives its exit code. @throws CommandError */
+/** Runs the command and returns its exit code. @throws CommandError */
 export async function runValidateCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
   const { values, positionals } = parseArguments(args, OPTIONS, { least: 1, most: 1, what: 'FILE' })
   const verdict = await validateFile(positionals[0]!, values.workflow, new InputReader(terminal, config.max_body_bytes))
@@ -72,7 +72,7 @@ async function validateFile(path: string, named: readonly string[], reader: Inpu
   }
 }
 
-/** Calls and tools whose workflow is named in the graph and is not to be had here. It may be where the workflow will run, so these are warnings. */
+/** Calls and tools whose workflow is named in the graph and not found here. They are warnings, because the server of the workflow may have it. */
 async function findCallIssues(plan: Plan, called: CalledWorkflows): Promise<WorkflowIssue[]> {
   const issues: WorkflowIssue[] = []
   for (const node of plan.nodes) {
@@ -89,7 +89,7 @@ async function findCallIssues(plan: Plan, called: CalledWorkflows): Promise<Work
   return issues
 }
 
-/** The workflows that a node names itself, and not by what comes along an edge. */
+/** The workflows that a node names itself, rather than by a value of an edge. */
 function listNamedWorkflows({ observed: { node_type }, slots, constants }: Plan['nodes'][number]) {
   const own = (name: string) => (slots.some((slot) => slot.name === name) ? undefined : constants[name])
   const id = node_type === 'workflow.Call' ? own('workflow_id') : undefined
@@ -100,7 +100,7 @@ function listNamedWorkflows({ observed: { node_type }, slots, constants }: Plan[
   ]
 }
 
-/** The workflow that an entry of an agent's tools means; none where it means something else, or nothing. */
+/** The workflow of an entry in an agent's tools; none: the entry names something else, or nothing. */
 function parseToolWorkflow(entry: unknown, at: number): string[] {
   try {
     const target = parseToolTarget(entry, at, (node_type) => builtinRegistry.get(node_type) !== undefined)

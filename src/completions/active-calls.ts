@@ -1,10 +1,14 @@
-// Calls that are under way: each ends when its client goes, when its credential is no longer good, and when the server stops.
+// Tracks model calls that are in progress. A call ends when its client disconnects, when its credential becomes
+// invalid, or when the server stops.
 import { ServiceError } from '../errors.ts'
 
 export class ActiveCalls {
   readonly #open = new Set<ActiveCall>()
 
-  /** One listener for all: a signal that lasts as long as the process would have to find each of thousands again. */
+  /**
+   * One listener serves all calls: removing one of thousands of listeners from a signal that lasts as long as the
+   * process is slow.
+   */
   constructor(stopping: AbortSignal) {
     const stop = () => {
       for (const call of this.#open) call.end(new ServiceError('SERVICE_UNAVAILABLE'))
@@ -15,12 +19,11 @@ export class ActiveCalls {
 
   readonly #stopping: AbortSignal
 
-  /** How many there are. */
   get size(): number {
     return this.#open.size
   }
 
-  /** `gone` aborts when the client has gone. To be closed. */
+  /** `gone` aborts when the client disconnects. The caller must close the call. */
   open(gone: AbortSignal): ActiveCall {
     const call = new ActiveCall(gone, () => this.#open.delete(call))
     this.#open.add(call)
@@ -32,7 +35,7 @@ export class ActiveCalls {
 export class ActiveCall {
   readonly #control = new AbortController()
   readonly #closed: () => void
-  /** What its answer has, whatever becomes of it. */
+  /** Headers of the response, also of an error response. */
   headers: Readonly<Record<string, string>> = {}
 
   constructor(gone: AbortSignal, closed: () => void) {
@@ -49,10 +52,10 @@ export class ActiveCall {
     this.#control.abort(reason)
   }
 
-  /** `revoked` aborts when the caller's credential is no longer good. */
+  /** `revoked` aborts when the caller's credential becomes invalid. */
   endWith(revoked: AbortSignal): void {
     const end = () =>
-      this.end(new ServiceError('AUTHENTICATION_REQUIRED', { message: 'The credential is no longer good.' }))
+      this.end(new ServiceError('AUTHENTICATION_REQUIRED', { message: 'The credential is no longer valid.' }))
     if (revoked.aborted) end()
     else revoked.addEventListener('abort', end, { once: true })
   }

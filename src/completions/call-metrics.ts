@@ -1,4 +1,4 @@
-// What is measured of calls that doors make: how many by provider and outcome, and how long they took.
+// Metrics of model calls: how many there were by provider and outcome, and how long they took.
 import { ServiceError } from '../errors.ts'
 import { Counter, Histogram, type Metrics } from '../metrics.ts'
 
@@ -8,13 +8,12 @@ export interface CallMetrics {
   begin(): CallMeasurement
 }
 
-/** One call. */
 export interface CallMeasurement {
-  /** `none` until it is known. */
+  /** `none` until the provider is known. */
   provider: string
-  /** There is something to tell. */
+  /** Called when the first byte of the answer is ready. */
   recordFirstByte(): void
-  /** Once; `error` where it failed, or null. */
+  /** Counts once; later calls do nothing. `error` is null for a call that succeeded. */
   end(error: unknown): void
 }
 

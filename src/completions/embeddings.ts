@@ -1,4 +1,5 @@
-// Vectors of texts in OpenAI's form: as a server gives them that speaks its protocol, or of what another provider gives.
+// Creates embeddings in OpenAI's format: passed through from a server that speaks OpenAI's protocol, or built from the
+// vectors of another provider.
 import type { CreateEmbeddingRequest, EmbeddingList } from '../../generated/types.ts'
 import { userShareKey } from '../db/owner-scope.ts'
 import type { ModelUsage } from '../engine/node-api/node-services.ts'
@@ -36,8 +37,8 @@ export async function createEmbeddings(models: ModelService, wanted: EmbeddingCa
 
 async function passUpstream(way: EmbeddingCall & RoutedRequest<CreateEmbeddingRequest>): Promise<Uint8Array> {
   const { asked, found, redactor } = way
-  // Some servers take a conversation in the place of the input, and fetch the pictures at the addresses in it.
-  if ('messages' in asked.body) throw createParamError('messages', 'Vectors are made of an input.')
+  // Some servers accept a conversation instead of the input, and fetch the pictures at its URLs.
+  if ('messages' in asked.body) throw createParamError('messages', 'Embeddings take `input`, not `messages`.')
   const customer = resolveBillingContext(way.customer, found)
   const { input } = asked.body
   const texts = listInputTexts(input)
@@ -65,7 +66,7 @@ async function passUpstream(way: EmbeddingCall & RoutedRequest<CreateEmbeddingRe
   }
 }
 
-/** What a call used by its server's count, and as it is counted here where that says nothing. */
+/** Usage of a call by the server's count, or by our own count where the server gives none. */
 function toUse(found: ResolvedModel, own: ModelUsage, counted: ReportedUsage | null): ModelUsage {
   return toModelUse(found, {
     input_tokens: counted?.input_tokens || own.input_tokens,
@@ -74,7 +75,7 @@ function toUse(found: ResolvedModel, own: ModelUsage, counted: ReportedUsage | n
   })
 }
 
-/** A list of vectors with everything that the contract requires around them; itself where it lacks nothing. */
+/** Adds the fields that the contract requires. Returns the same object if no field is missing. */
 function completeList(given: JsonRecord, { model }: ResolvedModel, tokens: number): JsonRecord {
   const usage = isRecord(given.usage) ? given.usage : {}
   const { total_tokens: total } = usage
@@ -86,7 +87,7 @@ function completeList(given: JsonRecord, { model }: ResolvedModel, tokens: numbe
   })
 }
 
-/** Tokens that came as such; 0 for texts. */
+/** Counts inputs that are tokens already; 0 for texts. */
 function countInputTokens(input: CreateEmbeddingRequest['input']): number {
   if (typeof input === 'string') return 0
   return input.reduce<number>(
@@ -99,10 +100,10 @@ function listInputTexts(input: CreateEmbeddingRequest['input']): string[] {
   return [input].flat(2).filter((one) => typeof one === 'string')
 }
 
-/** What providers that speak another protocol honour. */
+/** The fields that providers with another protocol support. */
 const SUPPORTED_FIELDS: readonly string[] = ['model', 'input', 'dimensions', 'encoding_format', 'user']
 
-/** Two thousand vectors of thousands of numbers are a hundred million characters. */
+/** In slices: two thousand vectors of thousands of numbers have a hundred million characters. */
 async function encodeList(models: ModelService, wanted: EmbeddingCall): Promise<string> {
   return stringifyInSlices(wanted.slices, userShareKey(wanted.asked.owner), await createList(models, wanted))
 }
@@ -115,10 +116,10 @@ async function createList(
   const { model, input, dimensions, encoding_format } = body
   const unknown = Object.keys(body).find((name) => !SUPPORTED_FIELDS.includes(name) && body[name] !== null)
   if (unknown !== undefined)
-    throw createParamError(unknown, `The provider "${found.provider.name}" does not honour it.`)
+    throw createParamError(unknown, `The provider "${found.provider.name}" does not support this field.`)
   const texts = listInputTexts(input)
   if (countInputTokens(input) > 0)
-    throw createParamError('input', `The provider "${found.provider.name}" takes texts, and no tokens.`)
+    throw createParamError('input', `The provider "${found.provider.name}" takes texts, not tokens.`)
   let input_tokens = 0
   const used = (use: { input_tokens: number }) => {
     input_tokens = use.input_tokens
@@ -143,7 +144,7 @@ function createParamError(param: string, message: string): ServiceError {
   return new ServiceError('INVALID_REQUEST', { message: `/body/${param}: ${message}`, param, problems })
 }
 
-/** Little-endian floats of 32 bits, whatever the machine has. */
+/** Little-endian 32-bit floats on every machine. */
 function encodeBase64(vector: readonly number[]): string {
   const bytes = Buffer.alloc(vector.length * 4)
   for (const [at, number] of vector.entries()) bytes.writeFloatLE(number, at * 4)

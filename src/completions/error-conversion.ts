@@ -1,10 +1,10 @@
-// Failures of providers and of what stands before them, with the codes of the catalogue.
+// Converts errors of providers and nodes to ServiceErrors with codes of the catalogue.
 import type { ErrorCode } from '../../generated/errors.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import { ServiceError } from '../errors.ts'
 import { ProviderError, type ProviderFault } from '../models/provider-error.ts'
 
-/** The field that is to blame for what is no model here, whoever says so. */
+/** The request field that causes an error of this code. */
 const PARAM_OF_CODE: Partial<Record<ErrorCode, string>> = { MODEL_NOT_FOUND: 'model' }
 
 const CODE_OF_FAULT: Readonly<Record<ProviderFault, ErrorCode>> = {
@@ -17,11 +17,11 @@ const CODE_OF_FAULT: Readonly<Record<ProviderFault, ErrorCode>> = {
   timed_out: 'UPSTREAM_TIMEOUT',
   too_large: 'UPSTREAM_ERROR',
   over_budget: 'BUDGET_EXCEEDED',
-  // Nobody else can help, and asking again does not: the words say what is lacking.
+  // A retry does not help, and no other provider can: the message says what is missing.
   unavailable: 'MODEL_NOT_FOUND',
 }
 
-/** The same failures where code of nodes tells them. */
+/** The codes of the same failures when nodes report them. */
 const CODE_OF_NODE_ERROR: Readonly<Record<string, ErrorCode>> = {
   bad_input: 'INVALID_REQUEST',
   bad_reference: 'INVALID_REQUEST',
@@ -36,7 +36,7 @@ const CODE_OF_NODE_ERROR: Readonly<Record<string, ErrorCode>> = {
   unavailable: 'SERVICE_UNAVAILABLE',
 }
 
-/** A ProviderError or a NodeError as a ServiceError; anything else as it is. */
+/** Converts a ProviderError or a NodeError to a ServiceError. Returns any other error unchanged. */
 export function convertToServiceError(error: unknown): unknown {
   if (error instanceof ProviderError) return convertProviderError(error)
   if (error instanceof NodeError) {
@@ -47,7 +47,7 @@ export function convertToServiceError(error: unknown): unknown {
   return error
 }
 
-/** The same error, which says more at its door. */
+/** Returns a copy of the error with more response headers. */
 export function withErrorHeaders(error: unknown, more: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof ServiceError) || Object.keys(more).length === 0) return error
   const { code, message, problems, headers, param, job_id } = error
@@ -66,12 +66,12 @@ function convertProviderError(error: ProviderError): ServiceError {
   const { fault, message, param, retry_after_seconds: seconds } = error
   const headers: Record<string, string> =
     seconds === null ? {} : { 'Retry-After': String(Math.max(1, Math.ceil(seconds))) }
-  // What its client is not told of a failure is in the log, and the provider's name with it.
+  // `cause` keeps the details that the client is not told: the log shows them with the provider's name.
   const code = CODE_OF_FAULT[fault]
   return new ServiceError(code, { message, param: param ?? PARAM_OF_CODE[code], headers, cause: error })
 }
 
-/** The same parts, whose failures are ServiceErrors. */
+/** Yields the same parts, and converts errors to ServiceErrors. */
 export async function* convertErrors<Part>(parts: AsyncGenerator<Part, void, void>): AsyncGenerator<Part, void, void> {
   try {
     yield* parts

@@ -1,5 +1,5 @@
-// Answers conversations, and clients in OpenAI's form: finds out what a model's name means, and asks it for its caller. A server that speaks
-// OpenAI's protocol itself is handed the client's bytes, and the client its own.
+// Answers conversations and requests in OpenAI's format: resolves the model's name and calls the model for the caller.
+// For servers that speak OpenAI's protocol, requests and answers pass through as bytes.
 import type { ChatCompletionRequest, CreateEmbeddingRequest } from '../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
 import { errorBodies, ServiceError, toServiceError } from '../errors.ts'
@@ -33,32 +33,31 @@ import { toModelUse } from './upstream/usage-estimate.ts'
 import { WORKFLOW_MODEL_PREFIX, type WorkflowModelService } from './workflow-models/service.ts'
 
 export interface CompletionServiceParts extends Omit<InlineMediaParts, 'http' | 'signal' | 'model'> {
-  /** The guarded client, as this owner has it. */
+  /** The guarded HTTP client of this owner. */
   httpOf(owner: OwnerScope): InlineMediaParts['http']
   readonly models: ModelService
   readonly workflows: Pick<WorkflowModelService, 'answer'>
-  /** What an owner must not be shown. */
+  /** Redacts the secrets of this owner. */
   redactorOf(owner: OwnerScope): Redactor
-  /** With whose keys, and at whose cost. */
+  /** Says which credentials are used and who pays. */
   customerOf(owner: OwnerScope): BillingContext
   readonly platform: Platform
   readonly log: Log
   readonly measuring: CallMetrics
   readonly slices: Pick<TimeSliceScheduler, 'run' | 'begin' | 'turnsOf'>
-  /** Aborts when what is still open must come to its end. */
+  /** Aborts when open calls must end. */
   readonly stopping: AbortSignal
 }
 
-/** A request as a client made it. */
 export interface ClientRequest<Body> {
   readonly owner: OwnerScope
   readonly body: Body
-  /** Its text in UTF-8; null where it came in another encoding. */
+  /** The body as UTF-8 text; null if the client sent another encoding. */
   readonly raw: Uint8Array | null
   readonly request_id: string
-  /** Aborts when the client has gone. */
+  /** Aborts when the client disconnects. */
   readonly gone: AbortSignal
-  /** Aborts when its credential is no longer good. For answers that last. */
+  /** Aborts when the credential becomes invalid. Used for answers that last. */
   revoked(): AbortSignal
 }
 
@@ -68,11 +67,10 @@ interface ResolvedRequest {
   readonly body: ChatCompletionRequest
 }
 
-/** An answer that comes as parts. */
 interface AnswerInParts {
   readonly asked: ClientRequest<ChatCompletionRequest>
   readonly parts: AnswerParts
-  /** The id of what answers, whichever name it was asked by. */
+  /** The id of the model that answers, even if the client used another name for it. */
   readonly model: string
 }
 
@@ -93,7 +91,7 @@ export class CompletionService implements AnswerGenerator {
     return convertErrors(this.#answer(owner, body, calling))
   }
 
-  /** The same without secrets, for callers that hand the parts on as they come. */
+  /** The same answer, redacted, for callers that pass the parts on directly. */
   redactedAnswer(
     owner: OwnerScope,
     body: ChatCompletionRequest,
@@ -106,7 +104,7 @@ export class CompletionService implements AnswerGenerator {
     return { redactor: this.#parts.redactorOf(owner), slices: this.#parts.slices, user: userShareKey(owner) }
   }
 
-  /** In OpenAI's form, whole or streamed. @throws ServiceError; the reason of `gone` */
+  /** Answers in OpenAI's format, buffered or streamed. @throws ServiceError; the reason of `gone` */
   complete(asked: ClientRequest<ChatCompletionRequest>): Promise<OpenAiResponse> {
     return this.#runCall(asked, async (call, measured) => {
       const { owner, body } = asked
@@ -124,10 +122,10 @@ export class CompletionService implements AnswerGenerator {
       const { slices } = this.#parts
       const way = { asked: { ...asked, body: known.body, raw }, found, customer, signal: call.signal, slices }
       if (upstream) return await this.#passUpstream({ ...way, upstream }, call, measured)
-      const told = convertErrors(
+      const answer_parts = convertErrors(
         this.#parts.models.streamCompletion(found, known.body, customer, { signal: call.signal }),
       )
-      const parts = redactAnswerParts(told, this.#redactionFor(owner))
+      const parts = redactAnswerParts(answer_parts, this.#redactionFor(owner))
       return await this.#encodeAnswer({ asked, parts, model: found.model.id }, call, measured)
     })
   }
@@ -161,7 +159,7 @@ export class CompletionService implements AnswerGenerator {
     yield* this.#parts.models.streamCompletion(known.found, known.body, known.customer, calling)
   }
 
-  /** Who answers, and what it is asked. */
+  /** Finds the model and prepares the request for it. */
   async #resolve(owner: OwnerScope, body: ChatCompletionRequest, signal: AbortSignal): Promise<ResolvedRequest> {
     refuseContradictions(body)
     const customer = this.#parts.customerOf(owner)
@@ -171,7 +169,7 @@ export class CompletionService implements AnswerGenerator {
     return { found, customer, body: await inlineMedia(body, owner, tools) }
   }
 
-  /** A call that is open until it failed, or its answer is whole, or its stream is closed. */
+  /** Keeps the call open until it fails, until its answer is complete, or until its stream is closed. */
   async #runCall(
     { gone }: Pick<ClientRequest<unknown>, 'gone'>,
     work: (call: ActiveCall, measured: CallMeasurement) => Promise<OpenAiResponse>,
@@ -254,7 +252,7 @@ export class CompletionService implements AnswerGenerator {
     return { ...given, headers }
   }
 
-  /** The head of the answer waits for its first piece: what fails before is no stream. */
+  /** Waits for the first piece before the response starts: an earlier failure becomes an HTTP error. */
   async #openStream(pieces: AnswerStreamSource, call: ActiveCall, measured: CallMeasurement): Promise<OpenAiResponse> {
     const close = () => {
       pieces.close()
@@ -271,7 +269,7 @@ export class CompletionService implements AnswerGenerator {
     }
   }
 
-  /** What a client is told that has a part of its answer already; the log is told why. */
+  /** Encodes an error for a client that already has a part of its answer, and logs the cause. */
   #createFailureEncoder(
     { gone, request_id }: ClientRequest<unknown>,
     call: ActiveCall,
@@ -280,7 +278,7 @@ export class CompletionService implements AnswerGenerator {
     return (thrown) => {
       const error = toServiceError(convertToServiceError(call.signal.aborted ? call.signal.reason : thrown))
       if (!gone.aborted) {
-        logFailure(this.#parts.log, error, { request_id }, 'the answer of a model broke off')
+        logFailure(this.#parts.log, error, { request_id }, 'a model answer broke off')
         measured.end(error)
       }
       return encodeEvent(errorBodies.openai(error))
@@ -297,7 +295,7 @@ function createNoEmbeddingsError(model: string): ServiceError {
 
 type AnswerParts = AsyncGenerator<AnswerPart, void, void>
 
-/** The first part is there: a job's names it. */
+/** Reads the first part: the first part of a workflow names its job. */
 async function startAnswer(parts: AnswerParts): Promise<{ headers: Record<string, string>; rest: AnswerParts }> {
   const first = await parts.next()
   const headers = !first.done && first.value.type === 'job' ? { 'X-Svc-Job-Id': first.value.job_id } : {}

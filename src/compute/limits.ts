@@ -1,4 +1,4 @@
-// How many threads compute, and how much memory each of them has.
+// The limits of the compute pool: number of threads and memory per thread.
 import { availableParallelism } from 'node:os'
 import type { WorkerPoolLimits } from '../workers/worker-pool.ts'
 

@@ -1,4 +1,4 @@
-// The worker's side: runs one firing after the other with the code of the built-in node types.
+// The worker's side: runs firings one after the other with the code of the built-in node types.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { NodeError, NonRetryableError } from '../engine/node-api/node-error.ts'
 import type { NodeContext } from '../engine/node-api/node-type.ts'
@@ -15,16 +15,16 @@ function post(message: FromComputeWorker): void {
   parentPort!.postMessage(message)
 }
 
-/** Pure types take nothing of it. */
+/** Pure node types do not use their context. */
 const NO_CONTEXT = undefined as unknown as NodeContext
 
 function runNodeType(node_type: string, inputs: Values): Values {
   const outputs = builtinRegistry.get(node_type)!.run!(inputs, NO_CONTEXT)
-  if (outputs instanceof Promise) throw new Error(`${node_type} gave a promise`)
+  if (outputs instanceof Promise) throw new Error(`${node_type} returned a promise`)
   return outputs as Values
 }
 
-/** Takes what is too deep or too large out: it could not be sent, and nobody could take it. */
+/** Removes outputs that are too deep or too large: such values cannot be sent, and no node could read them. */
 function removeExcess(outputs: Values): ExcessOutput[] {
   const excessOutputs: ExcessOutput[] = []
   for (const [handle, value] of Object.entries(outputs)) {
@@ -70,7 +70,7 @@ function receive(message: ToComputeWorker): void {
   }
 }
 
-/** `thread` is the id of this thread, as the system knows it; null: unknown. */
+/** `thread` is the operating system's id of this thread; null: unknown. */
 export function serve(thread: number | null): void {
   parentPort!.on('message', receive)
   post({ kind: 'ready', thread })

@@ -1,5 +1,5 @@
-// One thread that computes, as the server sees it: started, given a firing, killed. Inputs and outputs cross in pieces, between which
-// other work of the main thread has its turn.
+// The main thread's handle of one compute thread: starts it, runs firings on it, kills it. Inputs and outputs cross in pieces; between
+// pieces, other work of the main thread has its turn.
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { NodeError, NonRetryableError } from '../engine/node-api/node-error.ts'
 import type { ComputeTask } from '../engine/node-api/node-services.ts'
@@ -13,10 +13,10 @@ import type { ComputeError, ExcessOutput, FromComputeWorker, ToComputeWorker } f
 
 type Values = Record<string, unknown>
 
-/** Sources run as they are, or compiled. */
+/** The sources run both as TypeScript and compiled. */
 const WORKER_SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
-/** The call stack of a worker is as large as that of the main thread, or larger. */
+/** The worker's call stack must be at least as large as that of the main thread. */
 const WORKER_STACK_MB = 8
 
 export class ComputeWorker implements PooledWorker<ComputeTask, Values> {
@@ -28,7 +28,7 @@ export class ComputeWorker implements PooledWorker<ComputeTask, Values> {
   #pendingResult: PromiseWithResolvers<Extract<FromComputeWorker, { kind: 'done' }>> | null = null
   #isEnded = false
 
-  /** `failed` is told, for the log, where the thread ends by itself. */
+  /** `failed` is called, for the log, when the thread ends unexpectedly. */
   constructor({ heap_mb }: ComputeLimits, failed: (detail: string) => void, script: URL = WORKER_SCRIPT) {
     this.#reportFailure = failed
     const { port1, port2 } = new MessageChannel()
@@ -39,7 +39,7 @@ export class ComputeWorker implements PooledWorker<ComputeTask, Values> {
       resourceLimits: { maxOldGenerationSizeMb: heap_mb, stackSizeMb: WORKER_STACK_MB },
       env: {},
       execArgv: [],
-      // Nobody reads them: reading would keep the process alive.
+      // These streams are not read: reading them would keep the process alive.
       stdout: true,
       stderr: true,
     })
@@ -61,7 +61,7 @@ export class ComputeWorker implements PooledWorker<ComputeTask, Values> {
     else this.#worker.unref()
   }
 
-  /** It reads all that it needs when it starts. */
+  /** The worker loads everything when it starts. */
   preload(): void {}
 
   /** @throws NodeError as ComputeAccess says; the signal's reason */
@@ -73,7 +73,7 @@ export class ComputeWorker implements PooledWorker<ComputeTask, Values> {
       const slice = new TimeSlice(owner)
       this.#pendingResult = Promise.withResolvers()
       const { promise } = this.#pendingResult
-      // Where it is given up while the inputs are still on their way.
+      // Prevents an unhandled rejection when the firing is aborted while its inputs are still being sent.
       promise.catch(() => {})
       await this.#sendInputs(node_type, inputs, slice)
       return await this.#receiveOutputs(await promise, slice)
@@ -105,7 +105,7 @@ export class ComputeWorker implements PooledWorker<ComputeTask, Values> {
     if (!this.#isEnded) this.#worker.postMessage(message)
   }
 
-  /** Takes the outputs in as the main thread has time for it. */
+  /** Reads the outputs whenever the main thread has time for them. */
   async #receiveOutputs(
     { ops, excess }: Extract<FromComputeWorker, { kind: 'done' }>,
     slice: TimeSlice,
@@ -136,11 +136,11 @@ export class ComputeWorker implements PooledWorker<ComputeTask, Values> {
     this.#whenExited.resolve()
   }
 
-  /** `detail` is for the log; without it nothing is wrong. */
+  /** `detail` is for the log; null: the end is expected. */
   #end(reason: unknown, detail: string | null = null): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    if (detail !== null) this.#reportFailure(`a thread that computes failed: ${detail}`)
+    if (detail !== null) this.#reportFailure(`compute thread failed: ${detail}`)
     this.#pendingResult?.reject(reason)
     this.#fragmentPort.close()
     void this.#worker.terminate()
@@ -153,7 +153,7 @@ function createWorkerEndedError(): NodeError {
 
 function toNodeError(error: NodeJS.ErrnoException): NodeError {
   if (error.code !== 'ERR_WORKER_OUT_OF_MEMORY') return createWorkerEndedError()
-  const text = 'The node needs more memory than there is for it. Shorten what goes in, or work on parts of it.'
+  const text = 'The node exceeds its memory limit. Shorten its inputs, or process them in parts.'
   return new NodeError(text, 'compute_memory')
 }
 
@@ -165,7 +165,7 @@ function toThrownError({ type, final, message, detail }: ComputeError): Error {
   return error
 }
 
-/** Stands for a value that is too deep or too large to be sent: whoever measures it finds the same. */
+/** Replaces a value that was too deep or too large to be sent. Measuring the stand-in finds the same excess. */
 function createExcessStandIn({ kind, excess }: ExcessOutput): unknown {
   const container = kind === 'list' ? [] : {}
   const sum = new MeasureSum()

@@ -1,4 +1,4 @@
-// Firings of pure node types that take long, in threads of their own: the main thread only sends the inputs and takes the outputs in.
+// Runs long firings of pure node types in threads; the main thread only sends the inputs and reads the outputs.
 
 import type { ComputeAccess, ComputeTask } from '../engine/node-api/node-services.ts'
 import type { NodeType } from '../engine/node-api/node-type.ts'
@@ -8,15 +8,15 @@ import { COMPUTE_LIMITS, type ComputeLimits } from './limits.ts'
 import { ComputeWorker } from './worker-handle.ts'
 
 export interface ComputePoolOptions extends Partial<ComputeLimits> {
-  /** What a worker runs. */
+  /** The script that a worker runs. */
   readonly script?: URL
-  /** Told, for the log, where a worker ends by itself. */
+  /** Called, for the log, when a worker ends unexpectedly. */
   reportFailure?(detail: string): void
 }
 
 export type ComputePool = ComputeAccess & AsyncDisposable
 
-/** What `run` of a type gives must follow from its inputs, at once. */
+/** Whether the outputs of a type depend only on its inputs and are returned at once. */
 function isPure({ run, onAnswer: answered, effect, role, outputs }: NodeType): boolean {
   if (!run || answered || effect || role || run.length > 1 || outputs.some(({ stream }) => stream)) return false
   return run.constructor === Function
@@ -34,12 +34,12 @@ function mayTakeLong({ cost, properties, supports_dynamic_inputs }: NodeType): b
   )
 }
 
-/** The built-in types whose firings may run apart. One that takes its context, or never takes long, is not among them. */
+/** The built-in types whose firings may run in a thread. Types that use their context, and types that are always fast, are excluded. */
 const COMPUTE_NODE_TYPES: ReadonlySet<NodeType> = new Set(
   builtinRegistry.all().filter((type) => isPure(type) && mayTakeLong(type)),
 )
 
-/** Starts nothing before there is a task; ends everything when disposed of. */
+/** Starts no thread before the first task; ends all threads when disposed of. */
 export function createComputePool({
   script,
   reportFailure: failed = () => {},

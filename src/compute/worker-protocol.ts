@@ -1,17 +1,18 @@
-// What the main thread and a worker say to each other. Large values cross in pieces (engine/pieces.ts), so that neither side is held by one.
+// The messages between the main thread and a worker. Large values cross in pieces (engine/node-api/values/fragments.ts), so that none of
+// them blocks a side for long.
 
 import type { ValueFragment } from '../engine/node-api/values/fragments.ts'
 import type { ValueExcess as ExcessKind } from '../engine/node-api/values/measure.ts'
 
-/** What a worker is to do. The last piece of the inputs comes with the order. */
+/** Messages to a worker. The last piece of the inputs is part of the `run` message. */
 export type ToComputeWorker =
   | { readonly kind: 'piece'; readonly ops: ValueFragment }
   | { readonly kind: 'run'; readonly node_type: string; readonly ops: ValueFragment }
 
 export interface ComputeError {
-  /** The type of a NodeError; null: anything else was thrown. */
+  /** The type of a NodeError; null: another error was thrown. */
   readonly type: string | null
-  /** Whether it is not to be tried again. */
+  /** Whether the firing must not be retried. */
   readonly final: boolean
   readonly message: string
   /** For the log. */
@@ -26,8 +27,8 @@ export interface ExcessOutput {
 }
 
 export type FromComputeWorker =
-  /** `thread` is its id, as the system knows it. */
+  /** `thread` is the operating system's id of the thread. */
   | { readonly kind: 'ready'; readonly thread: number | null }
-  /** The outputs: what lies in the channel of pieces, and then these. What is in `excess` is null in them. */
+  /** The outputs: the pieces in the channel, followed by `ops`. Outputs listed in `excess` are null in them. */
   | { readonly kind: 'done'; readonly ops: ValueFragment; readonly excess: readonly ExcessOutput[] }
   | { readonly kind: 'failed'; readonly error: ComputeError }

@@ -1,4 +1,4 @@
-// What a thread that computes starts with: it lowers its own priority before it reads the node types.
+// The entry point of a compute thread: lowers its own priority before it loads the node types.
 import { lowerCurrentThread } from '../shared/thread-priority.ts'
 
 const thread = lowerCurrentThread()

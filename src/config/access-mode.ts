@@ -1,8 +1,8 @@
-// What the settings of access come to together: who is let in without a token, as a start says it, and what does not fit together.
+// What the access settings mean together: how a start describes the trusted callers, and which settings contradict each other.
 import type { IpRange } from '../net/ip-addresses.ts'
 import { type AccessSettings, isLoopbackHost } from './access.ts'
 
-/** One line: who calls by its place alone, or who says who calls. */
+/** One line: which callers are trusted by address alone, or which identity provider vouches for callers. */
 export function describeAccessMode({
   identity_provider,
   trust_localhost,
@@ -17,7 +17,7 @@ export function describeAccessMode({
     const besides = trusted && `; without a token, callers ${trusted} are the administrator`
     return `Identity provider ${url}, issuer ${url}/auth/v1${besides}`
   }
-  if (!trusted) return 'Local mode: nobody is trusted by place, every caller needs a token'
+  if (!trusted) return 'Local mode: every caller needs a token, on this machine as well'
   return `Local mode: callers ${trusted} are the administrator, all others need a token`
 }
 
@@ -30,7 +30,7 @@ type AccessModeSettings = Pick<AccessSettings, 'identity_provider' | 'trusted_pr
   readonly public_url: string | null
 }
 
-/** What is warned of, a sentence each. */
+/** One sentence per warning. */
 export function accessModeWarnings({
   identity_provider,
   trusted_proxies,
@@ -39,11 +39,11 @@ export function accessModeWarnings({
 }: AccessModeSettings): string[] {
   const found: string[] = []
   if (identity_provider?.url.endsWith('/auth/v1'))
-    found.push('IDP_URL ends with /auth/v1, which is added to it: name the address before that')
+    found.push('IDP_URL must not end with /auth/v1: the server appends that path itself')
   const public_host = public_url && URL.parse(public_url)?.hostname
   if (public_host && !isOfThisMachine(public_host) && isLoopbackHost(host) && trusted_proxies.length === 0)
     found.push(
-      `SVC_PUBLIC_URL names ${public_host} and the server listens on ${host}, so that a proxy must stand before it, and SVC_TRUSTED_PROXIES names none: whoever comes through it may pass for a caller on this machine`,
+      `SVC_PUBLIC_URL names ${public_host} and the server listens on ${host}, so requests must come through a proxy, but SVC_TRUSTED_PROXIES is empty: callers behind the proxy may pass for callers on this machine`,
     )
   return found
 }

@@ -13,7 +13,7 @@ export interface RateLimitSettings {
 }
 
 export interface AccessSettings {
-  /** Whose tokens are taken in identity-provider mode; null: Local mode. */
+  /** The identity provider whose tokens are accepted; null: Local mode. */
   identity_provider: { readonly url: string; readonly key: string } | null
   /** Whether loopback callers are the local user. */
   trust_localhost: boolean
@@ -23,7 +23,7 @@ export interface AccessSettings {
   trusted_proxies: readonly IpRange[]
   /** Users of the identity provider who are administrators. */
   admin_users: readonly string[]
-  /** What messaging bridges prove themselves with; null: they are off. */
+  /** The credential of messaging bridges; null: bridges are off. */
   integration_token: string | null
   /** Host names in lower case. */
   allowed_hosts: readonly string[]
@@ -32,13 +32,13 @@ export interface AccessSettings {
   local_client_token: string | null
 }
 
-/** What messaging bridges prove themselves with has at least so many characters. */
+/** The minimum length of the bridges' credential, in characters. */
 const SHORTEST_INTEGRATION_TOKEN = 16
-/** Visible ASCII, which a header carries as it is, and enough of it that nobody guesses it. */
+/** Visible ASCII, which a header carries unchanged, and long enough that it cannot be guessed. */
 const LOCAL_CLIENT_TOKEN = /^[\x21-\x7e]{16,}$/
-/** A range with fewer bits than this holds much of an internet: whole providers have 32 bits of IPv6. */
+/** A range with fewer bits is warned of as a large part of the internet: a provider's network has 32 bits of IPv6. */
 const WIDEST_RANGE_BITS = { ipv4: 8, ipv6: 32 }
-/** RFC 4193: no part of the internet, however wide. */
+/** RFC 4193: addresses that are not part of the internet, however wide the range is. */
 const UNIQUE_LOCAL = parseIpRange('fc00::/7')!
 
 export function readRateLimitSettings(read: SettingsReader): RateLimitSettings {
@@ -84,7 +84,7 @@ function readIdentityProvider(read: SettingsReader, warnings: string[]): AccessS
   return null
 }
 
-/** How others than programs of this machine come to the server. */
+/** How programs of other machines reach the server. */
 interface ListenReach {
   readonly host: string
   readonly by_proxies: boolean
@@ -105,11 +105,11 @@ function readTrustedNetworks(
   for (const { text, range } of found) {
     const behind = isLoopbackHost(host)
     if (!isWide(range) || (behind && !by_proxies)) continue
-    const [way, whoever] = behind
-      ? ['is behind SVC_TRUSTED_PROXIES', 'WHOEVER REACHES THOSE PROXIES']
-      : [`listens on ${host}`, 'WHOEVER REACHES THIS PORT']
+    const [way, everybody] = behind
+      ? ['is behind SVC_TRUSTED_PROXIES', 'EVERYBODY WHO REACHES THOSE PROXIES']
+      : [`listens on ${host}`, 'EVERYBODY WHO REACHES THIS PORT']
     warnings.push(
-      `SVC_TRUST_LOCAL_NETWORKS holds ${text} and the server ${way}: ${whoever} IS THE ADMINISTRATOR, WITHOUT A PASSWORD; name the networks that you mean`,
+      `SVC_TRUST_LOCAL_NETWORKS holds ${text} and the server ${way}: ${everybody} IS THE ADMINISTRATOR, WITHOUT A PASSWORD; name only the networks that you trust`,
     )
   }
   return found.map(({ range }) => range)
@@ -129,7 +129,7 @@ function readTrustedProxies(read: SettingsReader, problems: string[], warnings: 
   for (const { text, range } of found)
     if (isWide(range))
       warnings.push(
-        `SVC_TRUSTED_PROXIES holds ${text}: whoever is there is believed where it says it comes from; name the proxies alone`,
+        `SVC_TRUSTED_PROXIES holds ${text}: every sender in it can forge its address with X-Forwarded-For; name only the proxies`,
       )
   return found.map(({ range }) => range)
 }
@@ -159,7 +159,7 @@ function readIntegrationToken(read: SettingsReader, warnings: string[]): string 
   const token = read.text('SVC_INTEGRATION_TOKEN')
   if (token === null || token.length >= SHORTEST_INTEGRATION_TOKEN) return token
   warnings.push(
-    `SVC_INTEGRATION_TOKEN has less than ${SHORTEST_INTEGRATION_TOKEN} characters: integrations and delegated tokens stay off`,
+    `SVC_INTEGRATION_TOKEN has fewer than ${SHORTEST_INTEGRATION_TOKEN} characters: integrations and delegated tokens stay off`,
   )
   return null
 }
@@ -190,11 +190,11 @@ function parseOrigin(text: string): string | null {
   if (!/^[a-z][a-z0-9+.-]*:\/\/(?:\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(text)) return null
   const url = URL.parse(text)
   if (url === null) return null
-  // Those of schemes that the standard does not know, such as an app's own, are sent as they are.
+  // Browsers send origins of schemes that the URL standard does not know, such as an app's own, unchanged.
   return url.origin === 'null' ? text : url.origin
 }
 
-// The problem names the setting alone: its value may be most of a secret.
+// The problem names only the setting: its value may be most of a secret.
 function readLocalClientToken(read: SettingsReader, problems: string[]): string | null {
   const token = read.text('SVC_LOCAL_CLIENT_TOKEN')
   if (token === null || LOCAL_CLIENT_TOKEN.test(token)) return token

@@ -1,36 +1,36 @@
-// The settings that say which models there are, where their files are kept, and what they may cost.
+// The settings of models: which servers there are, where model files are kept, and the limits of cost.
 import { isSecretName } from '../shared/secret-name.ts'
 import { parseOllamaUrl } from './ollama-url.ts'
 import { describeValue, type SettingsReader } from './settings-reader.ts'
 
 /** A server that speaks OpenAI's protocol. */
 export interface ModelServer {
-  /** The first part of the ids of its models. */
+  /** The first part of the ids of the server's models. */
   readonly name: string
-  /** With its version, without a slash at its end: `https://api.openai.com/v1`. */
+  /** With the API version and without a slash at the end: `https://api.openai.com/v1`. */
   readonly base_url: string
 }
 
 export interface ModelSettings {
-  /** By name, in the order in which they are given. */
+  /** In the order of the setting. */
   model_servers: readonly ModelServer[]
-  /** Where the known providers are reached, if not where they usually are. */
+  /** URLs of the known providers; null: the provider's usual URL. */
   openai_base_url: string | null
   anthropic_base_url: string | null
   gemini_base_url: string | null
-  /** Where Ollama is, with its version; null where nobody says. */
+  /** The URL of Ollama with its API version; null: not set. */
   ollama_base_url: string | null
-  /** Keys of providers by the name of their secret, for all callers who have none of their own. */
+  /** API keys of providers by the name of their secret, for all callers without a key of their own. */
   provider_keys: Readonly<Record<string, string>>
-  /** What a model's name without a provider means; null: the only provider that has it. */
+  /** The provider of a model name that names none; null: the only provider that has the model. */
   default_provider: string | null
-  /** Whether servers on the usual ports of this machine are looked for at the start. */
+  /** Whether the start looks for model servers on the usual ports of this machine. */
   probe_local_models: boolean
-  /** Where files of models are; null: in a folder of the data folder. */
+  /** The folder of model files; null: a folder inside the data folder. */
   models_dir: string | null
-  /** Where they are fetched from. */
+  /** Where model files are downloaded from. */
   model_hub_url: string
-  /** What processes that run models find in their environment: nothing of it is secret. */
+  /** Environment variables of the processes that run models. None of them is secret. */
   runtime_environment: Readonly<Record<string, string>>
   /** In US dollars; null: no limit. */
   max_cost_per_job: number | null
@@ -39,16 +39,16 @@ export interface ModelSettings {
 }
 
 const SERVER_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
-/** Providers that are there whatever is set. */
+/** Providers that exist in every configuration. */
 const BUILTIN_PROVIDERS = ['builtin', 'openai', 'anthropic', 'google', 'local']
-/** Those that may be found on this machine later, if somebody looks. */
+/** Providers that a later discovery may find on this machine. */
 export const DISCOVERABLE_PROVIDERS: readonly string[] = ['ollama', 'lmstudio', 'vllm', 'llamacpp']
-/** Ids that begin with these mean something else. */
+/** Model ids that begin with these names have another meaning. */
 const RESERVED_SERVER_NAMES = new Set([...BUILTIN_PROVIDERS, 'workflow'])
-/** The keys of the others. */
+/** The keys of the built-in providers. */
 const KNOWN_KEY_NAMES = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'GEMINI_API_KEY', 'HF_TOKEN']
 const HUB = 'https://huggingface.co'
-/** Where the system's and graphics cards' libraries and folders are. */
+/** Where the libraries and folders of the system and of graphics cards are. */
 const RUNTIME_VARIABLES = [
   ...['PATH', 'HOME', 'USERPROFILE', 'SystemRoot', 'TMPDIR', 'TEMP', 'TMP', 'LANG', 'LD_LIBRARY_PATH'],
   ...['DYLD_LIBRARY_PATH', 'CUDA_PATH', 'CUDA_VISIBLE_DEVICES', 'HIP_VISIBLE_DEVICES', 'ROCR_VISIBLE_DEVICES'],
@@ -104,7 +104,7 @@ export function apiKeyName(server: string): string {
 
 function readModelServers(read: SettingsReader, problems: string[]): ModelServer[] {
   const found: ModelServer[] = []
-  // The address of an entry may have a password, of which a comma and a = make entries and names.
+  // The URL of an entry may contain a password. Its commas and = would split it into false entries and names.
   const isOpen = !/[@?#]/.test(read.text('SVC_MODEL_SERVERS') ?? '')
   for (const entry of read.list('SVC_MODEL_SERVERS')) {
     const at = entry.indexOf('=')
@@ -125,18 +125,18 @@ function readModelServers(read: SettingsReader, problems: string[]): ModelServer
   return found
 }
 
-/** Of an entry that has no "=" in it. What does not look like a name may be an address with a password. */
+/** Describes an entry without "=". Text that does not look like a name may be a URL with a password, so it is not shown. */
 function describeIncompleteEntry(entry: string, isOpen: boolean): string {
-  if (isOpen && SERVER_NAME.test(entry)) return `the entry "${entry}" lacks = and a URL behind it`
-  return 'an entry lacks a name and = before it'
+  if (isOpen && SERVER_NAME.test(entry)) return `the entry "${entry}" lacks = and a URL after it`
+  return 'an entry lacks a name and = before its URL'
 }
 
-/** Nobody is asked with another's key. */
+/** A server must not be sent the key of another provider. */
 function findNameConflict(name: string, found: readonly ModelServer[]): string | null {
   if (RESERVED_SERVER_NAMES.has(name) || found.some((one) => one.name === name)) return 'has a name that is taken'
   const key = apiKeyName(name)
   const isAnothers = KNOWN_KEY_NAMES.includes(key) || found.some((one) => apiKeyName(one.name) === key)
-  return isAnothers ? `has a name whose key would be ${key}, which is the key of another one` : null
+  return isAnothers ? `has a name whose key would be ${key}, which is the key of another provider` : null
 }
 
 function describeInvalidEntry(name: string, isUrl: boolean, taken: string | null, isOpen: boolean): string {

@@ -1,12 +1,12 @@
-// Where Ollama is, by the setting that its own tools take: what they understand is understood, and what they pass over in silence is refused.
+// Parses the URL of Ollama from the setting of Ollama's own tools. Values that those tools ignore silently are refused here.
 import { isIPv6 } from 'node:net'
 
-/** Where it listens unless told otherwise. */
+/** Ollama's default port. */
 const PORT = 11_434
 const MAX_PORT = 65_535
 const FORM = /^(?:(https?):\/\/)?([^/?#@\s\\]*)(\/[^?#\s\\]*)?$/i
 
-/** `:port`, a host, an address of any kind, with or without scheme, port and path. Null where it is none of these. */
+/** Accepts `:port`, a host or an address, with or without scheme, port and path. Null: the text is none of these. */
 export function parseOllamaUrl(setting: string): string | null {
   const text = setting.trim().replaceAll(/^["']+|["']+$/g, '')
   const [, scheme, authority, path = ''] = FORM.exec(text) ?? []
@@ -19,7 +19,7 @@ export function parseOllamaUrl(setting: string): string | null {
   return url && `${url.origin}${url.pathname.replace(/\/+$/, '')}/v1`
 }
 
-/** "Any address", and none, mean this machine. */
+/** An unspecified address, or none, means this machine. */
 function parseAuthority(authority: string): { host: string; port: number | null } | null {
   if (isIPv6(authority)) return { host: toLoopbackHost(`[${authority}]`), port: null }
   const [, host, port] = /^(\[[^\]]*\]|[^:[\]]*)(?::(\d{1,5}))?$/.exec(authority) ?? []

@@ -1,13 +1,13 @@
-// Reads settings out of text: numbers, flags, lists, URLs. Which settings there are is left to others.
+// Reads settings out of text: numbers, flags, lists, URLs. The callers know which settings there are.
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A value with user information, a query, a fragment, or pairs as databases take them (`password=…`). */
+/** A value with user information, a query, a fragment, or pairs as in database URLs (`password=…`). */
 const MAY_HOLD_SECRET = /[@?#=]/
 
 /**
- * What a problem says of a value: `, and is "…"`; nothing where the setting, whatever it is for, may hold a password or a key. Of a list `whole`
- * is all that is set, since a password may have a comma in it.
+ * The end of a problem that shows a value: `, and is "…"`. Empty if the setting may hold a password or a key. For an entry of a list, `whole` is the
+ * whole setting, since a password may contain a comma.
  */
 export function describeValue(is: 'is' | 'holds', value: string, whole = value): string {
   return MAY_HOLD_SECRET.test(whole) ? '' : `, and ${is} "${value}"`
@@ -15,7 +15,7 @@ export function describeValue(is: 'is' | 'holds', value: string, whole = value):
 
 export type SettingsReader = ReturnType<typeof createSettingsReader>
 
-/** Reads single settings; what is wrong with one is added to `problems`, and it counts as absent. */
+/** Reads single settings. A wrong setting adds to `problems` and counts as absent. */
 export function createSettingsReader(environment: Environment, problems: string[]) {
   const asked = new Set<string>()
   const text = (name: string): string | null => {
@@ -34,16 +34,16 @@ export function createSettingsReader(environment: Environment, problems: string[
     /** The names of the settings that were read. */
     asked: asked as ReadonlySet<string>,
     text,
-    /** Null where it is absent. */
+    /** Null: the setting is absent. */
     boolean,
-    /** False where it is absent. */
+    /** False: the setting is absent. */
     flag: (name: string): boolean => boolean(name) ?? false,
     list: (name: string): string[] =>
       (text(name) ?? '')
         .split(',')
         .map((entry) => entry.trim())
         .filter((entry) => entry !== ''),
-    /** What a problem with one entry of a list says of it. */
+    /** The end of a problem with one entry of a list. */
     shownEntry: (name: string, entry: string): string => describeValue('holds', entry, text(name) ?? ''),
     integer(name: string, min: number, max: number): number | null {
       const value = text(name)
@@ -59,7 +59,7 @@ export function createSettingsReader(environment: Environment, problems: string[
       if (!found) problems.push(`${name} must be one of ${allowed.join(', ')}${describeValue('is', value)}`)
       return found ?? null
     },
-    /** An address below which things lie, without the slash at its end. */
+    /** A base URL, without the slash at its end. */
     url(name: string): string | null {
       const value = text(name)
       if (value === null) return null

@@ -1,15 +1,15 @@
-// Where the bytes of files are kept beyond the data folder: a bucket, named by a URL. Whoever may use it stands beside it, never in it.
+// The storage of file bytes outside the data folder: a bucket, named by a URL. Its credentials are settings of their own, never part of the URL.
 import type { SettingsReader } from './settings-reader.ts'
 
-/** A bucket of an object storage that speaks the protocol of Amazon S3. */
+/** A bucket of an object storage with the protocol of Amazon S3. */
 export interface BucketSettings {
   readonly bucket: string
-  /** What the names of its objects begin with, without slashes at its ends; may be empty. */
+  /** The prefix of all object names, without slashes at its ends; may be empty. */
   readonly prefix: string
   /** `https://s3.eu-west-1.amazonaws.com` */
   readonly endpoint: string
   readonly region: string
-  /** Whether the bucket stands in the path of a request, or before the name of the host. */
+  /** Whether the bucket is in the path of a request, rather than in its host name. */
   readonly path_style: boolean
   readonly credentials: BucketCredentials
 }
@@ -17,7 +17,7 @@ export interface BucketSettings {
 export interface BucketCredentials {
   readonly access_key_id: string
   readonly secret_access_key: string
-  /** Of credentials that pass. */
+  /** Null: the credentials are permanent. */
   readonly session_token: string | null
 }
 
@@ -28,15 +28,15 @@ const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/
 const PREFIX = /^[A-Za-z0-9_~-][\w.~-]*(?:\/[A-Za-z0-9_~-][\w.~-]*)*$/
 const LONGEST_PREFIX = 256
 
-/** Null where files are kept in the data folder alone. Problems do not repeat the URL: somebody may have put a secret into it. */
+/** Null: files are kept only in the data folder. Problems do not repeat the URL, which may contain a secret by mistake. */
 export function readStorageSettings(read: SettingsReader, problems: string[]): BucketSettings | null {
   const text = read.text(NAME)
   const credentials = readCredentials(read)
   if (text === null) return null
   const url = URL.parse(text)
-  const wrong = url === null ? 'it is no URL' : findUrlProblem(url)
+  const wrong = url === null ? 'it is not a URL' : findUrlProblem(url)
   if (url === null || wrong !== null) {
-    problems.push(`${NAME} must be ${FORM}, of which the bucket alone is needed: ${wrong}`)
+    problems.push(`${NAME} must be ${FORM}, where only the bucket is required: ${wrong}`)
     return null
   }
   if (credentials === null) {
@@ -56,10 +56,10 @@ export function readStorageSettings(read: SettingsReader, problems: string[]): B
   }
 }
 
-/** What is warned of, a sentence each. */
+/** One sentence per warning. */
 export function storageWarnings({ storage, database_url }: StorageUse): string[] {
   if (storage === null || database_url !== 'sqlite::memory:') return []
-  return [`${NAME} has no effect with a database in memory, which nobody would find the files by`]
+  return [`${NAME} has no effect with a database in memory: its files would be lost at the next start`]
 }
 
 interface StorageUse {
@@ -81,18 +81,19 @@ function objectPrefix(url: URL): string {
 function findUrlProblem(url: URL): string | null {
   const given = url.searchParams
   if (url.username !== '' || url.password !== '')
-    return 'credentials stand in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
-  if (url.protocol !== 's3:') return 'it begins with s3://'
-  if (!BUCKET.test(url.hostname) || url.port !== '') return 'a bucket has 3 to 63 letters, digits, dots and hyphens'
+    return 'credentials belong in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY'
+  if (url.protocol !== 's3:') return 'it must begin with s3://'
+  if (!BUCKET.test(url.hostname) || url.port !== '')
+    return 'a bucket must have 3 to 63 letters, digits, dots and hyphens'
   const prefix = objectPrefix(url)
   if (prefix !== '' && (!PREFIX.test(prefix) || prefix.length > LONGEST_PREFIX))
-    return `a prefix has up to ${LONGEST_PREFIX} letters, digits and ._~- between single slashes`
+    return `a prefix must have up to ${LONGEST_PREFIX} letters, digits and ._~- between single slashes`
   if (url.hash !== '' || [...given.keys()].some((name) => !PARAMETERS.has(name)))
-    return `it has no parameters but ${[...PARAMETERS].join(', ')}`
-  if (new Set(given.keys()).size < given.size) return 'each parameter stands once'
-  if (!isEndpoint(given.get('endpoint'))) return 'an endpoint is an http or https URL without a path'
-  if (!/^[a-z0-9-]{1,64}$/.test(given.get('region') ?? 'us-east-1')) return 'a region is a name such as eu-west-1'
-  return /^(?:true|false)$/.test(given.get('path_style') ?? 'true') ? null : 'path_style is true or false'
+    return `it takes only the parameters ${[...PARAMETERS].join(', ')}`
+  if (new Set(given.keys()).size < given.size) return 'each parameter may occur once'
+  if (!isEndpoint(given.get('endpoint'))) return 'endpoint must be an http or https URL without a path'
+  if (!/^[a-z0-9-]{1,64}$/.test(given.get('region') ?? 'us-east-1')) return 'region must be a name such as eu-west-1'
+  return /^(?:true|false)$/.test(given.get('path_style') ?? 'true') ? null : 'path_style must be true or false'
 }
 
 function isEndpoint(text: string | null): boolean {

@@ -1,4 +1,4 @@
-// Rows of access tokens (`ntk_…`). One statement per function; what a token is good for is said elsewhere.
+// Rows of access tokens (`ntk_…`), one statement per function. The callers decide what a token permits.
 import { sql } from 'kysely'
 import { type OwnerScope, ownerCondition } from './owner-scope.ts'
 import type { AccessTokenTable } from './schema.ts'
@@ -53,7 +53,7 @@ const removeExpired = statement<OwnerScope & { now: string }>()((db, p) =>
     .where('expires_at', '<=', p('now')),
 )
 
-// A time that is known to be later stays: uses are written late, and not in their order.
+// A later time stays: uses are written late, and not in their order.
 const updateLastUse = statement<{ id: string; at: string }>()((db, p) =>
   db
     .updateTable('access_token')
@@ -66,12 +66,12 @@ export function insertAccessToken(tx: Tx, row: AccessTokenTable): void {
   tx.run(insert, row)
 }
 
-/** The token with this id, whoever owns it: for the check of one that was sent. */
+/** The token with this id, of any owner, for the check of a received token. */
 export function findAccessToken(tx: Tx, id: string): AccessTokenTable | undefined {
   return tx.get(selectById, { id })
 }
 
-/** All tokens of the scope, the newest first. */
+/** All tokens of the owner, the newest first. */
 export function listAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope): AccessTokenTable[] {
   return tx.all(selectOwned, { user_id, workspace_id })
 }
@@ -81,9 +81,9 @@ export function countAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope)
 }
 
 /**
- * Whether the scope had such a token. An id that is not found is unknown even while another row is damaged: a damaged token lets nobody in, as it is verified
- * whenever it is looked up, so that "there is none" never leaves one in use.
- * @throws DATA_DAMAGED where the token is there, damaged: its row cannot be removed, and may come back with a backup
+ * Whether the owner had such a token. Another damaged row does not matter: a damaged token is refused, since each lookup verifies it. So "not found"
+ * never leaves a token in use.
+ * @throws DATA_DAMAGED if this token is damaged: its row cannot be removed, and may come back with a backup
  */
 export function deleteAccessToken(tx: Tx, { user_id, workspace_id }: OwnerScope, id: string): boolean {
   if (tx.run(removeOwned, { user_id, workspace_id, id }) > 0) return true
@@ -91,7 +91,7 @@ export function deleteAccessToken(tx: Tx, { user_id, workspace_id }: OwnerScope,
   return false
 }
 
-/** Removes what has expired of the scope at `now`. */
+/** Removes the owner's tokens that have expired at `now`. */
 export function deleteExpiredAccessTokens(tx: Tx, { user_id, workspace_id }: OwnerScope, now: string): void {
   tx.run(removeExpired, { user_id, workspace_id, now })
 }

@@ -1,4 +1,4 @@
-// Connections to SQLite. Every one that the service opens is opened here, so that each is as durable as the setting says.
+// Opens all connections of the service to SQLite, so that each has the configured durability.
 import { channel } from 'node:diagnostics_channel'
 import Database from 'better-sqlite3'
 import { makeDatabasePrivate } from './files/file-permissions.ts'
@@ -6,15 +6,15 @@ import { makeDatabasePrivate } from './files/file-permissions.ts'
 export type SqliteConnection = Database.Database
 
 /**
- * When a commit counts. `full`: when the disk says that it has it. `normal`: when the system has it, which the end of the process
- * does not undo and the end of the power may.
+ * When a commit counts: `full` when the disk has it; `normal` when the operating system has it. With `normal`, a crash of the process loses nothing,
+ * and a power cut may.
  */
 export type Durability = 'full' | 'normal'
 
 export interface ConnectionOptions {
   durability?: Durability
   readonly?: boolean
-  /** Whether the file has to be there already; it has to for one that only reads. */
+  /** Whether the file must exist; always true for a read-only connection. */
   exists?: boolean
   /** How long a statement waits for another connection's lock, in milliseconds. */
   busy_ms?: number
@@ -22,18 +22,18 @@ export interface ConnectionOptions {
 
 const BUSY_MS = 5_000
 
-/** Hears of each connection when it is opened: a test looks at all of them, and at what they could do. */
+/** Publishes each connection when it is opened, so that tests can inspect all of them. */
 export const connectionChannel = channel('svc:database-connection')
 
 const IN_MEMORY = ':memory:'
 
-/** Opens `path`; a connection that only reads makes no file, and others may use none that is made. Throws what SQLite says. */
+/** Opens `path`. A read-only connection creates no file, and a created file is private to the user. Throws the error of SQLite. */
 export function openConnection(path: string, options: ConnectionOptions = {}): SqliteConnection {
   const { durability = 'full', readonly = false, exists = readonly, busy_ms = BUSY_MS } = options
   if (!exists && path !== IN_MEMORY) makeDatabasePrivate(path)
   const db = new Database(path, { readonly, fileMustExist: exists, timeout: busy_ms })
   try {
-    // Said before the journal mode is: this build of SQLite gives a database in WAL mode less, unless it was told.
+    // Must precede the journal mode: this build of SQLite lowers the durability of a database in WAL mode unless it is set before.
     db.pragma(`synchronous = ${durability}`)
     connectionChannel.publish(db)
     return db
@@ -43,7 +43,10 @@ export function openConnection(path: string, options: ConnectionOptions = {}): S
   }
 }
 
-/** Opens a database that is only looked at, also one that a server is writing. Its folder has to be writable: SQLite makes files beside it. Throws what SQLite says. */
+/**
+ * Opens a database for reading, also while a server writes it. Its folder must be writable, because SQLite creates files beside the database. Throws
+ * the error of SQLite.
+ */
 export function openReadOnlyConnection(path: string): SqliteConnection {
   const db = openConnection(path, { readonly: true })
   try {

@@ -1,4 +1,4 @@
-// Single facts about the database as a whole, by name.
+// Single facts about the whole database, by name.
 import { statement } from './statement.ts'
 import type { Store, Tx } from './store.ts'
 
@@ -19,7 +19,7 @@ export function readMetaValue(tx: Tx, name: string): string | null {
   return tx.get(select, { name })?.value ?? null
 }
 
-/** null: there is no such fact any more. */
+/** `value` null removes the fact. */
 export function writeMetaValue(tx: Tx, name: string, value: string | null): void {
   if (value === null) tx.run(remove, { name })
   else tx.run(upsert, { name, value })
@@ -27,7 +27,7 @@ export function writeMetaValue(tx: Tx, name: string, value: string | null): void
 
 const DATABASE_NAME_ROW = 'database'
 
-/** What names this database, and its copies, for ever: it is made up when it is first asked for, and durable. */
+/** The permanent name of this database and its copies. It is created at the first call, and durable. */
 export async function readOrCreateDatabaseName(
   store: Store,
   platform: { id(prefix: string): string },

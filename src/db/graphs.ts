@@ -1,4 +1,5 @@
-// Graphs by content. The text of a large one lies in parts, which are written before its row, each in a transaction of its own: in one it would hold up everybody.
+// Graphs by content. The text of a large graph is split into parts that are written before its row, each in its own transaction: a single transaction
+// would block all other writes.
 import { sql } from 'kysely'
 import { chunkText } from '../shared/text-chunks.ts'
 import { DamagedRowError } from './integrity/damaged-row.ts'
@@ -7,7 +8,7 @@ import type { GraphPartTable, GraphTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Store, Tx } from './store.ts'
 
-/** Characters of one part. To write and commit a megabyte takes 2 to 6 ms. */
+/** Characters of one part. Writing and committing a megabyte takes 2 to 6 ms. */
 const PART = 1_000_000
 
 const insert = statement<GraphTable>()((db, p) =>
@@ -17,7 +18,7 @@ const insert = statement<GraphTable>()((db, p) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** One that is there may be damaged. */
+/** Replaces, because a stored part may be damaged. */
 const putPart = statement<GraphPartTable>()((db, p) =>
   db.replaceInto('graph_part').values({ sha256: p('sha256'), at: p('at'), body: p('body') }),
 )
@@ -70,7 +71,10 @@ const dropUnused = statement<{ sha256: string }>()((db, p) =>
     ),
 )
 
-/** Writes the parts of the text of a graph that is large and not known; null where nothing is written. `keepGraph` writes the row that makes them count. */
+/**
+ * Writes the parts of a large graph's text unless the graph is stored; null: nothing is written. `saveGraph` then writes the row that makes them
+ * count.
+ */
 export function writeGraphParts(store: Store, sha256: string, body: string): Promise<void> | null {
   if (body.length <= PART || store.read((tx) => isGraphStored(tx, sha256))) return null
   return writeParts(store, sha256, chunkText(body, PART))
@@ -80,7 +84,7 @@ async function writeParts(store: Store, sha256: string, parts: readonly string[]
   for (const [at, body] of parts.entries()) await store.write((tx) => tx.run(putPart, { sha256, at, body }))
 }
 
-/** Keeps a graph's JSON text under its hash; a known one is left as it is. What `keepParts` has not written is written with it. */
+/** Stores a graph's JSON text under its hash; a stored graph stays unchanged. Parts that `writeGraphParts` has not written are written here. */
 export function saveGraph(tx: Tx, sha256: string, body: string): void {
   if (body.length <= PART) tx.run(insert, { sha256, body, parts: null })
   else if (!isGraphStored(tx, sha256)) saveLargeGraph(tx, sha256, chunkText(body, PART))
@@ -96,7 +100,7 @@ function saveLargeGraph(tx: Tx, sha256: string, parts: readonly string[]): void 
   tx.run(insert, { sha256, body: '', parts: parts.length })
 }
 
-/** The JSON text of a graph, or undefined. @throws DamagedRow where a part of it is missing */
+/** The JSON text of a graph, or undefined. @throws DamagedRowError if a part of it is missing */
 export function readGraphText(tx: Tx, sha256: string): string | undefined {
   const row = tx.get(select, { sha256 })
   if (!row || row.parts === null) return row?.body
@@ -105,12 +109,12 @@ export function readGraphText(tx: Tx, sha256: string): string | undefined {
   return parts.map(({ body }) => body).join('')
 }
 
-/** Removes a graph that no workflow, version or job names any more. */
+/** Removes a graph that no workflow, version or job refers to. */
 export function deleteUnusedGraph(tx: Tx, sha256: string): void {
   if (tx.run(dropUnused, { sha256 }) > 0) tx.run(dropParts, { sha256 })
 }
 
-/** Removes parts whose graph was not written after them, as long as there is time; true when none is left. */
+/** Removes parts without a graph row, as long as there is time; true when none is left. */
 export function deleteOrphanedGraphParts(tx: Tx, more: TimeBudget): boolean {
   for (let part = findFirstOrphanedPart(tx); part; part = findFirstOrphanedPart(tx)) {
     tx.run(dropParts, part)
@@ -119,7 +123,7 @@ export function deleteOrphanedGraphParts(tx: Tx, more: TimeBudget): boolean {
   return true
 }
 
-/** A damaged row stays, and does not keep those behind it. */
+/** A damaged row stays, and does not block the rows behind it. */
 function findFirstOrphanedPart(tx: Tx): Pick<GraphPartTable, 'sha256'> | undefined {
   return readFirstRows(tx, { table: 'graph_part', statement: selectWithoutGraph, params: {} }, 1).at(0)
 }

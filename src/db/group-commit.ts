@@ -1,5 +1,5 @@
-// Units of work that share transactions: those that are asked for in one round of the event loop, or the next, are
-// committed together, and one that fails is undone alone. What takes long, or writes much, is not made longer by what comes behind it.
+// Units of work that share transactions. Units of one round of the event loop, or the next, are committed together, and a failed unit is undone
+// alone. A transaction that is long or writes much takes no further units.
 import type Database from 'better-sqlite3'
 import type { SqliteConnection } from './connection.ts'
 import { errorCode } from './health/database-faults.ts'
@@ -10,17 +10,17 @@ import type { TransactionStatements, UnitOfWork } from './transaction.ts'
 export interface GroupCommitOptions {
   readonly health: DatabaseHealth
   readonly now: () => number
-  /** Hears of each commit: how long it took, in milliseconds, and how many units it held. */
+  /** Receives the duration of each commit in milliseconds, and its number of units. */
   readonly onCommitted: (ms: number, units: number) => void
-  /** Hears of a callback that threw. */
+  /** Receives the error of a callback that threw. */
   readonly onCallbackError: (error: unknown) => void
-  /** Absent: nothing beside the database says which commit was the last. */
+  /** Absent: no file beside the database names the last commit. */
   readonly mark?: CommitNumbering | undefined
 }
 
-/** A transaction that has taken so many milliseconds takes up no further unit: those that are left have a later turn of the event loop. */
+/** After this many milliseconds a transaction takes no further unit. The rest waits for a later turn of the event loop. */
 const LONG_MS = 5
-/** The same for one that writes about so many bytes, of which its commit writes each once more: a megabyte takes some 2 ms, and what the disk takes. */
+/** The same after about this many written bytes. The commit writes each byte once more: a megabyte takes some 2 ms plus the time of the disk. */
 const LARGE_BYTES = 2_000_000
 
 interface PendingUnit {
@@ -40,13 +40,13 @@ export class GroupCommit {
   #pending: PendingUnit[] = []
   #scheduled = false
   #held: NodeJS.Timeout | null = null
-  /** Whether something was due while it was held. */
+  /** Whether a commit was due while commits were held. */
   #isOverdue = false
   #needsRollback = false
   /** Whether a commit failed in these attempts after it may have reached the disk. */
   #isOutcomeUnknown = false
   #closed = false
-  /** How many units the last transaction began, and how many of these threw nothing. */
+  /** The number of units that the last transaction began, and of those that did not throw. */
   #startedUnits = 0
   #finishedUnits = 0
   #wroteAt = Number.NEGATIVE_INFINITY
@@ -73,11 +73,11 @@ export class GroupCommit {
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
-    // One more round gathers the requests that have arrived meanwhile: at ten connections it is worth a tenth of all runs.
+    // One more round gathers requests that have arrived meanwhile: with ten connections it saves a tenth of the time of a run.
     setImmediate(() => setImmediate(() => this.#runScheduled()))
   }
 
-  /** Lets what is due wait until `release`, or for `ms`; whoever asks for a flush does not wait. */
+  /** Delays due commits until `release`, or for `ms`. A flush is not delayed. */
   hold(ms: number): void {
     this.#held ??= setTimeout(() => this.release(), ms)
   }
@@ -102,13 +102,13 @@ export class GroupCommit {
     else this.#isOverdue = true
   }
 
-  /** Commits all that waits now. */
+  /** Commits all units that wait now. */
   flush(): void {
     this.#isOverdue = false
     for (let left = this.#pending.length; left > 0 && this.#pending.length > 0; ) left -= this.#commitSome()
   }
 
-  /** Commits what waits, as far as it fits into one transaction; how many units that were. */
+  /** Commits as many waiting units as fit into one transaction, and returns their number. */
   #commitSome(): number {
     const batch = this.#pending
     this.#pending = []
@@ -120,12 +120,12 @@ export class GroupCommit {
     return count
   }
 
-  /** Whether nothing waits, and nothing was written in the last `ms`. */
+  /** Whether no unit waits, and nothing was written in the last `ms`. */
   isIdleFor(ms: number): boolean {
     return this.#pending.length === 0 && this.#options.now() - this.#wroteAt > ms
   }
 
-  /** Commits what waits; what comes later fails with SERVICE_UNAVAILABLE: requests and jobs may be under way while the server stops. */
+  /** Commits waiting units. Later units fail with SERVICE_UNAVAILABLE, since requests and jobs may be under way while the server stops. */
   close(): void {
     this.release()
     this.flush()
@@ -133,8 +133,8 @@ export class GroupCommit {
   }
 
   /**
-   * Commits what was begun together and failed; how many units that were. Where one of them threw, those before it are still committed together: it
-   * comes alone after them, perhaps in a later turn, as the first one of those that are left.
+   * Commits units of a failed transaction, and returns their number. If a unit threw, the units before it are still committed together. The unit
+   * itself follows alone, perhaps in a later turn, as the first of the rest.
    */
   #commitApart(begun: readonly PendingUnit[]): number {
     const threw = this.#finishedUnits < this.#startedUnits
@@ -144,13 +144,16 @@ export class GroupCommit {
     return begun.length
   }
 
-  /** One transaction for all, or for as many as it has time and room for; how many: 0, with nothing written, when any of them or the commit failed. */
+  /**
+   * One transaction for all units, or for as many as time and size permit. Returns their number; 0, with nothing written: a unit or the commit
+   * failed.
+   */
   #commitTogether(batch: readonly PendingUnit[]): number {
     const { health: condition } = this.#options
     const { writes } = this.#tx
     try {
       const count = this.#run(batch)
-      // A transaction that changes nothing is committed on a full disk as well.
+      // A transaction without changes succeeds even on a full disk.
       if (this.#tx.writes > writes) condition.recordWrite()
       return count
     } catch (error) {
@@ -159,7 +162,7 @@ export class GroupCommit {
       const met = condition.recordFault(error) ?? new Error('the unit threw nothing')
       const isFault = met !== error
       const failure = isFault && this.#isOutcomeUnknown ? outcomeUnknownError() : met
-      // What the unit gave before its transaction failed is not stored.
+      // The result of the unit is not stored, because its transaction failed.
       for (const entry of batch) Object.assign(entry, { failed: true, error: failure, value: undefined })
       return batch.length
     }
@@ -179,7 +182,7 @@ export class GroupCommit {
       if (this.#finishedUnits > 0 && this.#isFull(started, bytes)) break
       this.#startedUnits++
       entry.value = entry.unit(this.#tx)
-      // What comes after its first `await` would be written outside of the transaction.
+      // Code after the first `await` would write outside of the transaction.
       if (entry.value instanceof Promise) throw new Error('a unit of work must not be asynchronous')
       this.#finishedUnits++
     }
@@ -188,7 +191,7 @@ export class GroupCommit {
     try {
       this.#commit.run()
     } catch (error) {
-      // Its frames are in the log of the file system, perhaps, though their sync failed: a process that starts after this one may find them.
+      // The frames of the commit may be in the write-ahead log although their sync failed: the next process may find them.
       this.#isOutcomeUnknown ||= errorCode(error).startsWith('SQLITE_IOERR')
       throw error
     }
@@ -206,13 +209,13 @@ export class GroupCommit {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
       this.#needsRollback = false
     } catch (error) {
-      // The next transaction cannot begin before this one is gone: it tries again.
+      // The next transaction cannot begin before this one is rolled back, so it tries again.
       this.#needsRollback = true
       this.#options.health.recordFault(error)
     }
   }
 
-  // A callback that throws must not keep the others from hearing, nor end the process.
+  // A callback that throws must neither keep other callbacks from being called, nor end the process.
   #settle(entry: PendingUnit): void {
     try {
       entry.done(entry)

@@ -1,4 +1,4 @@
-// Rows of the access tokens of the MCP OAuth flow (`nta_…`). One statement per function.
+// Rows of the access tokens of the MCP OAuth flow (`nta_…`), one statement per function.
 import type { McpTokenTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'
@@ -35,7 +35,7 @@ export function insertMcpToken(tx: Tx, row: McpTokenTable): void {
   tx.run(insert, row)
 }
 
-/** The token with this id, whoever owns it: for the check of one that was sent. */
+/** The token with this id, of any owner, for the check of a received token. */
 export function findMcpToken(tx: Tx, id: string): McpTokenTable | undefined {
   return tx.get(selectById, { id })
 }

@@ -1,4 +1,4 @@
-// Rows of the messages of threads. Whose thread it is was decided by whoever has its key. One statement per function.
+// Rows of the messages of threads, one statement per function. Callers that have the key of a thread have checked its owner.
 import { sql } from 'kysely'
 import type { MessageTable } from './schema.ts'
 import { statement } from './statement.ts'
@@ -63,7 +63,7 @@ const remove = statement<{ thread_key: number; sequence: number }>()((db, p) =>
 /** In characters. */
 const READ_AT_ONCE = 262_144
 
-/** Characters of what a message says. */
+/** Characters of a message's content and tool calls. */
 export function messageSize({ content, tool_calls }: Pick<MessageTable, 'content' | 'tool_calls'>): number {
   return (content?.length ?? 0) + (tool_calls?.length ?? 0)
 }
@@ -76,7 +76,7 @@ export function deleteMessage(tx: Tx, { thread_key, sequence }: Pick<MessageTabl
   tx.run(remove, { thread_key, sequence })
 }
 
-/** At most `limit` messages behind the sequence `after`, the oldest first. Large ones come few at a time; none: there are no more. */
+/** At most `limit` messages behind the sequence `after`, the oldest first. Fewer are returned where they are large; none: there are no more. */
 export function listMessagesAfter(tx: Tx, thread_key: number, after: number, limit: number): MessageTable[] {
   return tx.upTo(selectAfter, { thread_key, after, limit }, startReadLimit())
 }
@@ -86,12 +86,12 @@ export function listMessagesBefore(tx: Tx, thread_key: number, before: number, l
   return tx.upTo(selectBefore, { thread_key, before, limit }, startReadLimit())
 }
 
-/** The same of messages of the role `system`. */
+/** The same for messages of the role `system`. */
 export function listSystemMessagesBefore(tx: Tx, thread_key: number, before: number, limit: number): MessageTable[] {
   return tx.upTo(selectInstructions, { thread_key, before, limit }, startReadLimit())
 }
 
-/** Says with which row there is as much as is read at once. */
+/** Tells with which row the limit of one read is reached. */
 function startReadLimit(): (row: MessageTable) => boolean {
   let characters = 0
   return (row) => {

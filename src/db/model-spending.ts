@@ -1,4 +1,4 @@
-// What calls of models have cost, added up by day (UTC), owner, model and currency.
+// The cost of model calls, summed by day (UTC), owner, model and currency.
 import type { ModelSpendingTable } from './schema.ts'
 import { statement } from './statement.ts'
 import type { Tx } from './store.ts'

@@ -1,4 +1,4 @@
-// Opens the service's database: its pragmas, a first look at what is in the file, and the present schema.
+// Opens the service's database: sets its pragmas, checks the file, and migrates it to the present schema.
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Log } from '../log.ts'
@@ -21,26 +21,26 @@ export const IN_MEMORY = ':memory:'
 
 export interface OpenDatabaseOptions {
   readonly durability: Durability
-  /** From this size on the write-ahead log is cut when it begins anew. */
+  /** From this size on, the write-ahead log is truncated when it restarts. */
   readonly wal_bytes: number
   readonly log: Log | null
 }
 
-/** So often the log hears how far a long migration has come, in milliseconds. */
+/** The interval of log lines about the progress of a long migration, in milliseconds. */
 const TELL_EVERY_MS = 5_000
 
 function createProgressLogger(path: string, log: Log | null): Progress {
-  let toldAt = performance.now()
+  let loggedAt = performance.now()
   return (table, rows) => {
-    if (performance.now() - toldAt < TELL_EVERY_MS) return
-    toldAt = performance.now()
-    log?.info({ table, rows }, `${path} is being brought up to date`)
+    if (performance.now() - loggedAt < TELL_EVERY_MS) return
+    loggedAt = performance.now()
+    log?.info({ table, rows }, `${path} is being migrated to the current schema`)
   }
 }
 
 /**
  * Opens and migrates the database at `path`.
- * @throws StartError in one clear line: not a database, not ours, damaged, lost, from a newer version, not writable
+ * @throws StartError in one clear line: not a database, of another program, damaged, lost, from a newer version, not writable
  */
 export async function openDatabase(path: string, options: OpenDatabaseOptions): Promise<SqliteConnection> {
   const { durability, wal_bytes, log } = options
@@ -58,7 +58,7 @@ export async function openDatabase(path: string, options: OpenDatabaseOptions): 
     await migrate(db, { progress: createProgressLogger(path, log) })
     verifyMetaRows(db)
     verifySchemaDigest(db)
-    // A file that can be read and not written is refused now, not at the first write.
+    // A file that is readable but not writable is refused now rather than at the first write.
     db.exec('BEGIN IMMEDIATE; ROLLBACK')
     admission?.databaseOpened()
     return db
@@ -70,26 +70,26 @@ export async function openDatabase(path: string, options: OpenDatabaseOptions): 
 }
 
 function configureConnection(db: SqliteConnection, wal_bytes: number): void {
-  // One that has tables keeps what it has, and saying it would write, for which a full disk has no room.
+  // A database with tables keeps its mode. Setting it would write, for which a full disk has no room.
   if (db.prepare('select count(*) from sqlite_schema').pluck().get() === 0)
     db.pragma(`auto_vacuum = ${AUTO_VACUUM_SETTING}`)
   db.pragma('journal_mode = WAL')
   db.pragma('foreign_keys = ON')
   db.pragma('cache_size = -16384')
-  // No commit has to wait until the write-ahead log is in the file: wal.ts sees to it.
+  // Commits do not wait for checkpoints: `CheckpointScheduler` makes them.
   db.pragma('wal_autocheckpoint = 0')
-  // What a reader made it grow to is given back when it begins anew.
+  // When the log restarts, it gives back the size that a long reader caused.
   db.pragma(`journal_size_limit = ${wal_bytes}`)
-  // SQLite's own LIKE knows the case of ASCII letters alone.
+  // SQLite's own LIKE ignores the case of ASCII letters only.
   db.function('contains_text', { deterministic: true }, containsText)
-  // Triggers ask it: whoever writes names of assets needs it.
+  // Triggers call it at every write of an asset's name.
   db.function('name_grams', { deterministic: true }, nameTrigrams)
   registerChecksumFunctions(db)
 }
 
 /**
- * Reads the header, the schema and the first page of each table: not all of the file, which `svc check` does.
- * SQLite holds the file's size against the header's by itself.
+ * Reads the header, the schema and the first page of each table; `svc check` reads the whole file. SQLite itself compares the file's size with the
+ * header.
  */
 function checkFirstPages(db: SqliteConnection, path: string): void {
   const tables = db
@@ -101,28 +101,28 @@ function checkFirstPages(db: SqliteConnection, path: string): void {
   for (const table of tables) db.prepare(`select * from "${table.replaceAll('"', '""')}" not indexed limit 1`).get()
 }
 
-/** A larger database, in bytes, is looked through beside the server: it takes some 3 ms a megabyte. */
+/** In bytes. The structure of a larger database is checked while the server runs: a check takes some 3 ms a megabyte. */
 const LARGE_BYTES = 32 * 1024 * 1024
 
 export function isLargeDatabase(path: string): boolean {
   return path !== IN_MEMORY && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > LARGE_BYTES
 }
 
-/** Finds damage to the structure of a database that is not large. @throws what SQLite would say of it */
+/** Finds damage to the structure of a database that is not large. @throws an error as of SQLite */
 function checkStructure(db: SqliteConnection, path: string): void {
   const [damage] = isLargeDatabase(path) ? [] : findStructureDamages(db)
   if (damage !== undefined)
     throw Object.assign(new Error(`${damage.table}: ${damage.text}`), { code: 'SQLITE_CORRUPT' })
 }
 
-/** The few facts about the database itself: without them nothing else can be trusted. @throws DamagedRow */
+/** The few facts about the database itself: without them no other row can be trusted. @throws DamagedRowError */
 function verifyMetaRows(db: SqliteConnection): void {
   for (const row of db.prepare('select * from meta').all()) verifyRow('meta', row as Record<string, unknown>)
 }
 
 /**
- * Keeps the digest of the schema with the database, and compares it at each start: an index of other words is used for other rows.
- * @throws what SQLite would say of a schema that is another
+ * Stores the digest of the schema in the database and compares it at each start: SQLite would use a changed index definition for wrong rows.
+ * @throws an error as of SQLite if the schema differs
  */
 function verifySchemaDigest(db: SqliteConnection): void {
   const name = `schema after ${listKnownMigrations().at(-1)}`
@@ -148,7 +148,7 @@ export function dumpSchema(db: SqliteConnection): string {
   return `${rows.map((row) => `${row.sql};`).join('\n')}\n`
 }
 
-/** 1 where `text` contains `part`, which is folded already. */
+/** 1 if `text` contains `part`, which is folded already. */
 function containsText(text: unknown, part: unknown): number {
   return foldText(String(text)).includes(String(part)) ? 1 : 0
 }

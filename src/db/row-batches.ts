@@ -1,4 +1,4 @@
-// How much is removed at once where there may be much: as many rows as there is time for.
+// Reads and removes many rows in batches: as many as time and size permit.
 import type { TableName } from './integrity/row-checksum.ts'
 import type { Statement } from './statement.ts'
 import { type Tx, totalLength } from './transaction.ts'
@@ -6,18 +6,17 @@ import { type Tx, totalLength } from './transaction.ts'
 /** Whether there is time for more. */
 export type TimeBudget = () => boolean
 
-/** Time for `ms` milliseconds from now on. */
 export function startTimeBudget(ms: number): TimeBudget {
   const deadline = performance.now() + ms
   return () => performance.now() < deadline
 }
 
-/** How much of rows is read at once, in characters and bytes of their values; one row at least. */
+/** The characters and bytes of values that are read at once; at least one row is read. */
 const READ_AT_ONCE = 1_000_000
 
 /**
- * The first rows that a statement gives, at most `limit` of those that are sound and wanted, and fewer where they are large: at least one, unless there is none.
- * The statement has no limit of its own: rows that are damaged or not wanted stay, and do not keep those behind them.
+ * The first sound and wanted rows of a statement, at most `limit`. Fewer are returned where they are large, but at least one if there is one. The
+ * statement has no limit of its own, so damaged and unwanted rows do not block the rows behind them.
  */
 export function readFirstRows<P, R extends object>(
   tx: Tx,
@@ -35,8 +34,8 @@ export function readFirstRows<P, R extends object>(
 }
 
 /**
- * Whether a statement gives as many rows as its limit, or rows of more bytes than `most_bytes`. No more are looked at than tell it: each look reads the row whole,
- * whatever is asked of it.
+ * Whether a statement returns as many rows as its limit, or rows of more bytes than `most_bytes`. It reads no more rows than that needs, because
+ * SQLite always reads a row whole.
  */
 export function isOverRowLimits<P extends { readonly limit: number }>(
   tx: Tx,
@@ -53,27 +52,27 @@ export function isOverRowLimits<P extends { readonly limit: number }>(
 }
 
 /**
- * Rows of one owner that are removed one by one, in the order of their numbers. One of them may have megabytes, and each look at it reads all of them:
- * only to remove it by its whole key takes no more than that.
+ * Rows of one owner that are removed one by one, in the order of their numbers. A row may have megabytes, and each read of the row reads all of them;
+ * removing it by its whole key does not read them again.
  */
 export interface NumberedRowStatements {
   readonly first: Statement<{ key: number }, { number: number | null }>
   readonly deleteRow: Statement<{ key: number; number: number }, unknown>
 }
 
-/** Removes rows of an owner from the first on, at least one, and as many as there is time for; true when none is left. */
+/** Removes an owner's rows from the first on: at least one, and as many as time permits. True when none is left. */
 export function deleteNumberedRows(tx: Tx, rows: NumberedRowStatements, key: number, more: TimeBudget): boolean {
   let number = findFirstNumber(tx, rows, key)
   for (let isDue = true; number !== null; isDue = more()) {
     if (!isDue) return false
-    // The next one is known: they follow each other without a gap.
-    const isGone = tx.run(rows.deleteRow, { key, number }) === 1
-    number = isGone ? number + 1 : findFirstNumber(tx, rows, key)
+    // Numbers usually follow each other without a gap.
+    const isRemoved = tx.run(rows.deleteRow, { key, number }) === 1
+    number = isRemoved ? number + 1 : findFirstNumber(tx, rows, key)
   }
   return true
 }
 
-/** The number of the first row that is still stored; null where none is. */
+/** The number of the first stored row; null: there is none. */
 export function findFirstNumber(tx: Tx, { first }: NumberedRowStatements, key: number): number | null {
   return tx.get(first, { key })?.number ?? null
 }

@@ -1,4 +1,4 @@
-// Brings a database to the present schema, with Kysely's migrator on the store's own connection.
+// Migrates a database to the present schema, with Kysely's migrator on the store's own connection.
 import type Database from 'better-sqlite3'
 import { Kysely, SqliteAdapter, SqliteDialect } from 'kysely'
 import { type Migration, Migrator } from 'kysely/migration'
@@ -26,7 +26,7 @@ import { graphParts } from './migrations/0019-graph-parts.ts'
 import { ownKeys } from './migrations/0020-own-keys.ts'
 import { resultParts } from './migrations/0021-result-parts.ts'
 
-/** In order; a name, once released, never changes. */
+/** In order; a released name never changes. */
 const migrations = (progress: Progress): Readonly<Record<string, Migration>> => ({
   '0001-initial': initial,
   '0002-durable-jobs': durableJobs,
@@ -53,10 +53,13 @@ const migrations = (progress: Progress): Readonly<Record<string, Migration>> => 
 
 const NAMES = Object.keys(migrations(() => {}))
 
-/** It goes over all rows, in transactions of its own, and goes on where it was interrupted. The others are made whole or not at all, with the note that they were. */
+/**
+ * This migration visits all rows in transactions of its own, and resumes after an interruption. The others are applied whole or not at all, together
+ * with their record.
+ */
 const STEPWISE_MIGRATION = '0016-checksums'
 
-/** SQLite takes changes of the schema back with their transaction, which Kysely does not count on. */
+/** SQLite rolls schema changes back with their transaction, which Kysely does not assume. */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
     return true
@@ -77,14 +80,14 @@ function migrationStages(to: string): string[] {
 }
 
 export interface MigrateOptions {
-  /** The last migration to make, the newest by default. */
+  /** The last migration to apply, by default the newest. */
   readonly to?: string
-  /** Hears how far a long one has come. */
+  /** Receives the progress of a long migration. */
   readonly progress?: Progress
 }
 
 /**
- * Brings it to the present schema, or to that of an earlier migration. Wherever it is interrupted, the next one goes on.
+ * Migrates the database to the present schema, or to that of an earlier migration. After an interruption, the next call resumes.
  * @throws StartError when the database was written by a newer version
  */
 export async function migrate(db: Database.Database, options: MigrateOptions = {}): Promise<void> {
@@ -98,7 +101,7 @@ export async function migrate(db: Database.Database, options: MigrateOptions = {
   }
   if (applied.includes(to)) return
   registerChecksumFunctions(db)
-  // The migrator closes nothing of ours: the connection is handed in, and stays the store's.
+  // The migrator must not close the connection, which belongs to the store.
   const kysely = new Kysely<unknown>({ dialect: new TransactionalDialect({ database: db }) })
   const migrator = new Migrator({ db: kysely, provider: { getMigrations: async () => migrations(progress) } })
   for (const stage of migrationStages(to)) {
@@ -108,12 +111,11 @@ export async function migrate(db: Database.Database, options: MigrateOptions = {
   }
 }
 
-/** The names of all migrations, in order. */
 export function listKnownMigrations(): string[] {
   return [...NAMES]
 }
 
-/** The names of the migrations that a database has seen, in order. */
+/** The names of the migrations that a database has applied, in order. */
 export function listAppliedMigrations(db: Database.Database): string[] {
   const table = db.prepare("select 1 from sqlite_master where type = 'table' and name = 'kysely_migration'").get()
   if (!table) return []

@@ -1,4 +1,4 @@
-// The tables as TypeScript sees them. Columns that hold JSON are text here; repositories parse them. Times are RFC 3339 strings in UTC.
+// The tables as TypeScript types. Columns with JSON are text here; repositories parse them. Times are RFC 3339 strings in UTC.
 import type { Generated } from 'kysely'
 
 export interface WorkflowTable {
@@ -34,16 +34,16 @@ export interface WorkflowShareTable {
   created_at: string
 }
 
-/** Graphs by content: a workflow, its versions and its jobs name the same row as long as the graph is the same. */
+/** Graphs by content: a workflow, its versions and its jobs refer to the same row as long as the graph is the same. */
 export interface GraphTable {
   sha256: string
-  /** Empty where the text is in parts. */
+  /** Empty if the text is in parts. */
   body: string
-  /** How many parts the text of a large graph has; null: it is whole. */
+  /** The number of parts of a large graph's text; null: the text is in `body`. */
   parts: number | null
 }
 
-/** A piece of the text of a large graph. It is written before the row of the graph, which counts the parts. */
+/** A part of the text of a large graph. It is written before the row of the graph, which counts the parts. */
 export interface GraphPartTable {
   sha256: string
   /** From 0 on. */
@@ -51,7 +51,7 @@ export interface GraphPartTable {
   body: string
 }
 
-/** The stored vocabulary of job states; it never changes. `jobs/states.ts` says what each means to a client. */
+/** The stored job states; they never change. `jobs/states.ts` maps them to the states for clients. */
 export type StoredStatus =
   | 'scheduled'
   | 'pending'
@@ -78,7 +78,7 @@ export interface JobTable {
   graph_sha256: string
   name: string | null
   status: StoredStatus
-  /** SHA-256 of the normalised request where the client chose the id, to tell a repeated submission from another one. */
+  /** SHA-256 of the normalized request if the client chose the id, to tell a repeated submission from a different request. */
   request_sha256: string | null
   options: string
   attempt: number
@@ -89,19 +89,19 @@ export interface JobTable {
   updated_at: string
   started_at: string | null
   finished_at: string | null
-  /** What the run's random numbers are made from. */
+  /** The seed of the run's random numbers. */
   seed: number | null
-  /** What a suspended job waits for: JSON text of a list, as `jobs/waiting.ts` has it; else null. */
+  /** The waits of a suspended job as the JSON text of a list, in the form of `jobs/waits`; otherwise null. */
   waiting: string | null
-  /** When the server has to see to a job that does not run, in milliseconds since the epoch; or null. */
+  /** When the server must handle a job that does not run, in milliseconds since the epoch; or null. */
   wake_at: number | null
-  /** The preflight that admitted it, as JSON text with secrets replaced; null where it needed none. */
+  /** The preflight that admitted the job, as JSON text with secrets redacted; null: the job needed none. */
   preflight: string | null
-  /** In how many parts the text of a large result lies; null: it is whole. A row in memory has all of it in both cases. */
+  /** The number of parts of a large result's text; null: it is in `result`. A row in memory always has the whole text. */
   result_parts: number | null
 }
 
-/** A piece of the text of a large result. It is written before the row of the job counts it. */
+/** A part of the text of a large result. It is written before the row of the job counts it. */
 export interface ResultPartTable {
   job_key: number
   /** From 0 on. */
@@ -109,7 +109,7 @@ export interface ResultPartTable {
   body: string
 }
 
-/** What a job needs to run and nobody is ever served, encrypted: page 0 has its parameters, the others what its run remembers. */
+/** The encrypted journal of a job, which is never served: page 0 holds the parameters, other pages the state of the run. */
 export interface JobJournalTable {
   job_key: number
   page: number
@@ -117,12 +117,12 @@ export interface JobJournalTable {
   body: Uint8Array
 }
 
-/** A large value that a job remembers, in a sealed file of its own. */
+/** A large value of a job's journal, in an encrypted file of its own. */
 export interface SpilledValueTable {
   content_key: string
-  /** Null: no job needs it any more, and the file is about to be removed. */
+  /** Null: no job needs the value, and its file is about to be removed. */
   job_key: number | null
-  /** Of the file, in bytes; and its SHA-256. */
+  /** The size of the file in bytes, and its SHA-256. */
   size: number
   sha256: string
 }
@@ -137,7 +137,7 @@ export interface IdempotencyKeyTable {
   created_at: string
 }
 
-/** What is left of a job past its retention. */
+/** What remains of a job after its retention. */
 export interface JobTombstoneTable {
   user_id: string
   workspace: string
@@ -145,12 +145,12 @@ export interface JobTombstoneTable {
   expired_at: string
 }
 
-/** A job whose row is gone, and whose events or journal are still to be removed; or one that has completed, whose journal alone is. */
+/** A job without a row whose events or journal are still to be removed, or a completed job whose journal is. */
 export interface JobDoomedTable {
   job_key: number
 }
 
-/** A folder whose row is gone, and what lies below it is still to be removed. */
+/** A deleted folder whose contents are still to be removed. */
 export interface DeletedFolderTable {
   user_id: string
   /** Empty outside of any. */
@@ -158,7 +158,7 @@ export interface DeletedFolderTable {
   id: string
 }
 
-/** How far a sweep has come that goes over the jobs in the order of their ends. */
+/** The position of a sweep over the jobs in the order of their ends. */
 export interface SweepPositionTable {
   sweep: string
   finished_at: string
@@ -173,7 +173,7 @@ export interface JobEventTable {
   created_at: string
 }
 
-/** How many events were removed of a living job's history: of each status of a node, and of each output (`status` is '' then). */
+/** The number of events that were removed from a living job's history, for each status of a node and for each output (`status` is '' then). */
 export interface JobTrimmedTable {
   job_key: number
   type: string
@@ -184,7 +184,7 @@ export interface JobTrimmedTable {
 
 /** A file or a folder. The row of a folder has no digest and no keys. */
 export interface AssetTable {
-  /** Counts on: of two assets the newer one has the higher key. Never shown. */
+  /** Ascending: a newer asset has a higher key. Never shown. */
   key: number
   id: string
   user_id: string
@@ -194,14 +194,14 @@ export interface AssetTable {
   content_type: string
   size: number
   sha256: string | null
-  /** Under which the bytes are served: `<user>/<id>.<ext>`. */
+  /** The key under which the bytes are served: `<user>/<id>.<ext>`. */
   storage_key: string | null
-  /** Under which the store of objects keeps the bytes: the same for equal content of one user. */
+  /** The key of the bytes in the object store: the same for equal content of one user. */
   content_key: string | null
-  /** As `content_key`, of the small picture; null where there is none. */
+  /** As `content_key`, for the thumbnail; null: there is none. */
   thumb_key: string | null
   metadata: string
-  /** 1 once the content was looked at, for the picture and for what is known about it. */
+  /** 1 once the content was read for its thumbnail and metadata. */
   previewed: number
   workflow_id: string | null
   job_id: string | null
@@ -210,18 +210,18 @@ export interface AssetTable {
   updated_at: string
 }
 
-/** Bytes that a caller put under a key. Assets have rows of their own. */
+/** Bytes that a caller stored under a key. Assets have rows of their own. */
 export interface ObjectTable {
   /** `<user>/…`, or `temp/<user>/…`. */
   storage_key: string
   user_id: string
   workspace_id: string | null
-  /** Under which the store of objects keeps the bytes: the same for equal content of one user. */
+  /** The key of the bytes in the object store: the same for equal content of one user. */
   content_key: string
   content_type: string
   size: number
   sha256: string
-  /** Of a temporary one: from then on it is not found. */
+  /** When a temporary object is no longer found. */
   expires_at: string | null
   created_at: string
   updated_at: string
@@ -248,7 +248,7 @@ export interface McpTokenTable {
   user_id: string
   workspace_id: string | null
   client_id: string
-  /** The one resource that it was made for: `<public URL>/mcp` as it was then. */
+  /** The only resource of the token: `<public URL>/mcp` at the time of its creation. */
   resource: string
   digest: Uint8Array
   scopes: string
@@ -261,7 +261,7 @@ export interface UserSecretTable {
   user_id: string
   workspace: string
   name: string
-  /** The value, sealed. */
+  /** The encrypted value. */
   body: Uint8Array
   updated_at: string
 }
@@ -282,9 +282,9 @@ export interface VectorIndexTable {
   workspace: string
   name: string
   dimensions: number
-  /** The model that made them, or null where nobody said. */
+  /** The model that made the vectors; null: unknown. */
   model: string | null
-  /** How many entries it has, and the sum of their `bytes`. */
+  /** The number of entries, and the sum of their `bytes`. */
   count: number
   bytes: number
   created_at: string
@@ -295,7 +295,7 @@ export interface VectorEntryTable {
   key: number
   index_key: number
   id: string
-  /** What its texts and its vector take. */
+  /** Bytes of the entry's texts and vector. */
   bytes: number
   /** A JSON object. */
   metadata: string
@@ -304,7 +304,6 @@ export interface VectorEntryTable {
   text: string | null
 }
 
-/** A conversation. */
 export interface ThreadTable {
   /** Identifies the thread inside the database. */
   key: number
@@ -312,11 +311,11 @@ export interface ThreadTable {
   user_id: string
   workspace_id: string | null
   title: string | null
-  /** Of its last message; 0 in an empty one. */
+  /** The sequence of the last message; 0 in an empty thread. */
   last_sequence: number
-  /** Of all its messages, in characters. */
+  /** Characters of all messages. */
   size: number
-  /** When its last message came, or when it was made. */
+  /** When the last message was added, or the thread created. */
   spoken_at: string
   created_at: string
   updated_at: string
@@ -342,7 +341,7 @@ export interface MessageTable {
   created_at: string
 }
 
-/** A turn that is under way. */
+/** A running turn. */
 export interface TurnTable {
   thread_key: number
   id: string
@@ -353,22 +352,22 @@ export interface TurnTable {
   created_at: string
 }
 
-/** A piece of the text so far of the message that a turn writes; `at`: how many characters of it stand before. */
+/** A part of the unfinished message of a turn; `at`: the number of characters before it. */
 export interface DraftTable {
   thread_key: number
   at: number
   text: string
 }
 
-/** Single facts about the database as a whole. */
+/** Single facts about the whole database. */
 export interface MetaTable {
   name: string
   value: string
 }
 
 /**
- * `workspace` is '' outside of any, `currency` where nobody knows what the calls cost. Days are `2026-11-22`, in UTC. `own_amount` is the part of
- * `amount` that the user paid on a key of their own, null for none.
+ * `workspace` is '' outside of any; `currency` is '' if the cost is unknown. Days are `2026-11-22`, in UTC. `own_amount` is the part of `amount` that
+ * the user paid with an own key; null for none.
  */
 export interface ModelSpendingTable {
   day: string
@@ -383,7 +382,7 @@ export interface ModelSpendingTable {
   own_amount: number | null
 }
 
-/** A row with the checksum of its other columns; `checksum.ts` says how it is made. */
+/** A row with the checksum of its other columns, which `integrity/row-checksum.ts` computes. */
 type Checked<Row> = Row & { checksum: Generated<number> }
 
 export interface Tables {

@@ -1,5 +1,5 @@
-// The columns that hold sealed bytes, the ciphers that they are sealed by, and which key that was under. Sealing and opening is left to
-// others: here bytes are bytes, of which the second to the fifth are the id of their key.
+// The columns with encrypted bytes, their ciphers, and the key under which each row is encrypted. Callers encrypt and decrypt. In the bytes, the
+// second to the fifth are the id of the key.
 import type { Cipher, Vault } from '../vault/vault.ts'
 import { readMetaValue, writeMetaValue } from './database-metadata.ts'
 import { CHECKSUM_COLUMNS, computeRowChecksum, isChecksumValid, type TableName } from './integrity/row-checksum.ts'
@@ -10,7 +10,7 @@ import type { Store, Tx } from './store.ts'
 /** Values of a primary key. */
 export type SealedRowKey = readonly (string | number)[]
 
-/** The context in which the bytes of a row are sealed. */
+/** The context in which the bytes of a row are encrypted. */
 export function rowSealContext(keys: SealedRowKey): string {
   return keys.join('/')
 }
@@ -19,7 +19,7 @@ export interface SealedColumn {
   readonly name: string
   /** The cipher of a row. */
   cipher(vault: Vault, keys: SealedRowKey): Cipher
-  /** Keys of at most `limit` rows that were not sealed under `key_id` (8 hexadecimal characters), in order, after `after`. */
+  /** The primary keys of at most `limit` rows that are not encrypted under `key_id` (8 hexadecimal characters), in order, after `after`. */
   keysSealedOtherwise(tx: Tx, key_id: string, after: SealedRowKey | null, limit: number): SealedRowKey[]
   body(tx: Tx, keys: SealedRowKey): Uint8Array | null
   put(tx: Tx, keys: SealedRowKey, body: Uint8Array): void
@@ -28,7 +28,7 @@ export interface SealedColumn {
 
 const JOURNAL = defineSealedColumn('job_journal', 'body', ['job_key', 'page'], (vault) => vault.cipher('journal'))
 
-/** The values of users' secrets: each user has a key. No name of a secret has a `/`, so that no two rows have the same context. */
+/** The values of users' secrets; each user has a key. Names of secrets contain no `/`, so no two rows have the same context. */
 export const USER_SECRET_COLUMN = defineSealedColumn(
   'user_secret',
   'body',
@@ -36,7 +36,7 @@ export const USER_SECRET_COLUMN = defineSealedColumn(
   (vault, [user_id]) => vault.userCipher('secret', String(user_id)),
 )
 
-/** All of them: `svc secrets rotate` seals anew what stands here. */
+/** All encrypted columns: `svc secrets rotate` re-encrypts them. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [JOURNAL, USER_SECRET_COLUMN]
 
 function checksumOfValues(table: TableName, row: Readonly<Record<string, unknown>>): number {
@@ -72,7 +72,7 @@ function defineSealedColumn<T extends keyof Tables>(
     put: (tx, at, body) => {
       const row = tx.get(whole, at)
       if (row === undefined) return
-      // What was damaged before stays so: its checksum is that of another row.
+      // A damaged row stays damaged: its checksum is kept.
       const checksum = isChecksumValid(table, row) ? checksumOfValues(table, { ...row, [column]: body }) : row.checksum
       tx.run(update, [body, checksum, ...at])
     },
@@ -80,7 +80,7 @@ function defineSealedColumn<T extends keyof Tables>(
   }
 }
 
-/** A query that is the same for columns of any table; parameters by position. */
+/** A statement for columns of any table, with parameters by position. */
 function rawStatement(sql: string): Statement<readonly unknown[], Record<string, unknown>> {
   return { sql, bind: (params) => [...params] }
 }
@@ -88,12 +88,12 @@ function rawStatement(sql: string): Statement<readonly unknown[], Record<string,
 const FINGERPRINT = 'vault_fingerprint'
 const NEXT_FINGERPRINT = 'vault_next_fingerprint'
 
-/** The fingerprint of the one key that the sealed columns open with; null where any will do. */
+/** The fingerprint of the key that the encrypted columns need; null: any key will do. */
 export function readSealKeyFingerprint(tx: Tx): string | null {
   return SEALED_COLUMNS.some((column) => !column.isEmpty(tx)) ? readMetaValue(tx, FINGERPRINT) : null
 }
 
-/** What the database remembers of the key of its sealed columns. */
+/** The stored fingerprints of the keys of the encrypted columns. */
 export class StoredKeyFingerprints {
   readonly #store: Store
 
@@ -117,7 +117,7 @@ export class StoredKeyFingerprints {
     return this.#store.read((tx) => SEALED_COLUMNS.some((column) => !column.isEmpty(tx)))
   }
 
-  /** From now on everything is, or will be, sealed under the key with this fingerprint. */
+  /** From now on everything is encrypted under the key with this fingerprint. */
   keep(fingerprint: string): Promise<void> {
     return this.#store.write((tx) => {
       writeMetaValue(tx, FINGERPRINT, fingerprint)
@@ -125,7 +125,7 @@ export class StoredKeyFingerprints {
     })
   }
 
-  /** From now on rows may be sealed under either key. */
+  /** From now on rows may be encrypted under either key. */
   begin(next: string): Promise<void> {
     return this.#store.write((tx) => writeMetaValue(tx, NEXT_FINGERPRINT, next))
   }

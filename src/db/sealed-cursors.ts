@@ -1,15 +1,15 @@
-// Cursors of lists in the order of their keys. Keys count what all users have, so nobody sees one: a cursor is sealed, for one caller and one list alone.
+// Cursors of lists that are ordered by key. Keys would reveal the number of all users' rows, so a cursor is encrypted for one caller and one list.
 
 import { ServiceError } from '../errors.ts'
 import { type Cipher, VaultError } from '../vault/vault.ts'
 import type { OwnerScope } from './owner-scope.ts'
 
-/** The name of a list, and what it is filtered by. */
+/** The name of a list, and its filters. */
 export type CursorListName = readonly (string | null)[]
 
 const KEY_BYTES = 8
 
-/** Where a cursor stands in a request over HTTP. */
+/** The JSON pointer of the cursor in an HTTP request. */
 const CURSOR_POINTER = '/query/cursor'
 
 export class SealedCursors {
@@ -19,7 +19,7 @@ export class SealedCursors {
     this.#cipher = cipher
   }
 
-  /** Of the page below this key. */
+  /** The cursor of the page below this key. */
   seal(scope: OwnerScope, list: CursorListName, key: number): string {
     const bytes = Buffer.alloc(KEY_BYTES)
     bytes.writeDoubleBE(key)
@@ -27,8 +27,8 @@ export class SealedCursors {
   }
 
   /**
-   * The key below which a page begins; null for the first page. `pointer` is that of the cursor in the request.
-   * @throws INVALID_REQUEST for what was not sealed for this list
+   * The key below which a page begins; null for the first page. `pointer` is the JSON pointer of the cursor in the request.
+   * @throws INVALID_REQUEST for a cursor that was not sealed for this list
    */
   open(
     scope: OwnerScope,
@@ -42,7 +42,7 @@ export class SealedCursors {
       return Buffer.from(bytes).readDoubleBE()
     } catch (cause) {
       if (!(cause instanceof VaultError)) throw cause
-      const problems = [{ path: pointer, message: 'is no cursor of this list, with these filters' }]
+      const problems = [{ path: pointer, message: 'is not a cursor of this list with these filters' }]
       throw new ServiceError('INVALID_REQUEST', { message: 'The cursor is not one of this list.', problems, cause })
     }
   }

@@ -1,5 +1,5 @@
-// Statements: Kysely builds and types a query once, the store prepares it once per connection and runs it without building anything again.
-// A query builder costs more than the statement itself; this keeps the types and pays the cost at start.
+// Statements: Kysely builds and types a query once, and the store prepares it once per connection. Building a query costs more than running it; this
+// keeps the types and pays the cost at start.
 import { channel } from 'node:diagnostics_channel'
 import {
   type Compilable,
@@ -32,21 +32,21 @@ const plain = new Kysely<Tables>({
   },
 })
 
-/** Builds queries; it has no connection. A query for some columns of rows reads whole rows, to verify them. */
+/** Builds queries without a connection. A query for some columns reads whole rows, to verify them. */
 export const queryBuilder = plain.withPlugin(new ChecksumPlugin(true))
 const keyBuilder = plain.withPlugin(new ChecksumPlugin(false))
 
-/** Hears of each statement that is compiled: a test looks at all of them. */
+/** Publishes each compiled statement, so that tests can inspect all of them. */
 export const statementChannel = channel('svc:statement')
 
-/** A query with named parameters. `row` exists for the type alone. */
+/** A query with named parameters. `row` exists only for the type. */
 export interface Statement<Params, Row> {
   readonly sql: string
-  /** Parameters by position: the values of one call. */
+  /** The parameters of one call by position. */
   bind(params: Params): unknown[]
-  /** The table of which it gives whole rows, each of which is verified. */
+  /** The table whose whole rows the statement returns; each row is verified. */
   readonly verified?: TableName | null
-  /** The column of whole rows that may come as bytes. */
+  /** The column of whole rows that may be read as bytes. */
   readonly long?: string | null
   readonly row?: Row
 }
@@ -54,8 +54,8 @@ export interface Statement<Params, Row> {
 type Param<Params> = <Name extends keyof Params & string>(name: Name) => RawBuilder<Params[Name]>
 
 /**
- * Compiles a query once. `p('name')` stands for the value of `name` in each call. `reads`: whole rows; or `keys` of
- * rows that are read again by them, so that an index may be enough; or rows that its caller verifies with `tx.isSound`.
+ * Compiles a query once. `p('name')` stands for the value of `name` in each call. `reads`: whole rows; `keys` of rows that are read again by them, so
+ * that an index may suffice; or `unverified` rows, which the caller verifies with `tx.isSound`.
  * @example const byId = statement<{ id: string }>()((db, p) => db.selectFrom('job').selectAll().where('id', '=', p('id')))
  */
 export function statement<Params extends object = Record<never, never>>(
@@ -83,7 +83,7 @@ export function statement<Params extends object = Record<never, never>>(
   }
 }
 
-/** The checksum of the row that a statement writes whole: its parameters are named as the columns are, and are all of them. */
+/** The checksum of a row that a statement writes whole: it has a parameter of the same name for every column. */
 export function rowChecksumParameter(table: TableName): RawBuilder<number> {
   return sql`${new ComputedChecksum(
     table,
@@ -91,7 +91,7 @@ export function rowChecksumParameter(table: TableName): RawBuilder<number> {
   )}`
 }
 
-/** Holds of each row of the table that is sound, and throws at another one: for queries that do not give whole rows. */
+/** True for each sound row of the table, and throws at a damaged row: for queries that do not return whole rows. */
 export function soundRowCondition(table: TableName): RawBuilder<boolean> {
   const columns = CHECKSUM_COLUMNS[table].map((name) => sql.ref(`${table}.${name}`))
   return sql<boolean>`row_sound(${sql.lit(table)}, ${sql.ref(`${table}.checksum`)}, ${sql.join(columns)})`

@@ -1,6 +1,5 @@
-// The database as a value: one connection, synchronous reads, and writes that share transactions. It puts the parts
-// together: how it is opened, what a unit may do, how commits are shared, faults of the disk, and the size of the
-// write-ahead log are files of their own. What the rows mean is left to the repositories.
+// The database as a value: one connection, synchronous reads, and writes that share transactions. It composes opening, units of work, group commits,
+// fault handling and checkpoints, each of which has a file of its own. Repositories know what the rows mean.
 import type { Log } from '../log.ts'
 import type { Durability, SqliteConnection } from './connection.ts'
 import { type DatabaseSize, FreePageSpace } from './files/database-size.ts'
@@ -20,25 +19,25 @@ export type { Tx, UnitOfWork } from './transaction.ts'
 
 export interface StoreOptions {
   durability?: Durability
-  /** Hears of faults, of their end, and of what the durability risks. */
+  /** Receives faults, their end, and the risk of the durability setting. */
   log?: Log
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   now?: () => number
   wal?: WalLimits
   /** Damages of the structure that are known already. */
   damages?: readonly StructureDamage[]
-  /** Hears of each commit: how long it took, in milliseconds, and how many units it held. */
+  /** Receives the duration of each commit in milliseconds, and its number of units. */
   onCommitted?: (ms: number, units: number) => void
 }
 
-/** So long after its last write the server counts as idle. */
+/** Milliseconds after the last write until the server counts as idle. */
 const IDLE_MS = 200
 /**
- * So much of a transaction is kept in memory until its commit, in KiB. What SQLite writes before costs three times as much of the main thread. A
- * transaction takes up no more than about 2 MB and one unit.
+ * How much of a transaction stays in memory until its commit, in KiB. Spilling earlier costs the main thread three times as much. A transaction takes
+ * no more than about 2 MB and one unit.
  */
 const KEPT_KIB = 262_144
-/** So often a write is tried to learn whether a fault has passed. */
+/** How often a write is tried during a fault, in milliseconds. */
 const TRY_EVERY_MS = 2_000
 
 export class Store implements AsyncDisposable {
@@ -79,7 +78,7 @@ export class Store implements AsyncDisposable {
         options.onCommitted?.(ms, units)
         this.#checkpoints?.commitDone()
       },
-      onCallbackError: (error) => log?.error({ err: error }, 'what follows a commit failed'),
+      onCallbackError: (error) => log?.error({ err: error }, 'a callback after a commit failed'),
       mark: this.#commitNumbering ?? undefined,
     })
     const failed = (err: unknown) => {
@@ -104,8 +103,8 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Opens and migrates the database at `path` (`:memory:` for one that is not kept).
-   * @throws StartError in one clear line: not a database, not ours, damaged, from a newer version, not writable
+   * Opens and migrates the database at `path` (`:memory:` for a temporary one).
+   * @throws StartError in one clear line: not a database, of another program, damaged, from a newer version, not writable
    */
   static async open(path: string, options: StoreOptions = {}): Promise<Store> {
     const { durability = 'full', log = null, wal = WAL_LIMITS, damages = [] } = options
@@ -118,12 +117,12 @@ export class Store implements AsyncDisposable {
     return store
   }
 
-  /** How many statements units have executed since the store was opened, for tests that compare what two requests do. */
+  /** The number of statements that were executed since the store was opened, for tests that compare requests. */
   get statements(): number {
     return this.#statements.count
   }
 
-  /** What keeps the database from being written, as far as is known; null while nothing does. */
+  /** The known fault that keeps the database from being written; null: none. */
   get fault(): DatabaseFault | null {
     return this.#health.fault
   }
@@ -139,9 +138,9 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Runs a read at once. It sees everything that has been committed.
-   * @throws SERVICE_UNAVAILABLE where the file cannot be read, or the store is closed: work in slices may go on while the server stops; DATA_DAMAGED where a row is
-   * not what was written
+   * Runs a read at once, on everything that is committed.
+   * @throws SERVICE_UNAVAILABLE if the file cannot be read or the store is closed, since work in slices may continue while the server stops;
+   * DATA_DAMAGED for a damaged row
    */
   read<T>(unit: UnitOfWork<T>): T {
     try {
@@ -152,9 +151,9 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Runs `unit` in the next transaction, together with what else is asked for in this round of the event loop and the
-   * next, and settles after the commit. A unit that throws is undone alone.
-   * @throws SERVICE_UNAVAILABLE where the file cannot be written, or the store is closed; what is in it is then as it was before
+   * Runs `unit` in the next transaction, together with other units of this round of the event loop and the next, and settles after the commit. A unit
+   * that throws is undone alone.
+   * @throws SERVICE_UNAVAILABLE if the file cannot be written or the store is closed; the data is then unchanged
    */
   write<T>(unit: UnitOfWork<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -167,14 +166,14 @@ export class Store implements AsyncDisposable {
     this.#groupCommit.add(unit, done)
   }
 
-  /** Commits what is waiting, at once. It never throws: each unit's own callback hears how it went. */
+  /** Commits waiting units at once. It never throws: each unit's callback receives the outcome. */
   flush(): void {
     this.#groupCommit.flush()
   }
 
   /**
-   * Runs `unit` as a write of its own if there is reason to ask whether the file can be written: a fault that may have
-   * passed, or a file system that says so. At most every two seconds. Afterwards `fault` says what came of it.
+   * Runs `unit` as a write of its own if a fault may have passed, or the file system reports an obstacle. It does so at most every two seconds, and
+   * then updates `fault`.
    */
   retryWriteIfFaulty(unit: (tx: Tx) => void): void {
     if (this.#path === IN_MEMORY || (this.fault === null && findWriteObstacle(this.#path) === null)) return
@@ -185,19 +184,19 @@ export class Store implements AsyncDisposable {
     this.flush()
   }
 
-  /** Whether the file gets shorter when rows are removed. One that an older version made does not. */
+  /** Whether the file shrinks when rows are removed. Files of older versions do not. */
   get canShrink(): boolean {
     return this.#space.canShrink
   }
 
-  /** What the database takes on the disk. */
+  /** The size of the database on the disk. */
   get space(): DatabaseSize {
     return this.#space.measure()
   }
 
   /**
-   * Gives at most `pages` of the free pages that are too many back to the file system, and settles after the commit: with how long it took before,
-   * in milliseconds. Null where there are none; the file is then made as short as the database is, which happens when the log is copied into it.
+   * Gives at most `pages` excess free pages back to the file system. Returns, after the commit, the milliseconds that this took. Null: there are
+   * none; the next checkpoint then shortens the file to the size of the database.
    */
   async releaseFreePages(pages: number): Promise<number | null> {
     const excess = this.#space.countExcessPages()
@@ -217,7 +216,6 @@ export class Store implements AsyncDisposable {
     return this.#db.pragma(name, { simple: true })
   }
 
-  /** Every table, index and trigger as SQL, in a stable order. */
   dumpSchema(): string {
     return dumpSchema(this.#db)
   }

@@ -1,15 +1,15 @@
-// How texts are compared where somebody searches: whatever their case, and however their letters are put together.
+// Folds texts for searches, which ignore case and Unicode composition.
 
-/** Marks of one letter, in UTF-16. The time that it takes to put marks in order grows with the square of how many stand together. */
+/** The limit of combining marks of one letter, in UTF-16 units. Sorting the marks takes time that grows with the square of their number. */
 const MOST_MARKS = 512
 const MARKS = /\p{M}+/gu
-/** Joins nothing, and no marks are put in order across it. */
+/** Invisible; marks are not reordered across it. */
 const JOINER = '\u034f'
 
-/** A text as it is searched in, and a part of one as it is searched for. */
+/** Folds a text that is searched, or a part that is searched for. */
 export function foldText(text: string): string {
   const marked = text.replaceAll(MARKS, (marks) => (marks.length > MOST_MARKS ? splitMarks(marks) : marks))
-  // A sigma at the end of a word has a small letter of its own, and a part may end elsewhere.
+  // A sigma at the end of a word has a lower-case letter of its own, but a searched part may end elsewhere.
   return marked.normalize('NFC').toLowerCase().replaceAll('ς', 'σ')
 }
 

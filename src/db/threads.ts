@@ -1,4 +1,4 @@
-// Rows of threads, and of the turns that are under way in them. One statement per function; messages have a file of their own.
+// Rows of threads and of their running turns, one statement per function. Messages have a file of their own.
 import { sql } from 'kysely'
 import { DELETED_ROWS_OWNER, ifOwnedBy, type OwnerScope, ownerCondition } from './owner-scope.ts'
 import { deleteNumberedRows, type NumberedRowStatements, readFirstRows, type TimeBudget } from './row-batches.ts'
@@ -91,7 +91,7 @@ const selectBehind = statement<OwnerScope & ThreadCursor>()((db, p) =>
     .orderBy('id', 'desc'),
 )
 
-/** The statement of lists, for a test of how the database reads it. */
+/** Exported for a test of the query plan. */
 export const THREAD_LIST_STATEMENT = selectBehind
 
 const insertTurn = statement<TurnTable>()((db, p) =>
@@ -106,7 +106,7 @@ const insertTurn = statement<TurnTable>()((db, p) =>
   }),
 )
 
-/** What may change of a turn while it is under way. */
+/** What may change of a running turn. */
 export type TurnState = Omit<TurnTable, 'created_at'>
 
 const updateTurn = statement<TurnState>()((db, p) =>
@@ -148,12 +148,12 @@ export function insertThread(tx: Tx, row: Omit<ThreadTable, 'key'>): void {
   tx.run(insert, row)
 }
 
-/** The thread of this id, if it belongs to the scope. */
+/** The thread with this id, if it belongs to the owner. */
 export function findOwnedThread(tx: Tx, scope: OwnerScope, id: string): ThreadTable | undefined {
   return ifOwnedBy(tx.get(selectById, { id }), scope)
 }
 
-/** For those who have been let in: turns go on when their caller has left. */
+/** Without a check of the owner, for running turns, which continue after their caller has left. */
 export function findThreadByKey(tx: Tx, key: number): ThreadTable | undefined {
   return tx.get(selectByKey, { key })
 }
@@ -162,7 +162,7 @@ export function countThreads(tx: Tx, { user_id, workspace_id }: OwnerScope): num
   return tx.get(count, { user_id, workspace_id })?.count ?? 0
 }
 
-/** Tells whether the scope has the thread. */
+/** Whether the owner has the thread. */
 export function renameThread(
   tx: Tx,
   scope: OwnerScope,
@@ -171,12 +171,15 @@ export function renameThread(
   return findOwnedThread(tx, scope, row.id) !== undefined && tx.run(rename, row) === 1
 }
 
-/** A message was added. */
+/** Updates a thread after a message was added. */
 export function updateThreadGrowth(tx: Tx, growth: ThreadGrowth): void {
   tx.run(grow, growth)
 }
 
-/** With its messages and its turn. Tells whether the scope had it. Messages for which there is no time are left to `dropDisowned`. */
+/**
+ * Removes a thread with its messages and turn. Returns whether the owner had it. If time runs out, `purgeDeletedThreads` removes the rest of the
+ * messages.
+ */
 export function deleteThread(tx: Tx, scope: OwnerScope, id: string, more: TimeBudget): boolean {
   const thread = findOwnedThread(tx, scope, id)
   if (!thread) return false
@@ -186,14 +189,14 @@ export function deleteThread(tx: Tx, scope: OwnerScope, id: string, more: TimeBu
   return true
 }
 
-/** Removes what is left of deleted threads, as long as there is time; true when nothing is. */
+/** Removes the rest of deleted threads, as long as there is time; true when nothing is left. */
 export function purgeDeletedThreads(tx: Tx, more: TimeBudget): boolean {
   for (let row = findFirstDeletedThread(tx); row; row = findFirstDeletedThread(tx))
     if (!purgeThread(tx, row.key, more) || !more()) return false
   return true
 }
 
-/** A damaged row stays, and does not keep those behind it. */
+/** A damaged row stays, and does not block the rows behind it. */
 function findFirstDeletedThread(tx: Tx): Pick<ThreadTable, 'key'> | undefined {
   return readFirstRows(tx, { table: 'thread', statement: selectMarkedDeleted, params: {} }, 1).at(0)
 }
@@ -204,18 +207,18 @@ function purgeThread(tx: Tx, key: number, more: TimeBudget): boolean {
   return true
 }
 
-/** A turn begins. There is none in the thread. */
+/** Begins a turn. The thread has no other. */
 export function startTurn(tx: Tx, row: TurnTable): void {
   tx.run(insertTurn, row)
 }
 
-/** Keeps the state of a turn and the next piece of its text, unless it has ended. */
+/** Stores the state of a turn and the next part of its text, unless the turn has ended. */
 export function saveTurnDraft(tx: Tx, turn: TurnState, { at, text }: Omit<DraftTable, 'thread_key'>): void {
   const { thread_key } = turn
   if (tx.run(updateTurn, turn) === 1 && text !== '') tx.run(insertDraft, { thread_key, at, text })
 }
 
-/** The message that a turn wrote is stored: it begins the next one. */
+/** The turn's message is stored, so its draft is removed for the next message. */
 export function clearTurnDrafts(tx: Tx, turn: TurnState): void {
   tx.run(updateTurn, turn)
   tx.run(removeDrafts, { thread_key: turn.thread_key })
@@ -229,7 +232,7 @@ export function readDraftText(tx: Tx, thread_key: number): string {
     .join('')
 }
 
-/** The turn that is under way in a thread, or that an earlier process left there. */
+/** The running turn of a thread, or one that an earlier process left there. */
 export function findTurn(tx: Tx, thread_key: number): TurnTable | undefined {
   return tx.get(selectTurn, { thread_key })
 }
@@ -242,13 +245,13 @@ export function deleteTurn(tx: Tx, thread_key: number): void {
   tx.run(removeTurn, { thread_key })
 }
 
-/** Where a page of threads begins: after the row with these values. */
+/** The position of a page of threads: it begins after the row with these values. */
 export type ThreadCursor = Pick<ThreadTable, 'spoken_at' | 'id'>
 
 /** No time is greater. */
 const BEFORE_ALL: ThreadCursor = { spoken_at: '~', id: '' }
 
-/** Threads of the scope behind a place, the one with the newest message first: at most `limit`, and none where there are no more. */
+/** Threads of the owner after a position, the thread with the newest message first: at most `limit`; none: there are no more. */
 export function listThreadsAfter(
   tx: Tx,
   { user_id, workspace_id }: OwnerScope,

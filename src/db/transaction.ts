@@ -1,4 +1,4 @@
-// What units of work are given: statements that are prepared once per connection, and counted.
+// What a unit of work receives: statements that are prepared once per connection, and counted.
 import type Database from 'better-sqlite3'
 import type { Compilable } from 'kysely'
 import type { SqliteConnection } from './connection.ts'
@@ -9,29 +9,29 @@ import { decodeLongText, longTextColumn, withWrappedLongText, wrapLongText } fro
 import type { Statement } from './statement.ts'
 
 /**
- * What a unit of work may do. It is valid only while the unit runs, and the unit is synchronous. Whole rows are verified: none that
- * is damaged is given.
+ * The operations of a unit of work. It is valid only while the unit runs, and the unit is synchronous. Whole rows are verified: damaged rows are not
+ * returned.
  */
 export interface Tx {
-  /** Leaves damaged rows out, except of tables whose rows make sense only together: then it throws. */
+  /** Skips damaged rows; throws for tables whose rows make sense only together. */
   all<P, R>(statement: Statement<P, R>, params: P): R[]
-  /** As `all`, up to the row with which there is enough. */
+  /** As `all`, up to the row for which `isEnough` is true. */
   upTo<P, R>(statement: Statement<P, R>, params: P, isEnough: (row: R) => boolean): R[]
   get<P, R>(statement: Statement<P, R>, params: P): R | undefined
-  /** Whether a row of an unverified statement is what was written. Damage is taken note of. */
+  /** Whether a row of an unverified statement is undamaged. Damage is recorded. */
   isSound(table: TableName, row: object): boolean
   /** Returns the number of rows changed. */
   run<P, R>(statement: Statement<P, R>, params: P): number
   /** Runs a query that is built anew each time, because its shape depends on the request. */
   select<R>(query: Compilable<R>): R[]
-  /** As long as it is the same, nothing was written. Null in a transaction, which may be undone. */
+  /** While the value is the same, nothing was written. Null in a transaction, which may be undone. */
   readonly write_version: number | null
 }
 
-/** A unit of work: synchronous and repeatable, because it runs again alone when a neighbour in its transaction fails. */
+/** A unit of work: synchronous and repeatable, because it runs again alone when another unit of its transaction fails. */
 export type UnitOfWork<T> = (tx: Tx) => T
 
-/** Rows that belong together, as the events of a job do: without one of them, the others tell something else. */
+/** Tables whose rows belong together, such as the events of a job: without one row, the others are misleading. */
 const INSEPARABLE_TABLES: ReadonlySet<TableName> = new Set([
   'job_event',
   'job_journal',
@@ -41,13 +41,13 @@ const INSEPARABLE_TABLES: ReadonlySet<TableName> = new Set([
   'vector_entry',
 ])
 
-/** What statements tell of damage. */
+/** Receives what statements find out about damage. */
 export interface DamageListener {
-  /** Hears of each damaged row that is left out of a list. */
+  /** Receives each damaged row that a list skips. */
   rowSkipped(row: DamagedRowError): void
-  /** Throws where a row that was not found may be there, with a damaged key. `key` has values of columns; what is no column does not count. */
+  /** Throws if a row that was not found may exist with a damaged key. `key` has values of columns; other members are ignored. */
   rejectIfKeyDamaged(table: TableName, key: object): void
-  /** Throws where a statement may miss rows that are there. */
+  /** Throws if a statement may miss existing rows. */
   rejectIfIncomplete(sql: string): void
 }
 
@@ -60,7 +60,7 @@ export const STRICT_DAMAGE_LISTENER: DamageListener = {
   rejectIfIncomplete: () => {},
 }
 
-/** How long texts and blobs are together, in characters and bytes: other values are small. */
+/** The total length of texts and blobs, in characters and bytes; other values are small. */
 export function totalLength(values: readonly unknown[]): number {
   let length = 0
   for (const value of values) {
@@ -74,11 +74,11 @@ export class TransactionStatements implements Tx {
   readonly #db: SqliteConnection
   readonly #damage: DamageListener
   readonly #prepared = new Map<Statement<never, unknown>, Database.Statement>()
-  /** How many were executed. */
+  /** The number of executed statements. */
   count = 0
-  /** How many of them changed rows. What `returning` gives is a row for each. */
+  /** The number of statements that changed rows. A statement with `returning` returns a row for each. */
   writes = 0
-  /** About how many bytes of texts and blobs were given to statements that write. */
+  /** About how many bytes of texts and blobs were passed to writing statements. */
   bytes = 0
 
   constructor(db: SqliteConnection, damage: DamageListener) {
@@ -150,7 +150,7 @@ export class TransactionStatements implements Tx {
     return this.#verifiedRows(rows, table, longTextColumn(table))
   }
 
-  /** The rows that are sound. `long`: the column that may have come as bytes. */
+  /** The sound rows. `long`: the column that may have been read as bytes. */
   #verifiedRows<R>(rows: R[], verified: TableName | null, long: string | null): R[] {
     if (long !== null) for (const row of rows) wrapLongText(row as Record<string, unknown>, long)
     const sound = verified === null ? rows : this.#soundRows(verified, rows)

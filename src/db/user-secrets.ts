@@ -1,4 +1,4 @@
-// Secrets of users, by owner and name. Their values are sealed, and opened elsewhere.
+// Secrets of users, by owner and name, with encrypted values. Callers decrypt them.
 
 import type { OwnerScope } from './owner-scope.ts'
 import type { UserSecretTable } from './schema.ts'
@@ -87,12 +87,12 @@ const remove = statement<OwnerColumns & { name: string }>()((db, p) =>
 
 export type StoredUserSecret = Pick<UserSecretTable, 'body' | 'updated_at'>
 
-/** A damaged secret is never used, so that a name that is not found is unknown even while another row is damaged. @throws DATA_DAMAGED where it is this one */
+/** A damaged secret is never used, so another damaged row does not keep a name from being unknown. @throws DATA_DAMAGED if this secret is damaged */
 export function findUserSecret(tx: Tx, owner: OwnerScope, name: string): StoredUserSecret | undefined {
   return tx.get(select, { ...toOwnerColumns(owner), name })
 }
 
-/** The same, where a damaged one has a value that does not open: it can be set again. */
+/** The same, but a damaged secret has a value that cannot be decrypted, so that it can be set again. */
 export function findUserSecretOrDamaged(tx: Tx, owner: OwnerScope, name: string): StoredUserSecret | undefined {
   const row = tx.get(selectUnverified, { ...toOwnerColumns(owner), name })
   return row && withoutDamagedValue(tx, row)
@@ -107,13 +107,13 @@ export function listUserSecretNames(tx: Tx, owner: OwnerScope): Pick<UserSecretT
   return tx.all(list, toOwnerColumns(owner))
 }
 
-/** How many secrets an owner has besides the one of that name, and how many bytes their sealed values take together. */
+/** The number of an owner's other secrets, and the total bytes of their encrypted values. */
 export function measureOtherUserSecrets(tx: Tx, owner: OwnerScope, name: string): { count: number; bytes: number } {
   const { count, bytes } = tx.get(others, { ...toOwnerColumns(owner), name })!
   return { count, bytes: bytes ?? 0 }
 }
 
-/** Those of all owners, each user's together; those of one at a time are in memory. A damaged one has a value that does not open. */
+/** The secrets of all owners, grouped by owner; only one owner's are in memory at a time. A damaged secret has a value that cannot be decrypted. */
 export function* iterateUserSecrets(tx: Tx): Iterable<UserSecretTable> {
   for (const owner of tx.all(owners, {})) for (const row of tx.all(owned, owner)) yield withoutDamagedValue(tx, row)
 }

@@ -1,4 +1,4 @@
-// Settings that users have changed, by owner and name. What a value means is decided elsewhere.
+// Settings that users have changed, by owner and name. Callers know what a value means.
 
 import type { OwnerScope } from './owner-scope.ts'
 import type { UserSettingTable } from './schema.ts'
@@ -25,7 +25,7 @@ const remove = statement<{ user_id: string; workspace: string; name: string }>()
     .where('name', '=', p('name')),
 )
 
-/** Those of all owners; the value of a damaged one is null. */
+/** The settings of all owners; the value of a damaged row is null. */
 export function listAllUserSettings(tx: Tx): (Omit<UserSettingTable, 'value'> & { value: string | null })[] {
   return tx.all(all, {}).map((row) => (tx.isSound('user_setting', row) ? row : { ...row, value: null }))
 }

@@ -1,4 +1,4 @@
-// Rows of vectors, and of the indexes that hold them. One statement per function; how near two vectors are is decided elsewhere.
+// Rows of vectors and of their indexes, one statement per function. Callers compute the distance of vectors.
 import { sql } from 'kysely'
 import type { OwnerScope } from './owner-scope.ts'
 import type { VectorEntryTable, VectorIndexTable } from './schema.ts'
@@ -15,7 +15,7 @@ const toOwnerColumns = ({ user_id, workspace_id }: OwnerScope): OwnerColumns => 
   workspace: workspace_id ?? '',
 })
 
-/** SQLite gives the key. */
+/** SQLite assigns the key. */
 const NEXT = sql<number>`null`
 
 const select = statement<OwnerColumns & { name: string }>()((db, p) =>
@@ -40,7 +40,7 @@ interface ListPosition extends OwnerColumns {
   name: string
 }
 
-/** No order of an index: whoever asks is told how many there are as well, which looks at each of them in any case. */
+/** Without a database index for the order: the caller also needs the total count, which reads every row anyway. */
 const listAll = statement<ListPosition & { limit: number }>()((db, p) =>
   db
     .selectFrom('vector_index')
@@ -160,10 +160,10 @@ const removeSome = statement<{ index_key: number; limit: number }>()((db, p) =>
     .returning('bytes'),
 )
 
-/** Where a page of an index begins, and how long it is. */
+/** The start and length of a page of an index. */
 export interface VectorPageRequest {
   readonly index_key: number
-  /** The key of the last entry before it; 0 for the first page. */
+  /** The key of the last entry before the page; 0 for the first page. */
   readonly after: number
   readonly limit: number
 }
@@ -177,7 +177,7 @@ export function listVectorIndexes(tx: Tx, owner: OwnerScope): VectorIndexTable[]
   return tx.all(list, toOwnerColumns(owner))
 }
 
-/** Indexes of all users, by name and then by owner, behind one of them: at most `limit`. No name is empty. */
+/** Indexes of all users after one of them, by name and then by owner: at most `limit`. No name is empty. */
 export function listAllVectorIndexes(
   tx: Tx,
   after: { name: string; user_id: string; workspace: string } | null,
@@ -191,7 +191,7 @@ export function countVectorIndexes(tx: Tx): number {
   return Number(tx.get(countAll, {})!.count)
 }
 
-/** How many indexes an owner has, and how many bytes all their entries take. */
+/** The number of an owner's indexes, and the total bytes of their entries. */
 export function measureVectorIndexes(tx: Tx, owner: OwnerScope): { indexes: number; bytes: number } {
   const { indexes, bytes } = tx.get(selectUsage, toOwnerColumns(owner))!
   return { indexes, bytes: Number(bytes) }
@@ -214,20 +214,20 @@ export function deleteVectorIndex(tx: Tx, key: number): void {
   tx.run(dropIndex, { key })
 }
 
-/** How many bytes an entry takes; undefined where there is none with that id. */
+/** The bytes of an entry; undefined: there is no entry with that id. */
 export function findVectorEntryBytes(tx: Tx, index_key: number, id: string): number | undefined {
   return tx.get(sizeOf, { index_key, id })?.bytes
 }
 
-/** Writes an entry, in the place of the one with its id. */
+/** Writes an entry, replacing the entry with its id. */
 export function putVectorEntry(tx: Tx, row: Omit<VectorEntryTable, 'key'>): void {
   tx.run(upsert, row)
 }
 
-/** About how many bytes of entries are read at once: each is read whole, to be verified, and one may have a hundred thousand times as many as the next. */
+/** About how many bytes of entries are read at once. Each entry is read whole, to be verified, and sizes differ by up to a hundred thousand times. */
 const READ_AT_ONCE = 1_000_000
 
-/** Fewer than there may be where they are large; none: there are no more. */
+/** Returns fewer than `limit` entries where they are large; none: there are no more. */
 export function readVectorPage(
   tx: Tx,
   page: VectorPageRequest,
@@ -239,7 +239,7 @@ export function readVectorPage(
   })
 }
 
-/** What is told of an entry that was found; undefined where it is gone since. */
+/** The details of a found entry; undefined: it was removed since. */
 export function findVectorEntry(
   tx: Tx,
   index_key: number,
@@ -248,14 +248,14 @@ export function findVectorEntry(
   return tx.get(selectEntry, { index_key, key })
 }
 
-/** The bytes of what was removed: of one entry, or of none. */
+/** The bytes of the removed entry; empty: there was none. */
 export function deleteVectorEntry(tx: Tx, index_key: number, which: { id: string } | { key: number }): number[] {
   const rows =
     'id' in which ? tx.all(removeById, { index_key, ...which }) : tx.all(removeByKey, { index_key, ...which })
   return rows.map(({ bytes }) => bytes)
 }
 
-/** The bytes of what was removed: of some entries of an index, at most `limit`. */
+/** The bytes of the removed entries, at most `limit`. */
 export function deleteVectorEntries(tx: Tx, index_key: number, limit: number): number[] {
   return tx.all(removeSome, { index_key, limit }).map(({ bytes }) => bytes)
 }

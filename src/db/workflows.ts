@@ -1,4 +1,4 @@
-// Rows of workflows, their versions and share links. One statement per function.
+// Rows of workflows, their versions and share links, one statement per function.
 import { sql } from 'kysely'
 import { deleteUnusedGraph } from './graphs.ts'
 import { DELETED_ROWS_OWNER, ifOwnedBy, type OwnerScope, ownerCondition } from './owner-scope.ts'
@@ -156,7 +156,7 @@ export function insertWorkflow(tx: Tx, row: WorkflowTable): void {
   tx.run(insert, row)
 }
 
-/** The workflow of this id, if it belongs to the scope. */
+/** The workflow with this id, if it belongs to the owner. */
 export function findOwnedWorkflow(tx: Tx, scope: OwnerScope, id: string): WorkflowTable | undefined {
   return ifOwnedBy(tx.get(selectById, { id }), scope)
 }
@@ -165,34 +165,37 @@ function ifPublic(row: WorkflowTable | undefined): WorkflowTable | undefined {
   return row?.access === 'public' ? row : undefined
 }
 
-/** The workflow of this id, if it is public. */
+/** The workflow with this id, if it is public. */
 export function findPublicWorkflow(tx: Tx, id: string): WorkflowTable | undefined {
   return ifPublic(tx.get(selectById, { id }))
 }
 
-/** Writes the editable columns if the row is still at revision `expected`; tells whether it was. */
+/** Writes the editable columns if the row is still at revision `expected`; returns whether it was. */
 export function updateWorkflow(tx: Tx, row: WorkflowTable, expected: number): boolean {
   return tx.run(update, { ...row, expected }) === 1
 }
 
-/** Versions that go at once, with their graphs, which may have many megabytes. */
+/** The number of versions that are removed at once, with their graphs, which may have many megabytes. */
 const CHUNK = 4
 
-/** Removes a workflow with its versions and share link, and graphs that nothing else names. What there is no time for is left to `dropDisowned`. */
+/**
+ * Removes a workflow with its versions and share link, and graphs without other references. If time runs out, `purgeDeletedWorkflows` removes the
+ * rest.
+ */
 export function deleteWorkflow(tx: Tx, row: Pick<WorkflowTable, 'id' | 'graph_sha256'>, more: TimeBudget): void {
   if (purgeWorkflow(tx, row, more)) return
   tx.run(markDeleted, row)
   deleteWorkflowShare(tx, row.id)
 }
 
-/** Removes what is left of deleted workflows, as long as there is time; true when nothing is. */
+/** Removes the rest of deleted workflows, as long as there is time; true when nothing is left. */
 export function purgeDeletedWorkflows(tx: Tx, more: TimeBudget): boolean {
   for (let row = findFirstDeletedWorkflow(tx); row; row = findFirstDeletedWorkflow(tx))
     if (!purgeWorkflow(tx, row, more) || !more()) return false
   return true
 }
 
-/** A damaged row stays, and does not keep those behind it. */
+/** A damaged row stays, and does not block the rows behind it. */
 function findFirstDeletedWorkflow(tx: Tx): Pick<WorkflowTable, 'id' | 'graph_sha256'> | undefined {
   return readFirstRows(tx, { table: 'workflow', statement: selectMarkedDeleted, params: {} }, 1).at(0)
 }
@@ -217,11 +220,14 @@ export function insertWorkflowVersion(tx: Tx, row: WorkflowVersionTable): void {
   tx.run(insertVersion, row)
 }
 
-/** Characters of versions that are read at once, with as many as a short one counts for: its row takes time as well. */
+/** Characters of versions that are read at once. A short version counts as `SHORT_VERSION` characters, because its row takes time as well. */
 const READ_AT_ONCE = 65_536
 const SHORT_VERSION = 256
 
-/** At most `limit` versions with a revision below `before`, the newest first. They come some at a time; none: there are no more. Damaged ones are left out, and hide none behind them. */
+/**
+ * At most `limit` versions with a revision below `before`, the newest first. Fewer may be returned; none: there are no more. Damaged versions are
+ * skipped, and do not block the versions behind them.
+ */
 export function listWorkflowVersions(
   tx: Tx,
   workflow_id: string,
@@ -235,7 +241,7 @@ export function listWorkflowVersions(
   })
 }
 
-/** Adds a share link; an existing one stays as it is. */
+/** Adds a share link; an existing link stays as it is. */
 export function insertWorkflowShare(tx: Tx, row: WorkflowShareTable): void {
   tx.run(insertShare, row)
 }
@@ -253,14 +259,14 @@ export function deleteWorkflowShare(tx: Tx, workflow_id: string): void {
   tx.run(removeShare, { workflow_id })
 }
 
-/** A place in a list of workflows: that of the row with these values. */
+/** A position in a list of workflows: that of the row with these values. */
 export interface WorkflowCursor {
   updated_at: string
   id: string
 }
 
 export interface WorkflowListFilter {
-  /** Whose; null for the public ones of everybody. */
+  /** The owner of the workflows; null: public workflows of all users. */
   scope: OwnerScope | null
   tag?: string | null | undefined
   /** Part of the name, the description or a tag, in any case. */
@@ -268,8 +274,8 @@ export interface WorkflowListFilter {
 }
 
 /**
- * The places of all workflows of a scope, or of the public ones of everybody, the last changed first; at most `limit` of them, behind `after`. Rows may be
- * long: they are read one by one.
+ * The positions of all workflows of an owner, or of all public workflows, the last changed first: at most `limit`, behind `after`. Rows may be long,
+ * so they are read one by one.
  */
 export function listWorkflowPositions(
   tx: Tx,
@@ -282,13 +288,13 @@ export function listWorkflowPositions(
   return tx.all(selectOwnedPositions, { ...page, user_id: scope.user_id, workspace_id: scope.workspace_id })
 }
 
-/** The workflow at a place of a list as it is now; none where it is gone, damaged, or not what the list is of. */
+/** The present workflow at a position of a list; undefined: it is removed, damaged, or does not match the filter. */
 export function findWorkflowForList(
   tx: Tx,
   { scope, tag, q }: WorkflowListFilter,
   id: string,
 ): WorkflowTable | undefined {
-  // A list leaves out what is damaged: `all` does, and `get` does not.
+  // `all` skips damaged rows, as lists do; `get` throws.
   const [found] = tx.all(selectById, { id })
   const row = scope === null ? ifPublic(found) : ifOwnedBy(found, scope)
   if (!row || (!tag && !q)) return row

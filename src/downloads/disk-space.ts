@@ -1,4 +1,4 @@
-// Whether the disks have room for what is still to be fetched: sooner than when they are full.
+// Checks before a download whether the disks have room for the missing bytes, so that it fails early.
 import { stat, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DownloadError } from './error.ts'
@@ -7,9 +7,9 @@ import { type FolderStats, resolveFileLocation } from './file-location.ts'
 import type { HubFile } from './hub-file.ts'
 
 export const DISK_FULL_MESSAGE =
-  'There is not enough room on the disk of the models folder. What is stored is kept: make room, and start again.'
+  'There is not enough space on the disk of the models folder. Stored bytes are kept. Free some space and start the download again.'
 
-/** The folder is there. @throws DownloadFault; what the system throws */
+/** The folder has to exist. @throws DownloadError; the error of the system */
 export async function requireDiskSpace(folder: string, repo_id: string, files: readonly HubFile[]): Promise<void> {
   const seen: FolderStats = new Map()
   const missing = new Map<string, number>()
@@ -25,7 +25,7 @@ export async function requireDiskSpace(folder: string, repo_id: string, files: r
   }
 }
 
-/** Several folders may be on one. */
+/** Several folders may be on one disk. */
 async function sumByDisk(missing: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
   const disks = new Map<number, [string, number]>()
   for (const [folder, bytes] of missing) {

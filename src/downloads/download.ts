@@ -1,4 +1,4 @@
-// One download: the files of a repository that are meant, one after the other or a few at once, and how far it has come.
+// Download fetches the selected files of a repository, a few at a time, and tracks its progress.
 import { mkdir } from 'node:fs/promises'
 import type { DownloadUpdateFrame } from '../../generated/types.ts'
 import { DISK_FULL_MESSAGE, requireDiskSpace } from './disk-space.ts'
@@ -15,7 +15,7 @@ export interface DownloadParts {
   /** The models folder. */
   readonly folder: string
   readonly pause_ms: number
-  /** Told when it has come further, and how it ended; `cause` is for the log alone. */
+  /** Called at progress and at the end. `cause` is for the log only. */
   onChange(cause?: unknown): void
 }
 
@@ -45,7 +45,7 @@ export class Download {
     return this.#status
   }
 
-  /** As frames tell it. */
+  /** The frame that shows the state. */
   get update(): DownloadUpdateFrame {
     const { repo_id, path, model_type } = this.request
     return {
@@ -63,7 +63,7 @@ export class Download {
     } as DownloadUpdateFrame
   }
 
-  /** To its end, which `changed` is told. Never rejects. */
+  /** Runs the download to its end, which `onChange` reports. Never rejects. */
   async run(): Promise<void> {
     const { signal } = this.#stop
     try {
@@ -73,8 +73,8 @@ export class Download {
       await requireDiskSpace(this.#parts.folder, this.request.repo_id, this.#files)
       this.#status = 'progress'
       this.#parts.onChange()
-      const left = [...this.#files]
-      await Promise.all(Array.from({ length: FILES_AT_ONCE }, () => this.#fetchFiles(left)))
+      const queue = [...this.#files]
+      await Promise.all(Array.from({ length: FILES_AT_ONCE }, () => this.#fetchFiles(queue)))
       this.#end('completed', null)
     } catch (error) {
       if (this.#stop.signal.reason === CANCELLED) return
@@ -83,7 +83,7 @@ export class Download {
     }
   }
 
-  /** What is stored stays. */
+  /** Cancels the download. Stored bytes stay. */
   cancel(): void {
     this.#stop.abort(CANCELLED)
     this.#end('cancelled', null)
@@ -96,8 +96,8 @@ export class Download {
     return selectFiles(listed, this.request, signal)
   }
 
-  async #fetchFiles(left: HubFile[]): Promise<void> {
-    for (let file = left.shift(); file; file = left.shift()) {
+  async #fetchFiles(queue: HubFile[]): Promise<void> {
+    for (let file = queue.shift(); file; file = queue.shift()) {
       this.#stop.signal.throwIfAborted()
       this.#currentPaths.add(file.path)
       try {
@@ -113,7 +113,7 @@ export class Download {
     }
   }
 
-  /** One that changed while it was fetched is looked up once more. */
+  /** If the hub's file changed during the download, it is looked up and fetched once more. */
   async #fetchOne(file: HubFile): Promise<void> {
     const { hub, folder, pause_ms } = this.#parts
     const { repo_id } = this.request
@@ -160,9 +160,9 @@ const SYSTEM_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   EPERM: 'The models folder cannot be written.',
   EROFS: 'The models folder cannot be written.',
   ENAMETOOLONG: 'The name of a file is too long for this disk.',
-  EISDIR: 'There is a folder where a file is to go.',
-  ENOTDIR: 'There is a file where a folder is to go.',
-  EEXIST: 'There is a file where a folder is to go.',
+  EISDIR: 'A folder has the name of a file to download.',
+  ENOTDIR: 'A file has the name of a folder to create.',
+  EEXIST: 'A file has the name of a folder to create.',
 }
 
 function describeFailure(error: unknown): string {

@@ -1,25 +1,22 @@
-// Why a download failed, in words that are safe to show.
+// DownloadError says why a download failed, in words that are safe to show.
 
 export class DownloadError extends Error {
-  /** Whether the same may go well a little later. */
+  /** Whether a retry may succeed. */
   readonly isTransient: boolean
-  /** When it may be asked again, in milliseconds; null where nobody said. */
+  /** Milliseconds until the next attempt is allowed; null if the hub did not say. */
   readonly retry_after_ms: number | null
 
-  constructor(
-    message: string,
-    { isTransient: passing = false, retry_after_ms: after_ms = null, cause }: DownloadErrorOptions = {},
-  ) {
+  constructor(message: string, { isTransient = false, retry_after_ms = null, cause }: DownloadErrorOptions = {}) {
     super(message, { cause })
     this.name = 'DownloadFault'
-    this.isTransient = passing
-    this.retry_after_ms = after_ms
+    this.isTransient = isTransient
+    this.retry_after_ms = retry_after_ms
   }
 }
 
 interface DownloadErrorOptions {
   isTransient?: boolean
   retry_after_ms?: number | null
-  /** For the log alone. */
+  /** For the log only. */
   cause?: unknown
 }

@@ -1,4 +1,5 @@
-// One file of a hub, until it is in its place: what is there already is not fetched again, and nobody sees it before it is whole and checked.
+// Fetches one file of a hub. Bytes that are stored already are not fetched again, and the file gets its name only when it is complete and
+// verified.
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -19,101 +20,101 @@ export interface FileFetchParts {
   /** The models folder. */
   readonly folder: string
   readonly signal: AbortSignal
-  /** The first pause after it broke off, in milliseconds. */
+  /** The first pause after an interruption, in milliseconds. */
   readonly pause_ms: number
-  /** Told how many of its bytes are stored. */
+  /** Called with the number of stored bytes of the file. */
   onStored(bytes: number): void
 }
 
-/** What came is not what the hub had promised. */
+/** The bytes are not those that the hub promised. */
 export class ContentMismatchError extends DownloadError {
-  /** Whether its first bytes were there before: it may be them. */
+  /** Whether the fetch resumed from stored bytes, which may be the wrong ones. */
   readonly resumed: boolean
   constructor(message: string, resumed: boolean) {
-    super(`${message} It may have changed meanwhile.`)
+    super(`${message} The file may have changed meanwhile.`)
     this.resumed = resumed
   }
 }
 
-/** How long it takes until somebody else's fetching is looked at again, in milliseconds. */
+/** Milliseconds between attempts to get the lock of another fetch. */
 const LOCK_POLL_MS = 200
 
-/** @throws DownloadFault; the signal's reason; what the system throws */
+/** @throws DownloadError; the signal's reason; the error of the system */
 export async function fetchFile(fetching: FileFetchParts): Promise<void> {
-  const { file, folder, repo_id, signal, pause_ms, onStored: stored } = fetching
-  const place = await resolveFileLocation(folder, repo_id, file)
-  if (await isAlreadyFetched(place.path, file, signal)) return stored(file.size)
-  await mkdir(place.unfinished, { recursive: true, mode: 0o700 })
-  using _held = await acquireFileLock(fetching, place)
-  // Whoever held it before may have fetched it.
-  if (!(await isAlreadyFetched(place.path, file, signal))) {
-    const progress = () => fileSizeOf(place.partial)
-    await retryTransient(() => fetchWithRestart(fetching, place), { signal, pause_ms, progress })
+  const { file, folder, repo_id, signal, pause_ms, onStored } = fetching
+  const location = await resolveFileLocation(folder, repo_id, file)
+  if (await isAlreadyFetched(location.path, file, signal)) return onStored(file.size)
+  await mkdir(location.unfinished, { recursive: true, mode: 0o700 })
+  using _lock = await acquireFileLock(fetching, location)
+  // The former holder of the lock may have fetched the file.
+  if (!(await isAlreadyFetched(location.path, file, signal))) {
+    const progress = () => fileSizeOf(location.partial)
+    await retryTransient(() => fetchWithRestart(fetching, location), { signal, pause_ms, progress })
   }
-  for (const path of [place.tag, place.lock]) await rm(path, { force: true })
-  stored(file.size)
+  for (const path of [location.tag, location.lock]) await rm(path, { force: true })
+  onStored(file.size)
 }
 
-/** Waits for whoever fetches the same file, of this server or another process, for as long as that lasts: what they have fetched is not fetched again. */
+/** Waits while this server or another process fetches the same file, for as long as that takes, because its bytes need not be fetched again. */
 async function acquireFileLock(
-  { file, signal, onStored: stored }: FileFetchParts,
-  place: FileLocation,
+  { file, signal, onStored }: FileFetchParts,
+  location: FileLocation,
 ): Promise<Disposable> {
   for (;;) {
-    const lock = tryLockFile(place.lock)
+    const lock = tryLockFile(location.lock)
     if (lock) return lock
-    stored(Math.min(file.size, Math.max(0, await fileSizeOf(place.partial))))
+    onStored(Math.min(file.size, Math.max(0, await fileSizeOf(location.partial))))
     await setTimeout(LOCK_POLL_MS, null, { signal })
   }
 }
 
-/** What went on from bytes that are of no use begins once more without them. */
-async function fetchWithRestart(fetching: FileFetchParts, place: FileLocation): Promise<void> {
+/** If a resumed fetch gives wrong content, the fetch starts once more from the beginning. */
+async function fetchWithRestart(fetching: FileFetchParts, location: FileLocation): Promise<void> {
   try {
-    await completeFile(fetching, place)
+    await completeFile(fetching, location)
   } catch (error) {
     if (!(error instanceof ContentMismatchError) || !error.resumed) throw error
-    await completeFile(fetching, place)
+    await completeFile(fetching, location)
   }
 }
 
-async function completeFile(fetching: FileFetchParts, place: FileLocation): Promise<void> {
+async function completeFile(fetching: FileFetchParts, location: FileLocation): Promise<void> {
   const { signal } = fetching
   {
-    await using partial = await open(place.partial, 'a+', 0o600)
+    await using partial = await open(location.partial, 'a+', 0o600)
     try {
-      await fetchMissingBytes(fetching, place, partial)
+      await fetchMissingBytes(fetching, location, partial)
     } catch (error) {
-      if (error instanceof ContentMismatchError) await rm(place.partial, { force: true })
+      if (error instanceof ContentMismatchError) await rm(location.partial, { force: true })
       throw error
     }
     await partial.sync()
   }
   signal.throwIfAborted()
-  await mkdir(dirname(place.path), { recursive: true, mode: 0o700 })
-  await rename(place.partial, place.path)
-  fsyncFolder(dirname(place.path))
+  await mkdir(dirname(location.path), { recursive: true, mode: 0o700 })
+  await rename(location.partial, location.path)
+  fsyncFolder(dirname(location.path))
 }
 
-/** Fetches what is missing. @throws WrongContent; DownloadFault; the signal's reason; what the system throws */
+/** Fetches the missing bytes. @throws ContentMismatchError; DownloadError; the signal's reason; the error of the system */
 async function fetchMissingBytes(
-  { hub, repo_id, file, signal, onStored: stored }: FileFetchParts,
-  place: FileLocation,
+  { hub, repo_id, file, signal, onStored }: FileFetchParts,
+  location: FileLocation,
   partial: FileHandle,
 ): Promise<void> {
   let resumed = true
-  const judge = (hex: string) => {
+  const verify = (hex: string) => {
     if (hex === file.digest.hex) return
-    throw new ContentMismatchError(`"${file.path}" is not what the hub says it is: its digest is another one.`, resumed)
+    throw new ContentMismatchError(`"${file.path}" has another digest than the hub says.`, resumed)
   }
   let hash = createFileHash(file)
   let size = (await partial.stat()).size
-  const tag = await readFile(place.tag, 'utf8').catch(() => null)
+  const tag = await readFile(location.tag, 'utf8').catch(() => null)
   if (size > file.size || (size < file.size && tag === null)) size = 0
   await partial.truncate(size)
-  await hashFile(hash, place.partial, size, signal)
-  stored(size)
-  if (size === file.size) return judge(hash.digest('hex'))
+  await hashFile(hash, location.partial, size, signal)
+  onStored(size)
+  if (size === file.size) return verify(hash.digest('hex'))
   const answer = await hub.openFile(repo_id, file.path, size, tag, signal)
   resumed = answer.from > 0
   try {
@@ -122,21 +123,22 @@ async function fetchMissingBytes(
       hash = createFileHash(file)
       size = 0
     }
-    if (answer.etag === null) await rm(place.tag, { force: true })
-    else await writeFile(place.tag, answer.etag, { mode: 0o600 })
+    if (answer.etag === null) await rm(location.tag, { force: true })
+    else await writeFile(location.tag, answer.etag, { mode: 0o600 })
     for await (const piece of answer.bytes) {
       signal.throwIfAborted()
       size += piece.length
       if (size > file.size) throw new ContentMismatchError(`"${file.path}" is longer than the hub says.`, resumed)
       await partial.appendFile(piece)
       hash.update(piece)
-      stored(size)
+      onStored(size)
     }
   } finally {
     answer.discard()
   }
-  if (size < file.size) throw new DownloadError(`"${file.path}" broke off.`, { isTransient: true })
-  judge(hash.digest('hex'))
+  if (size < file.size)
+    throw new DownloadError(`The download of "${file.path}" was interrupted.`, { isTransient: true })
+  verify(hash.digest('hex'))
 }
 
 async function isAlreadyFetched(path: string, file: HubFile, signal: AbortSignal): Promise<boolean> {
@@ -146,7 +148,7 @@ async function isAlreadyFetched(path: string, file: HubFile, signal: AbortSignal
   return hash.digest('hex') === file.digest.hex
 }
 
-/** −1 where there is no such file. */
+/** Returns the size of a file, or −1 if there is none. */
 export async function fileSizeOf(path: string): Promise<number> {
   const found = await lstat(path).catch(() => null)
   return found?.isFile() ? found.size : -1

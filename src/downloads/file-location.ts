@@ -1,4 +1,4 @@
-// Where a file of a repository goes in the models folder, and what is kept of it until it is whole.
+// Resolves where a file of a repository goes in the models folder, and where its parts are kept until it is complete.
 import { createHash } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { lstat, stat } from 'node:fs/promises'
@@ -6,25 +6,25 @@ import { join } from 'node:path'
 import { DownloadError } from './error.ts'
 import type { HubFile } from './hub-file.ts'
 
-/** Begins with a dot, so that nobody lists what is in it; no repository's name does. */
+/** Begins with a dot, so that listings skip the folder. No repository's name begins with a dot. */
 const PARTIAL_FOLDER = '.incomplete'
 
 export interface FileLocation {
   readonly path: string
-  /** The folder with what is kept until then, on the same disk. */
+  /** The folder of the unfinished files, on the same disk. */
   readonly unfinished: string
-  /** The bytes so far of this very version of the file. */
+  /** The file with the bytes so far, of exactly this version. */
   readonly partial: string
-  /** What the hub called the version that they are of. */
+  /** The file with the hub's ETag of that version. */
   readonly tag: string
-  /** Held by whoever fetches it. */
+  /** The lock file of the process that fetches the file. */
   readonly lock: string
 }
 
-/** What was seen of folders, for many files of them. */
+/** Caches the stats of folders for many files. */
 export type FolderStats = Map<string, Promise<Stats | null>>
 
-/** Both `repo_id` and the path are safe. @throws DownloadFault where a link is in its way */
+/** `repo_id` and the path have to be safe. @throws DownloadError if a folder of the path is a link */
 export async function resolveFileLocation(
   folder: string,
   repo_id: string,
@@ -40,8 +40,8 @@ export async function resolveFileLocation(
 }
 
 /**
- * The uppermost folder on the disk that the file is to be on: others may be mounted in the models folder, and nothing is renamed from one to
- * another. What a link leads to would not be found among the models.
+ * Returns the topmost folder on the disk of the file. Other disks may be mounted in the models folder, and a rename across disks is not
+ * possible. Links are refused, because files behind them are not found among the models.
  */
 async function findDiskRoot(folder: string, names: readonly string[], seen: FolderStats): Promise<string> {
   let [at, base] = [folder, folder]
@@ -52,7 +52,7 @@ async function findDiskRoot(folder: string, names: readonly string[], seen: Fold
     if (found === null) break
     if (found.isSymbolicLink()) {
       const shown = names.slice(0, depth + 1).join('/')
-      throw new DownloadError(`"${shown}" in the models folder is a link, and nothing is fetched through links.`)
+      throw new DownloadError(`"${shown}" in the models folder is a link, and downloads do not follow links.`)
     }
     if (!found.isDirectory()) break
     if (found.dev !== disk) [base, disk] = [at, found.dev]

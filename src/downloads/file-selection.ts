@@ -1,21 +1,21 @@
-// The files that a download is to bring: those of the list that are meant, each once, and none whose name cannot be used here.
+// Selects the files of a download from the list of the hub: each once, and none with a name that cannot be used here.
 import { setImmediate } from 'node:timers/promises'
 import { DownloadError } from './error.ts'
 import { type GlobPatterns, matchFiles } from './glob-patterns.ts'
 import { CONFLICT_ADVICE, type HubFile, type ListedFile, quotePath } from './hub-file.ts'
 import { foldPath } from './safe-path.ts'
 
-/** Files that are judged before others get their turn: paths may have hundreds of names. */
+/** Number of files that are validated before other work gets its turn. A path may have hundreds of names. */
 const FILES_PER_TURN = 64
 
 export interface DownloadRequest extends GlobPatterns {
   readonly repo_id: string
-  /** One file; null: all that the patterns let through. */
+  /** The path of one file; null for all files that match the patterns. */
   readonly path: string | null
   readonly model_type: string
 }
 
-/** @throws DownloadFault; the signal's reason */
+/** @throws DownloadError; the signal's reason */
 export async function selectFiles(
   listed: readonly ListedFile[],
   wanted: DownloadRequest,
@@ -25,7 +25,7 @@ export async function selectFiles(
   const meant = path === null ? await matchFiles(listed, wanted, signal) : listed.filter((one) => one.path === path)
   if (meant.length === 0)
     throw new DownloadError(
-      path === null ? `No file of "${repo_id}" is meant by the patterns.` : `"${repo_id}" has no file "${path}".`,
+      path === null ? `The patterns match no file of "${repo_id}".` : `"${repo_id}" has no file "${path}".`,
     )
   const files = new Map<string, HubFile>()
   for (const [at, one] of meant.entries()) {

@@ -1,19 +1,19 @@
-// Which files of a repository are meant: `*` stands for any characters, `?` for one. Names and patterns are whatever somebody wrote: all of it
-// together takes a bounded time, and others have their turns meanwhile.
+// Matches paths against patterns: `*` stands for any characters, `?` for one. Users choose names and patterns, so the total time is
+// bounded, and other work gets its turn.
 import { setImmediate } from 'node:timers/promises'
 import { DownloadError } from './error.ts'
 
 export interface GlobPatterns {
-  /** Null: all. */
+  /** Null for all files. */
   readonly allow: readonly string[] | null
   readonly ignore: readonly string[]
 }
 
-/** A few milliseconds of work. */
+/** Steps between turns: a few milliseconds of work. */
 const STEPS_PER_TURN = 1_000_000
 const MOST_STEPS = 2_000_000_000
 
-/** Those that the patterns let through. @throws DownloadFault where that takes too long; the signal's reason */
+/** Returns the files that match the patterns. @throws DownloadError if that takes too long; the signal's reason */
 export async function matchFiles<T extends { readonly path: string }>(
   files: readonly T[],
   { allow, ignore }: GlobPatterns,
@@ -26,7 +26,8 @@ export async function matchFiles<T extends { readonly path: string }>(
     for (const pattern of patterns) {
       const compared = matchPattern(pattern, path)
       steps += compared.steps
-      if (steps > most_steps) throw new DownloadError('These patterns take too long: give fewer, or simpler ones.')
+      if (steps > most_steps)
+        throw new DownloadError('Matching these patterns takes too long. Use fewer or simpler ones.')
       if (steps - turn > STEPS_PER_TURN) {
         turn = steps
         await setImmediate()
@@ -41,7 +42,7 @@ export async function matchFiles<T extends { readonly path: string }>(
   return meant
 }
 
-/** Goes back to the last star alone: what an earlier one could take, the last one can take as well. */
+/** Backtracks only to the last star: characters that an earlier star could take, the last one can take as well. */
 function matchPattern(pattern: string, path: string): { readonly fits: boolean; readonly steps: number } {
   let [at, place, star, from, steps] = [0, 0, -1, 0, 0]
   while (at < path.length) {

@@ -1,4 +1,4 @@
-// What a model hub has, and where: the list of a repository's files with their digests, and their bytes.
+// HubClient reads a model hub: the list of a repository's files with their digests, and the bytes of the files.
 import { NodeError } from '../engine/node-api/node-error.ts'
 import { ChunkBuffer } from '../net/chunk-buffer.ts'
 import type { FetchedResponse, GuardedFetch } from '../net/outgoing/guarded-fetch.ts'
@@ -7,36 +7,39 @@ import type { ListedFile } from './hub-file.ts'
 import { parseFileList } from './hub-file-list.ts'
 
 export interface HubClient {
-  /** @throws DownloadFault; the signal's reason */
+  /** @throws DownloadError; the signal's reason */
   listFiles(repo_id: string, signal: AbortSignal): Promise<readonly ListedFile[]>
-  /** The bytes of a file from the offset on. `tag` is what the version was called whose first bytes are there. @throws DownloadFault; the signal's reason */
+  /**
+   * Opens a file at the offset `from`. `tag` is the ETag of the version whose first bytes are stored.
+   * @throws DownloadError; the signal's reason
+   */
   openFile(repo_id: string, path: string, from: number, tag: string | null, signal: AbortSignal): Promise<HubFileStream>
 }
 
 export interface HubFileStream {
-  /** Where they begin: 0 where the hub gives the whole file. */
+  /** Offset of the first byte: 0 if the hub sends the whole file. */
   readonly from: number
-  /** What this version is called; null where the hub does not say. */
+  /** The ETag of this version; null if the hub gives none. */
   readonly etag: string | null
-  /** Fails with a DownloadFault. */
+  /** Fails with a DownloadError. */
   readonly bytes: AsyncIterable<Uint8Array>
   discard(): void
 }
 
 export interface HubClientParts {
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly base_url: string
   readonly client: GuardedFetch
-  /** The caller's key, or null. It goes to the hub and to nobody else. */
+  /** The caller's key, or null. It is sent only to the hub. */
   readonly key: string | null
-  /** How long a list may take from its first to its last byte, in milliseconds. */
+  /** Milliseconds that a list may take from its first to its last byte. */
   readonly list_ms: number
 }
 
 const MOST_LIST_BYTES = 32 * 1024 * 1024
 const LONGEST_WAIT_S = 60
-const TOO_SLOW = 'The hub takes too long to give its list of files.'
-/** What is there is longer than the file, which has changed. */
+const TOO_SLOW = 'The hub takes too long to send its list of files.'
+/** The hub sends this if the stored part is longer than the file, which has changed. */
 const RANGE_NOT_SATISFIABLE = 416
 
 export function createHubClient({ base_url, client, key, list_ms }: HubClientParts): HubClient {
@@ -76,7 +79,7 @@ export function createHubClient({ base_url, client, key, list_ms }: HubClientPar
       const found = answer.headers.get('etag') ?? null
       return {
         from: answer.status === 206 ? parseRangeStart(answer, from) : 0,
-        // A weak one does not say that the bytes are the same (RFC 9110, section 13.1.5).
+        // A weak ETag does not say that the bytes are the same (RFC 9110, section 13.1.5).
         etag: found?.startsWith('W/') ? null : found,
         bytes: mapStreamErrors(answer.body),
         discard: () => answer.discard(),
@@ -100,14 +103,14 @@ function requireSuccess(answer: FetchedResponse, what: string, keyed: boolean): 
   answer.discard()
   const shown = what.slice(0, 200)
   if (status === 401 || status === 403) {
-    const cure = keyed ? 'HF_TOKEN is not good for it' : 'it may need the key HF_TOKEN, or not be there'
-    throw new DownloadError(`The hub does not give "${shown}" to you: ${cure}.`)
+    const cure = keyed ? 'the key HF_TOKEN does not give access' : 'it may need the key HF_TOKEN, or not exist'
+    throw new DownloadError(`The hub refuses access to "${shown}": ${cure}.`)
   }
   if (status === 404) throw new DownloadError(`The hub has no "${shown}".`)
-  const passing = status === 408 || status === 429 || status >= 500
-  const why = status === 429 ? 'is asked too often' : `answered with ${status}`
+  const isTransient = status === 408 || status === 429 || status >= 500
+  const why = status === 429 ? 'received too many requests' : `answered with ${status}`
   throw new DownloadError(`The hub ${why}.`, {
-    isTransient: passing,
+    isTransient,
     retry_after_ms: parseRetryAfter(headers.get('retry-after')),
   })
 }
@@ -121,7 +124,7 @@ function parseRangeStart(answer: FetchedResponse, from: number): number {
   const start = /^bytes (\d+)-/.exec(answer.headers.get('content-range') ?? '')?.[1]
   if (start !== undefined && Number(start) === from) return from
   answer.discard()
-  throw new DownloadError('The hub gave another part of the file than it was asked for.', { isTransient: true })
+  throw new DownloadError('The hub sent another part of the file than the requested one.', { isTransient: true })
 }
 
 async function readJson(answer: FetchedResponse): Promise<unknown> {
@@ -129,17 +132,17 @@ async function readJson(answer: FetchedResponse): Promise<unknown> {
   let size = 0
   for await (const piece of mapStreamErrors(answer.body)) {
     size += piece.length
-    if (size > MOST_LIST_BYTES) throw new DownloadError('The list of files that the hub gave is too long.')
+    if (size > MOST_LIST_BYTES) throw new DownloadError('The list of files that the hub sent is too long.')
     kept.add(piece)
   }
   try {
     return JSON.parse(Buffer.concat(kept.chunks()).toString('utf8'))
   } catch (cause) {
-    throw new DownloadError('The hub gave no list of files.', { isTransient: true, cause })
+    throw new DownloadError('The hub sent no list of files.', { isTransient: true, cause })
   }
 }
 
-/** What goes wrong on the way may go well the next time; what is refused does not. */
+/** Errors of the connection, after which a retry may succeed. A refusal is final. */
 const TRANSIENT_ERRORS = new Set(['connection_failed', 'http_timeout', 'bad_response'])
 
 function toDownloadError(error: unknown): unknown {
@@ -147,20 +150,20 @@ function toDownloadError(error: unknown): unknown {
   return new DownloadError(error.message, { isTransient: TRANSIENT_ERRORS.has(error.type), cause: error })
 }
 
-/** Nobody was there to answer. */
+/** Errors without any response. */
 const UNREACHABLE_ERRORS = new Set(['connection_failed', 'name_not_found', 'tls_failed', 'http_timeout'])
 
-/** What may help where the hub does not answer. */
+/** Proposes a remedy when the hub does not answer. */
 export const OTHER_HUB_HINT = 'SVC_MODEL_HUB_URL names another hub.'
 
-/** The same of a request that brought no answer, with the hub that it was for. */
+/** Does the same for a request without a response, and names the hub. */
 function toUnreachableError(error: unknown, base_url: string): unknown {
   const fault = toDownloadError(error)
   if (!(fault instanceof DownloadError) || !(error instanceof NodeError) || !UNREACHABLE_ERRORS.has(error.type))
     return fault
-  const { isTransient: passing, message } = fault
-  return new DownloadError(`No answer came from the hub ${base_url}: ${message} ${OTHER_HUB_HINT}`, {
-    isTransient: passing,
+  const { isTransient, message } = fault
+  return new DownloadError(`The hub ${base_url} did not answer: ${message} ${OTHER_HUB_HINT}`, {
+    isTransient,
     cause: error,
   })
 }

@@ -1,19 +1,19 @@
-// The list of a repository's files as a hub gives it. What it says of a file is judged for those alone that somebody wants.
+// Parses the list of a repository's files. Only the entries of selected files are validated.
 import { DownloadError } from './error.ts'
 import { CONFLICT_ADVICE, type FileDigest, type HubFile, type ListedFile, quotePath } from './hub-file.ts'
 import { isSafePath } from './safe-path.ts'
 
 const MOST_FILES = 20_000
 
-/** @throws DownloadFault */
+/** @throws DownloadError */
 export function parseFileList(listed: unknown, repo_id: string): ListedFile[] {
   const siblings = isRecord(listed) ? listed.siblings : null
-  if (!Array.isArray(siblings)) throw new DownloadError('The hub gave no list of files.')
+  if (!Array.isArray(siblings)) throw new DownloadError('The hub sent no list of files.')
   if (siblings.length > MOST_FILES) throw new DownloadError(`The repository "${repo_id}" has too many files.`)
   return siblings.map((entry: unknown) => {
-    const said = isRecord(entry) ? entry : {}
-    const path = String(said.rfilename ?? '')
-    return { path, validate: () => parseFile(path, said) }
+    const fields = isRecord(entry) ? entry : {}
+    const path = String(fields.rfilename ?? '')
+    return { path, validate: () => parseFile(path, fields) }
   })
 }
 
@@ -27,7 +27,7 @@ function parseFile(path: string, { rfilename, size, blobId, lfs }: Record<string
   const digest = large ? parseDigest('sha256', large.sha256 ?? large.oid) : parseDigest('git', blobId)
   if (digest && typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0)
     return { path, size: bytes, digest }
-  throw new DownloadError(`The hub does not say how long ${quotePath(path)} is, or what its digest is.`)
+  throw new DownloadError(`The hub does not give the size or the digest of ${quotePath(path)}.`)
 }
 
 const DIGEST_PATTERNS = { sha256: /^[0-9a-f]{64}$/, git: /^[0-9a-f]{40}$/ } as const

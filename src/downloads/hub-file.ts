@@ -1,6 +1,6 @@
-// A file of a hub, as it is listed and as it is fetched.
+// The types of a hub's files, as listed and as fetched.
 
-/** The digest of a file: of large ones SHA-256, of others as git names their content. */
+/** The digest of a file: SHA-256 for large files, git's blob hash for others. */
 export interface FileDigest {
   readonly kind: 'sha256' | 'git'
   readonly hex: string
@@ -12,15 +12,15 @@ export interface HubFile {
   readonly digest: FileDigest
 }
 
-/** As it stands in the list. */
+/** An entry of the list, which is not validated yet. */
 export interface ListedFile {
   readonly path: string
-  /** @throws DownloadFault where its name or what is said of it is of no use */
+  /** @throws DownloadError if the name or the facts of the file cannot be used */
   validate(): HubFile
 }
 
-/** What to do about a file that stands in the way of others. */
-export const CONFLICT_ADVICE = 'Ask for one file, or leave it out with a pattern.'
+/** Advice for a file that stands in the way of others. */
+export const CONFLICT_ADVICE = 'Download a single file, or exclude this one with a pattern.'
 
 export function quotePath(path: string): string {
   return JSON.stringify(path.toWellFormed().slice(0, 200))

@@ -1,4 +1,4 @@
-// What may go well the next time is tried again, after a pause.
+// Retries work after transient errors, with pauses.
 import { setTimeout } from 'node:timers/promises'
 import { DownloadError } from './error.ts'
 
@@ -6,15 +6,15 @@ export interface DownloadRetryOptions {
   readonly signal: AbortSignal
   /** The first pause, in milliseconds. */
   readonly pause_ms: number
-  /** How far it has come, whatever that is counted in: an attempt that got further is none that failed. */
+  /** Returns the progress in any unit. An attempt with progress does not count as failed. */
   progress?(): Promise<number>
 }
 
-/** It is given up after so many attempts that brought nothing. */
+/** Number of attempts without progress before the work fails. */
 const MOST_ATTEMPTS = 5
 const LONGEST_PAUSE_MS = 10_000
 
-/** @throws what the last attempt threw; the signal's reason */
+/** @throws the error of the last attempt; the signal's reason */
 export async function retryTransient<T>(
   work: () => Promise<T>,
   { signal, pause_ms, progress }: DownloadRetryOptions,

@@ -1,4 +1,4 @@
-// The downloads of this process: whose they are, how many run at once, and who is told of them.
+// DownloadService manages the downloads of this process: their owners, how many run at once, and their listeners.
 import type { DownloadUpdateFrame } from '../../generated/types.ts'
 import { type OwnerScope, ownerScopeKey, userShareKey } from '../db/owner-scope.ts'
 import { ServiceError } from '../errors.ts'
@@ -15,26 +15,26 @@ import { isSafePath } from './safe-path.ts'
 export interface DownloadServiceParts {
   /** The models folder. */
   readonly folder: string
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly hub_url: string
-  /** What may be reached beyond the public internet, besides the hub. */
+  /** Hosts beyond the public internet that may be reached, besides the hub. */
   readonly allow: readonly string[]
   readonly log: Log
-  /** Knows what is sent, in a process that serves as well. */
+  /** Detects the server's own requests, in a process that also serves. */
   readonly own?: OwnRequestDetector
   readonly silence_ms?: number
   readonly list_ms?: number
   readonly pause_ms?: number
 }
 
-/** Hears of the downloads of one owner. */
+/** Receives the updates of one owner's downloads. */
 export type DownloadListener = (update: DownloadUpdateFrame) => void
 
-/** Others wait. Users are served in turns, and where one has all of them, another one has one more. */
+/** Number of running downloads; further ones wait. Users take turns, and if one user has all of them, another user gets one more. */
 const RUNNING_AT_ONCE = 3
-/** Of one owner, those that wait included. */
+/** Downloads of one owner, including those that wait. */
 const MOST_PER_OWNER = 20
-/** Progress is told no more often, in milliseconds. */
+/** Milliseconds between progress updates, at least. */
 const PROGRESS_INTERVAL_MS = 250
 const PAUSE_MS = 500
 const LIST_MS = 60_000
@@ -42,20 +42,20 @@ const LIST_MS = 60_000
 interface ActiveDownload {
   readonly download: Download
   readonly owner: string
-  /** Whose turns it has: those of the user, in whatever workspace. */
+  /** The user whose turns it takes, in any workspace. */
   readonly user: string
   notified_at: number
   notify_timer: NodeJS.Timeout | undefined
-  /** Ends its waiting for its turn. */
+  /** Aborts its wait for a turn. */
   readonly wait_abort: AbortController
 }
 
 export class DownloadService implements AsyncDisposable {
   readonly #parts: DownloadServiceParts
   readonly #client: GuardedFetch
-  /** Those that have not ended, by owner, repository and path. */
+  /** The downloads that have not ended, by owner, repository and path. */
   readonly #active = new Map<string, ActiveDownload>()
-  /** By owner, then by who listens. */
+  /** By owner, then by listening connection. */
   readonly #listeners = new Map<string, Map<object, DownloadListener>>()
   readonly #slots = new FairSemaphore(RUNNING_AT_ONCE)
   readonly #runs = new Set<Promise<void>>()
@@ -71,7 +71,10 @@ export class DownloadService implements AsyncDisposable {
     })
   }
 
-  /** Starts it, or finds the one that runs. Listeners other than `by` are told. @throws ServiceError `INVALID_REQUEST`, `CONFLICT`, `QUEUE_FULL` */
+  /**
+   * Starts a download, or finds the running one. Listeners other than `by` are notified.
+   * @throws ServiceError `INVALID_REQUEST`, `CONFLICT`, `QUEUE_FULL`
+   */
   start(owner: OwnerScope, wanted: DownloadRequest, key: string | null, by: object | null = null): DownloadUpdateFrame {
     const id = ownerScopeKey(owner, wanted.repo_id, wanted.path ?? '')
     const known = this.#active.get(id)
@@ -105,11 +108,11 @@ export class DownloadService implements AsyncDisposable {
     return update
   }
 
-  /** Listeners other than `by` are told. @throws ServiceError `NOT_FOUND` where it does not run */
+  /** Cancels a download. Listeners other than `by` are notified. @throws ServiceError `NOT_FOUND` if it is not running */
   cancel(owner: OwnerScope, repo_id: string, path: string | null, by: object | null = null): DownloadUpdateFrame {
     const id = ownerScopeKey(owner, repo_id, path ?? '')
     const kept = this.#active.get(id)
-    if (!kept) throw new ServiceError('NOT_FOUND', { message: 'There is no such download under way.' })
+    if (!kept) throw new ServiceError('NOT_FOUND', { message: 'This download is not running.' })
     this.#remove(id, kept)
     kept.download.cancel()
     const { update } = kept.download
@@ -117,7 +120,7 @@ export class DownloadService implements AsyncDisposable {
     return update
   }
 
-  /** Tells the present state of each of the owner's downloads, and then all that comes of them. Gives what ends that. */
+  /** Sends the present state of each of the owner's downloads to the listener, and then all updates. Returns the function that ends this. */
   follow(owner: OwnerScope, who: object, listener: DownloadListener): () => void {
     const mine = ownerScopeKey(owner)
     const listeners = this.#listenersOf(mine)
@@ -129,7 +132,7 @@ export class DownloadService implements AsyncDisposable {
     }
   }
 
-  /** Ends what runs, without a word; what is stored stays. */
+  /** Cancels all downloads without notifying listeners. Stored bytes stay. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const [id, kept] of this.#active) {
       this.#remove(id, kept)
@@ -196,13 +199,13 @@ function joinDownload(download: Download, wanted: DownloadRequest): DownloadUpda
   const same = (of: DownloadRequest) => JSON.stringify([of.model_type, of.allow, of.ignore])
   if (same(download.request) === same(wanted)) return download.update
   throw new ServiceError('CONFLICT', {
-    message: 'This download is under way with other patterns or another model type.',
+    message: 'This download is already running with other patterns or another model type.',
   })
 }
 
 function validatePaths({ repo_id, path }: DownloadRequest): void {
-  if (!isSafePath(repo_id)) throw unsafePathError('/data/repo_id', 'is no name of a repository that may be used')
-  if (path !== null && !isSafePath(path)) throw unsafePathError('/data/path', 'is no path that may be used')
+  if (!isSafePath(repo_id)) throw unsafePathError('/data/repo_id', 'is not a usable repository name')
+  if (path !== null && !isSafePath(path)) throw unsafePathError('/data/path', 'is not a usable path')
 }
 
 function unsafePathError(path: string, message: string): ServiceError {

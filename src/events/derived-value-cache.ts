@@ -1,8 +1,8 @@
-// What is made of an item for those who follow it, made once where many do.
+// Caches values that are derived from a feed item, so that many followers share them.
 
-/** Remembers what was made of an item from the second time on: what only one asks for is not kept. It lives as long as its item. */
+/** Keeps a derived value from the second request on: a value for a single follower is not kept. It lives as long as its item. */
 export class DerivedValueCache<Item extends object, Made extends object | string> {
-  /** Null: it was made once, and not kept. */
+  /** Null: the value was made once, and not kept. */
   readonly #made = new WeakMap<Item, Made | null>()
   readonly #make: (item: Item) => Made
 

@@ -1,9 +1,9 @@
-// The history of one living job, as a queue in memory: durable events, which are seen once they are committed, and provisional
-// frames between them, which are never stored. It owns order and visibility; the event log owns storage and followers of jobs that have ended.
+// The history of one active job, as a queue in memory. Durable events become visible once they are committed; provisional frames between them are never
+// stored. The feed owns order and visibility. The event log owns storage, and followers of ended jobs.
 import { encodeEventPayload } from './stored-event-codec.ts'
 import type { EventBody, EventFrame, JobFrame } from './types.ts'
 
-/** One entry of a job's history. `event` and `sequence` are null for a provisional frame, `frame` where no socket shows the event. */
+/** One item of a job's history. `event` and `sequence` are null for a provisional frame, `frame` is null where sockets do not show the event. */
 export interface FeedItem {
   readonly sequence: number | null
   readonly event: EventBody | null
@@ -11,15 +11,15 @@ export interface FeedItem {
   readonly timestamp: string
 }
 
-/** An item with its event's JSON text, which is kept until it is committed. */
+/** An item with the JSON text of its event, which is kept until the commit. */
 export interface StagedItem extends FeedItem {
   payload: string | null
 }
 
-/** A place in a feed, behind what was staged until then. */
+/** A position in a feed, after the items that were staged until then. */
 export interface FeedMark {
   readonly end: number
-  /** Of the last event before it. */
+  /** The sequence of the last event before the mark. */
   readonly sequence: number
 }
 
@@ -28,14 +28,14 @@ export const TAIL_ITEMS = 1024
 
 export class JobFeed {
   readonly job_key: number
-  /** Whether a job writes to it; else it is only listened to, until the job goes on. */
+  /** Whether an active job writes to the feed; otherwise it only has listeners, until the job is continued. */
   hasWriter = false
-  /** Whether events that are too old are removed: they are counted then, which none that is damaged can be. */
+  /** Whether old events are trimmed. Trimming has to count them, which damaged events do not allow. */
   canTrim = true
   #items: StagedItem[] = []
-  /** The position of `#items[0]`, counted from the job's start in this process. */
+  /** The position of `#items[0]`, counted from the opening of the feed. */
   #base = 0
-  /** Items below this position may be seen. */
+  /** Items below this position are visible. */
   #visible = 0
   /** The sequence of the first event of this feed; earlier ones are in the database only. */
   readonly #first: number
@@ -47,7 +47,7 @@ export class JobFeed {
   #expectsFollower: boolean
   readonly #listeners = new Set<() => void>()
 
-  /** `expected`: a follower will come, so that provisional frames are kept for it from the start. */
+  /** `expected`: a follower will come, so provisional frames are kept from the start. */
   constructor(job_key: number, last_sequence: number, expected: boolean) {
     this.#expectsFollower = expected
     this.job_key = job_key
@@ -56,45 +56,45 @@ export class JobFeed {
     this.#committed = last_sequence
   }
 
-  /** The last sequence given out; it may not be committed yet. */
+  /** The last sequence, which may not be committed yet. */
   get sequence(): number {
     return this.#sequence
   }
 
-  /** The last sequence that a follower may see. */
+  /** The last committed sequence, which followers may see. */
   get committed(): number {
     return this.#committed
   }
 
-  /** How many characters the texts of events have that wait for a commit. */
+  /** The characters of the event texts that wait for a commit. */
   get staged_length(): number {
     return this.#staged_length
   }
 
-  /** Whether the terminal event has been committed: nothing follows. */
+  /** Whether the terminal event is committed, so that no event follows. */
   get hasEnded(): boolean {
     return this.#hasEnded
   }
 
-  /** Whether the history could not be written: what is staged is never seen, and nothing follows. */
+  /** Whether the history could not be written: staged items are never shown, and no event follows. */
   get isAbandoned(): boolean {
     return this.#isAbandoned
   }
 
-  /** How many listen. */
+  /** The number of listeners. */
   get listeners(): number {
     return this.#listeners.size
   }
 
-  /** Whether anybody sees provisional frames. */
+  /** Whether a follower sees provisional frames, or is expected. */
   get hasFollowers(): boolean {
     return this.#expectsFollower || this.#listeners.size > 0
   }
 
   /**
-   * Stages a durable event; it is seen after `commit`, and its frame has its sequence. One that cannot be written as text is refused here,
-   * where it can still be told from the rest of the history.
-   * @throws what the writer throws; nothing is staged then
+   * Stages a durable event, which is visible after `commit`; its frame gets the sequence. An event that cannot be serialized is refused here, so that the rest
+   * of the history is not affected.
+   * @throws errors of the serialization; nothing is staged then
    */
   append(event: EventBody, frame: EventFrame | null, timestamp: string): void {
     const payload = encodeEventPayload(event)
@@ -104,7 +104,7 @@ export class JobFeed {
     this.#items.push({ sequence: this.#sequence, event, frame, timestamp, payload })
   }
 
-  /** Adds a frame that is never stored. It is dropped where nobody follows. */
+  /** Adds a frame that is never stored. It is dropped where the feed has no followers. */
   provisional(frame: JobFrame, timestamp: string): void {
     if (!this.hasFollowers) return
     const nothingStaged = this.#visible === this.#end
@@ -112,17 +112,17 @@ export class JobFeed {
     if (nothingStaged) this.#show(this.#end)
   }
 
-  /** How far it goes at this moment. */
+  /** The current end of the feed. */
   get mark(): FeedMark {
     return { end: this.#end, sequence: this.#sequence }
   }
 
-  /** What waits for a commit, up to a mark. */
+  /** The items that wait for a commit, up to a mark. */
   staged({ end }: Pick<FeedMark, 'end'>): readonly StagedItem[] {
     return this.#items.slice(this.#visible - this.#base, end - this.#base)
   }
 
-  /** Makes everything below `end` visible: its events have been committed. So are frames behind it that wait for no event. */
+  /** Makes items below `end` visible, whose events are committed, and the provisional frames right after them. */
   commit(end: number): void {
     while (end < this.#end && this.#items[end - this.#base]!.sequence === null) end++
     for (const item of this.staged({ end })) {
@@ -139,21 +139,21 @@ export class JobFeed {
     this.#show(end)
   }
 
-  /** Drops what is staged and wakes all followers, who find nothing more. */
+  /** Drops staged items, and wakes all followers, which then end. */
   abandon(): void {
     this.#isAbandoned = true
     this.truncate()
     this.wake()
   }
 
-  /** Drops what is staged, all or what was staged after a mark: the history goes on in another way. */
+  /** Drops staged items, all of them or those after a mark: the history continues differently. */
   truncate({ end, sequence }: FeedMark = { end: this.#visible, sequence: this.#committed }): void {
     for (const { payload } of this.#items.slice(end - this.#base)) this.#staged_length -= payload?.length ?? 0
     this.#items.length = end - this.#base
     this.#sequence = sequence
   }
 
-  /** Lets all followers look again. */
+  /** Wakes all followers. */
   wake(): void {
     for (const ring of this.#listeners) ring()
   }
@@ -161,7 +161,7 @@ export class JobFeed {
   #show(end: number): void {
     this.#visible = end
     const surplus = this.#visible - this.#base - TAIL_ITEMS
-    // Trimmed in large steps: cutting an array's head moves all the rest.
+    // The head is cut in large steps, since each cut moves the rest of the array.
     if (surplus > TAIL_ITEMS) {
       this.#items = this.#items.slice(surplus)
       this.#base += surplus
@@ -173,7 +173,7 @@ export class JobFeed {
     return this.#base + this.#items.length
   }
 
-  /** Registers a bell that rings whenever there is more to see. Returns its removal. */
+  /** Registers a listener that is called when more items are visible. It returns the function that removes the listener. */
   listen(ring: () => void): () => void {
     this.#expectsFollower = false
     this.#listeners.add(ring)
@@ -181,8 +181,8 @@ export class JobFeed {
   }
 
   /**
-   * Where a follower that has seen everything up to `after` goes on, or null when that is no longer in memory.
-   * One that has seen all that is committed starts at the present: older provisional frames are superseded.
+   * The position after the event `after`, or null where that is no longer in memory.
+   * A follower that has seen all committed events starts at the present: older provisional frames are superseded.
    */
   positionAfter(after: number): number | null {
     if (after >= this.#committed && this.#committed > 0) return this.#visible
@@ -202,7 +202,7 @@ export class JobFeed {
     return this.#visible
   }
 
-  /** Up to `limit` visible items from `position` on, or null when they have left the memory. */
+  /** Reads up to `limit` visible items from `position` on, or null where they are no longer in memory. */
   read(position: number, limit: number): readonly FeedItem[] | null {
     if (position < this.#base) return null
     const start = position - this.#base

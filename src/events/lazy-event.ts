@@ -1,5 +1,5 @@
-// Events whose values may be large. Their JSON text is known; the values are made of it only where somebody asks for them, and in time
-// slices where that takes long: whoever passes on the text needs no values.
+// Events whose values may be large. Their JSON text is stored; it is parsed only for readers that need the values, and in time slices where that takes
+// long. Writers that forward the text do not parse it.
 import type { JobSnapshot } from '../../generated/types.ts'
 import { makeMeasuredSteps } from '../engine/node-api/values/measure.ts'
 import { parseJsonSteps } from '../payloads/incremental-json-parser.ts'
@@ -7,7 +7,7 @@ import { appendJsonMember } from '../shared/json.ts'
 import type { Steps, TimeSliceScheduler } from '../shared/time-slices.ts'
 import type { EventBody } from './types.ts'
 
-/** Characters of a JSON text that is parsed in steps. Less than this takes a few milliseconds. */
+/** A JSON text with more characters is parsed in steps. Parsing a shorter text takes a few milliseconds at most. */
 const LARGE_TEXT = 262_144
 
 export function isLargeText(text: string | null | undefined): boolean {
@@ -25,14 +25,14 @@ export function* parseJsonTextSteps(text: string): Steps<unknown> {
 type OutputUpdateBody = Extract<EventBody, { type: 'output_update' }>
 type JobTerminalBody = Extract<EventBody, { type: 'job_terminal' }>
 
-/** `Body`: the event as it is with its values. */
+/** `Body` is the type of the event with its values. */
 export abstract class LazyEvent<Body extends EventBody = EventBody> {
   #body: Body | null = null
   #preparing: Promise<void> | null = null
 
   /** The event as JSON text. */
   abstract readonly text: string
-  /** The JSON text of which its values are made. */
+  /** The JSON text that is parsed into the values. */
   protected abstract readonly source: string | null
   protected abstract bodyWith(parsed: unknown): Body
 
@@ -41,17 +41,17 @@ export abstract class LazyEvent<Body extends EventBody = EventBody> {
     return this.#body
   }
 
-  /** Whether it takes long to pass on. */
+  /** Whether the event is slow to parse or forward. */
   get isLarge(): boolean {
     return isLargeText(this.source)
   }
 
-  /** Characters of the text of which its values are made. */
+  /** Characters of the text that is parsed into the values. */
   get length(): number {
     return this.source?.length ?? 0
   }
 
-  /** Makes `body` in time slices of its owner, once for all who ask for it meanwhile; null where there is nothing long to do. */
+  /** Parses `body` in time slices of the owner, once for all concurrent callers; null where no long work is left. */
   prepareBody(slices: Pick<TimeSliceScheduler, 'run'>, owner: string): Promise<void> | null {
     if (this.#body !== null || !this.isLarge) return null
     this.#preparing ??= slices.run(owner, this.#bodySteps()).finally(() => {
@@ -69,7 +69,7 @@ export abstract class LazyEvent<Body extends EventBody = EventBody> {
   }
 }
 
-/** A stored event with a large value of an output. */
+/** A stored event with a large output value. */
 export class LazyOutputEvent extends LazyEvent<OutputUpdateBody> {
   readonly type = 'output_update'
   protected readonly source: string
@@ -106,12 +106,12 @@ export interface EndSnapshot {
   readonly result: string | null
 }
 
-/** A snapshot as JSON text. Its result is JSON already, and may be long: it is neither parsed nor written anew. */
+/** A snapshot as JSON text. The result is JSON text already, which may be long, so it is neither parsed nor serialized again. */
 export function formatEndSnapshot({ rest, result }: EndSnapshot): string {
   return appendJsonMember(rest, 'result', result ?? 'null')
 }
 
-/** The end of a job. A class: of an object that is written down with a getter the engine keeps a shape of its own, and with it all that the getter sees. */
+/** The end of a job. It is a class since V8 keeps a hidden class for each object literal with a getter, and with it all that the getter captures. */
 export class LazyTerminalEvent extends LazyEvent<JobTerminalBody> {
   readonly type = 'job_terminal'
   readonly status: JobTerminalBody['status']

@@ -1,5 +1,5 @@
-// The event log: the one writer of job events, and the one way to follow a job.
-// Replay and live are the same path, so nothing is lost or doubled between them.
+// The event log: the only writer of job events, and the only way to follow a job.
+// Replay and live events take the same path, so no event is lost or doubled between them.
 import { setImmediate } from 'node:timers/promises'
 import { insertJobEvents, listJobEventsAfter } from '../db/jobs/events.ts'
 import { trimJobEvents } from '../db/jobs/history-trimming.ts'
@@ -15,14 +15,14 @@ import { MAX_JOB_EVENTS } from './retention-limit.ts'
 import type { EndSnapshotReader } from './stored-event-codec.ts'
 import { StoredEventItems } from './stored-event-items.ts'
 
-/** How many items a follower is handed at a time at the most. */
+/** The most items that a follower reads at a time. */
 const BATCH = 256
-/** How long what is too old of a history is removed at once, in milliseconds, beyond as much as is added. */
+/** Milliseconds for which one commit trims old events, beyond as many as it adds. */
 const TRIM_MS = 3
 
 /**
- * Writes a job's row in the transaction that writes its events, and gives up to where these are to be written. It may run more than once, and must
- * do the same then. Null: it has written nothing, nor is anything else to be.
+ * Writes a job's row in the transaction that writes its events, and returns the mark up to which events are written. It may run more than once, with the
+ * same effect. Null: it has written nothing, and no events are written.
  */
 export type WriteJobRow = (tx: Tx) => FeedMark | null
 
@@ -33,14 +33,14 @@ export class EventLog {
   readonly #max_events: number
   #closed = false
 
-  /** `max_events`: how many events are kept of one job, the last ones. */
+  /** `max_events`: only the last this many events of a job are kept. */
   constructor(store: Store, snapshotOf: EndSnapshotReader, max_events = MAX_JOB_EVENTS) {
     this.#store = store
     this.#max_events = max_events
     this.#storedItems = new StoredEventItems(snapshotOf)
   }
 
-  /** Opens the feed of a job that begins or goes on to live. `expected`: a follower will come and wants all of it. */
+  /** Opens the feed of a job that becomes active. `expected`: a follower will come, and needs all items. */
   open(job_key: number, last_sequence: number, expected = false): JobFeed {
     const known = this.#feeds.get(job_key)
     if (known?.hasWriter) throw new Error(`job ${job_key} has a writer already`)
@@ -50,13 +50,13 @@ export class EventLog {
     return feed
   }
 
-  /** The job goes on later, if ever: its feed is kept only for those who listen. */
+  /** Called when the job leaves the process: its feed is kept only while it has listeners. */
   release(feed: JobFeed): void {
     feed.hasWriter = false
     this.#dropIfIdle(feed)
   }
 
-  /** The process stops: whoever follows is told what is committed, and no more. */
+  /** Called when the process stops: followers get the committed events, and then end. */
   close(): void {
     this.#closed = true
     for (const feed of this.#feeds.values()) feed.wake()
@@ -67,14 +67,14 @@ export class EventLog {
       this.#feeds.delete(feed.job_key)
   }
 
-  /** How many follow a job that has not ended. */
+  /** The number of followers of unfinished jobs. */
   get followers(): number {
     let count = 0
     for (const feed of this.#feeds.values()) count += feed.listeners
     return count
   }
 
-  /** The feed of a job that has not ended; one that nobody runs at present gets one to listen to. */
+  /** The feed of an unfinished job. A feed without a writer is opened for a job that this process does not hold. */
   #openForFollower(job_key: number): JobFeed | undefined {
     const known = this.#feeds.get(job_key)
     if (known) return known
@@ -85,21 +85,21 @@ export class EventLog {
     return feed
   }
 
-  /** Whether the job has come to rest without anybody listening: it will go on in another feed. */
+  /** Whether the feed was dropped after its job had left the process: the job continues in another feed. */
   #isDetached(feed: JobFeed): boolean {
     return !feed.hasWriter && !feed.hasEnded && !feed.isAbandoned && this.#feeds.get(feed.job_key) !== feed
   }
 
-  /** The feed of a living job. */
+  /** The feed of a job, if it is open. */
   feed(job_key: number): JobFeed | undefined {
     return this.#feeds.get(job_key)
   }
 
   /**
-   * Commits what is staged in `feed`, up to the mark that `writeRow` gives, together with the job's row, in one transaction, shared with whatever
-   * else is written in this turn of the event loop. `done` runs after the commit, when followers can see the events.
-   * One commit of a feed waits at a time: the next is asked for when `writeRow` has run. Where that is to be done later, `done` does not run, and the
-   * commit is asked for again.
+   * Commits the staged items of `feed`, up to the mark from `writeRow`, together with the job's row. The transaction is shared with all other writes of this
+   * turn of the event loop. `done` runs after the commit, when followers can see the events.
+   * One commit of a feed is pending at a time: the next may be requested once `writeRow` has run. Where `writeRow` returns null, `done` does not run, and
+   * the caller requests the commit again later.
    */
   commit(feed: JobFeed, writeRow: WriteJobRow, done: (error: unknown) => void): void {
     let end: number | null = null
@@ -124,7 +124,7 @@ export class EventLog {
     )
   }
 
-  /** What is older than the events that are kept goes in the transaction that adds to them. */
+  /** Trims events beyond the limit, in the transaction that adds new events. */
   #trim(tx: Tx, job_key: number, sequence: number, rows: readonly JobEventTable[]): void {
     const below = sequence - this.#max_events + 1
     if (below <= 1 || rows.length === 0) return
@@ -132,23 +132,23 @@ export class EventLog {
     trimJobEvents(tx, job_key, below, { events: rows.length, bytes }, startTimeBudget(TRIM_MS))
   }
 
-  /** Forgets the feed of a job whose history could not be written. Its followers get SERVICE_UNAVAILABLE. */
+  /** Drops the feed of a job whose history could not be written. Its followers get SERVICE_UNAVAILABLE. */
   abandon(feed: JobFeed): void {
     if (this.#feeds.get(feed.job_key) === feed) this.#feeds.delete(feed.job_key)
     feed.abandon()
   }
 
-  /** Drops what is staged of a job whose history cannot be written as it is. Its followers wait for its end, in the same feed. */
+  /** Drops the staged items of a job that can only be ended. Its followers wait for its end in the same feed. */
   truncate(feed: JobFeed): void {
     feed.truncate()
     this.release(feed)
   }
 
   /**
-   * The history of a job from the event after `after` on: what is stored first, then what happens. It ends after the
-   * terminal event, when `signal` aborts, or where the job was removed. A follower that falls behind loses provisional frames, never an event.
-   * Whoever started the job hands in its feed, which may have ended already.
-   * @throws SERVICE_UNAVAILABLE when the history could not be written any further
+   * The history of a job after the event `after`: stored items first, then live items. It ends after the terminal event, when `signal` aborts, or where the
+   * job was removed. A slow follower loses provisional frames, but never an event.
+   * The submitter of the job passes its feed as `own`, which may have ended already.
+   * @throws SERVICE_UNAVAILABLE where the history could not be written any further
    */
   async *follow(
     job_key: number,
@@ -166,12 +166,12 @@ export class EventLog {
         const items: readonly (FeedItem | JobEventTable)[] = kept ?? this.#readStored(job_key, seen)
         for (const one of items) {
           if (one.sequence !== null && one.sequence <= seen) continue
-          // Made only now: a result may be large, and a slow reader not come so far for long.
+          // The item is made only now, since a result may be large, and a slow reader may come to it late.
           const made = 'job_key' in one ? this.#storedItems.of(one) : one
           const item = made instanceof Promise ? await made : made
           if (!item) return
           if (item.event instanceof LazyEvent && item.event.isLarge) {
-            // To read it has taken its time.
+            // Reading a large event has taken long.
             await setImmediate()
             if (signal.aborted) return
           }
@@ -201,7 +201,7 @@ function toEventRow(job_key: number, { event, sequence, payload, timestamp }: St
   return { job_key, sequence: sequence!, type: event!.type, payload: payload!, created_at: timestamp }
 }
 
-/** Sleeps until the feed rings; a ring between two sleeps is kept, so none is missed. */
+/** Waits until the feed has new items. A ring between two waits is kept, so that none is missed. */
 class FeedBell {
   #rang = false
   #wake: (() => void) | null = null

@@ -1,4 +1,2 @@
-// How much of a job's history is kept.
-
-/** The most events that are kept of one job: the last ones. */
+/** Of the history of a job, only the last this many events are kept. */
 export const MAX_JOB_EVENTS = 100_000

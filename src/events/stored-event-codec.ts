@@ -1,19 +1,20 @@
-// Events as they are stored. A terminal event holds no snapshot: the row never changes after it, so the snapshot is made of the row.
+// Encodes and decodes stored events. A terminal event is stored without its snapshot, which is built from the job's row: the row never changes after the
+// end.
 import type { JobEventTable } from '../db/schema.ts'
 import { cachedJsonText, stringifyWithCachedMembers } from '../shared/incremental-json.ts'
 import { appendJsonMember, stringifyWithBase64 } from '../shared/json.ts'
 import { type EndSnapshot, isLargeText, LazyEvent, LazyOutputEvent, LazyTerminalEvent } from './lazy-event.ts'
 import type { EventBody } from './types.ts'
 
-/** JSON texts of the values of events, where these are long texts. */
+/** JSON texts of event values that are long strings. */
 const valueTexts = new WeakMap<EventBody, string>()
 
-/** Remembers the JSON text of the value of an event, which is one long text. */
+/** Caches the JSON text of an event's value that is one long string. */
 export function setValueText(event: EventBody, text: string): void {
   valueTexts.set(event, text)
 }
 
-/** The JSON text that is stored of an event. @throws what the writer throws */
+/** The stored JSON text of an event. @throws errors of the serialization */
 export function encodeEventPayload(event: EventBody): string {
   if (event.type === 'job_terminal') return JSON.stringify({ status: event.status })
   const { type: _, ...rest } = event
@@ -33,17 +34,17 @@ function encodeMembers(event: EventBody, members: object): string {
     : stringifyWithBase64(members)
 }
 
-/** Gives the snapshot of a job that has ended; null when it was removed. */
+/** Reads the snapshot of a job that has ended; null where the job was removed. */
 export type EndSnapshotReader = (job_key: number) => Promise<EndSnapshot | null>
 
-/** A stored event but for the end of a job. */
+/** Decodes a stored event other than a terminal event. */
 export function decodeStoredEvent(row: JobEventTable): EventBody {
   if (row.type === 'output_update' && isLargeText(row.payload)) return new LazyOutputEvent(row.payload) as EventBody
-  // The type first, as writers have it: an event reads the same live and later.
+  // The type comes first, as in live events, so that both have the same text.
   return { type: row.type, ...(JSON.parse(row.payload) as object) } as EventBody
 }
 
-/** The stored end of a job, or null where that was removed meanwhile. */
+/** Decodes a terminal event; null where the job was removed meanwhile. */
 export async function decodeStoredEnd(row: JobEventTable, snapshotOf: EndSnapshotReader): Promise<EventBody | null> {
   const { status } = JSON.parse(row.payload) as LazyTerminalEvent
   const snapshot = await snapshotOf(row.job_key)

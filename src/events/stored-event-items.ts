@@ -1,14 +1,14 @@
-// Stored events as items of a history, made one by one when they are asked for.
+// Converts stored events to feed items, one by one on request.
 import type { JobEventTable } from '../db/schema.ts'
 import type { FeedItem } from './job-feed.ts'
 import { decodeStoredEnd, decodeStoredEvent, type EndSnapshotReader } from './stored-event-codec.ts'
 import type { EventBody } from './types.ts'
 
-/** Those who read the end of one job at the same time share it: its result may be large. */
+/** Concurrent readers of one job's end share the item, since its result may be large. */
 export class StoredEventItems {
   readonly #snapshotOf: EndSnapshotReader
   readonly #ends = new Map<number, WeakRef<FeedItem>>()
-  /** The ends that are being read. */
+  /** Reads of terminal events that are under way. */
   readonly #reading = new Map<number, Promise<FeedItem | null>>()
   readonly #dropped = new FinalizationRegistry<number>((job_key) => {
     if (!this.#ends.get(job_key)?.deref()) this.#ends.delete(job_key)
@@ -18,7 +18,7 @@ export class StoredEventItems {
     this.#snapshotOf = snapshotOf
   }
 
-  /** The item of an event. That of the end of a job may have to be read, and is null where the job was removed meanwhile. */
+  /** The item of an event. A terminal event may have to be read, and is null where the job was removed meanwhile. */
   of(row: JobEventTable): FeedItem | Promise<FeedItem | null> {
     return row.type === 'job_terminal' ? this.#end(row) : toFeedItem(row, decodeStoredEvent(row))
   }

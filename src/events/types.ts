@@ -1,4 +1,4 @@
-// What a history is made of, in the contract's types.
+// The events and frames of a job's history, in the contract's types.
 import type {
   ChunkFrame,
   EdgeUpdateFrame,
@@ -15,13 +15,13 @@ import type {
 type SharedEventField = 'sequence' | 'job_id' | 'workflow_id' | 'workspace_id' | 'timestamp'
 type WithoutSharedFields<Event> = Event extends unknown ? Omit<Event, SharedEventField> : never
 
-/** A persisted fact about one job, without what all its events share. */
+/** A persisted event of a job, without the fields that all its events share. */
 export type EventBody = WithoutSharedFields<JobEvent>
 
-/** What a socket shows of a persisted event. */
+/** The frame of a persisted event on sockets. */
 export type EventFrame = JobUpdateFrame | NodeUpdateFrame | OutputUpdateFrame
 
-/** What a socket shows of a job, live. */
+/** A frame of a job on sockets, persisted or live only. */
 export type JobFrame =
   | EventFrame
   | NodeProgressFrame

@@ -1,6 +1,5 @@
-// The HTTP door: one Express application, its routes made from the contract's manifest.
-// Order for every request: the limit of its caller; its turn on its connection; its Host header; browsers that ask first; public operations; then who calls; then
-// path and method; then content type, validation, the handler.
+// The HTTP transport: an Express application whose routes come from the contract's manifest. Each request passes these steps in order: rate limit;
+// pipelining; Host header; CORS preflight; public operations; authentication; path and method; content type, validation, handler.
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express'
 import type { OperationInfo } from '../../generated/operations.ts'
 import { readRequestFacts } from '../access/request-facts.ts'
@@ -38,16 +37,16 @@ import {
   type ValidRequest,
 } from './pipeline/validation/request-validators.ts'
 
-const MISSING_HOST_MESSAGE = 'The request has no Host header. HTTP/1.1 asks for one.'
+const MISSING_HOST_MESSAGE = 'The request has no Host header. HTTP/1.1 requires one.'
 
 interface PipelineTools {
   context: AppContext
   validators: RequestValidators
   scheduler: RequestScheduler
   parseJson: RequestHandler
-  /** Of operations that have a limit of time. */
+  /** For operations with a time limit. */
   parseTimedJson: RequestHandler
-  /** Of operations that hand their body on. */
+  /** For operations that forward their body. */
   parseText: RequestHandler
 }
 
@@ -59,7 +58,7 @@ interface RequestTimeouts {
 
 type OperationHandlerFunction = (request: ValidRequest, context: RequestContext) => HandlerReply | Promise<HandlerReply>
 
-/** The application. It may be served at once; validators of seldom-used operations are compiled when they are first needed. */
+/** Creates the application. It can be served at once; validators of rare operations are compiled when they are first needed. */
 export function createApp(
   context: AppContext,
   { sdk_body_ms = REQUEST_TIMEOUT_SECONDS * 1_000 }: RequestTimeouts = {},
@@ -75,7 +74,7 @@ export function createApp(
   const tools: PipelineTools = {
     context,
     validators: createRequestValidators(served, context),
-    scheduler: scheduler,
+    scheduler,
     parseJson: createJsonBodyParser(scheduler, context.config.max_body_bytes),
     parseTimedJson: createJsonBodyParser(scheduler, context.config.max_body_bytes, sdk_body_ms),
     parseText: createTextBodyParser(scheduler, context.config.max_body_bytes),
@@ -118,7 +117,7 @@ function startRequest({ config, platform, own_requests }: AppContext): RequestHa
   }
 }
 
-/** RFC 9112, section 3.2. The gate judges a request with several Host headers: it counts as one without a host. */
+/** RFC 9112, section 3.2. Authentication treats a request with several Host headers as a request without a host. */
 const requireHost: RequestHandler = ({ httpVersion, headers }, _response, next) => {
   if (httpVersion === '1.1' && headers.host === undefined)
     throw new ServiceError('INVALID_REQUEST', { message: MISSING_HOST_MESSAGE })
@@ -129,14 +128,14 @@ function isPublic({ access }: OperationInfo): boolean {
   return access === 'public'
 }
 
-/** Routes the operations of one path, behind a first step if one is given. */
+/** Adds routes for operations, with further steps first. */
 function mountOperations(
   app: Express,
   operations: readonly OperationInfo[],
   tools: PipelineTools,
   ...first: RequestHandler[]
 ): void {
-  // A route for GET takes HEAD as well, so one of its own comes before.
+  // A route for GET also takes HEAD, so a HEAD operation comes before it.
   const heads = operations.filter(({ method }) => method === 'head')
   for (const operation of new Set([...heads, ...operations])) {
     const method = operation.method as 'head' | 'get' | 'put' | 'post' | 'delete'
@@ -163,11 +162,11 @@ function createPipeline(operation: OperationInfo, tools: PipelineTools): Request
     try {
       const valid = await validators.validate(operation, request)
       if (!isBodyForwarded(operation)) releaseBodyMemory(request)
-      const respond = (late?: AbortSignal) => handle(valid, new HandlerContext(context, response, late))
+      const respond = (deadline?: AbortSignal) => handle(valid, new HandlerContext(context, response, deadline))
       const reply = await (hasTimeLimit(operation) ? withRequestTimeout(respond) : respond())
       const logBodyError = (error: Error) => {
         if (error instanceof ServiceError && error.status < 500) return
-        context.log.error({ err: error, operation: operation.operationId }, 'a body broke off')
+        context.log.error({ err: error, operation: operation.operationId }, 'response body failed')
       }
       const { slices, reading, held } = context
       await sendReply(response, reply, {
@@ -179,7 +178,7 @@ function createPipeline(operation: OperationInfo, tools: PipelineTools): Request
       })
       countRequest(context, operation.operationId, reply.status)
     } catch (error) {
-      // Nobody is left to be told, and what was called off is no failure.
+      // The client is gone, and a cancelled call is no failure.
       if (response.destroyed && isAbort(error)) countRequest(context, operation.operationId, CLIENT_CLOSED_REQUEST)
       else next(operation.errors === 'openai' ? simplifyOpenaiProblems(error, request.body) : error)
     }
@@ -187,13 +186,13 @@ function createPipeline(operation: OperationInfo, tools: PipelineTools): Request
   return steps
 }
 
-/** Whose turns and time slices a request takes. What everybody may ask for delays its own kind only, of the same caller. */
+/** The owner whose turns and time slices a request takes. Without a principal, operations of a caller delay only requests of the same operation. */
 function workOwnerOf(response: Response, { operationId }: OperationInfo): string {
   const caller = callerKey(response)
   return localsOf(response).principal ? caller : `${caller} ${operationId}`
 }
 
-/** No status of HTTP, but what others count by. */
+/** Not a status of HTTP, but common in the counts of servers. */
 const CLIENT_CLOSED_REQUEST = 499
 
 function isAbort(error: unknown): boolean {
@@ -205,12 +204,12 @@ function selectBodyParser(operation: OperationInfo, tools: PipelineTools): Reque
   return isBodyForwarded(operation) ? tools.parseText : tools.parseJson
 }
 
-/** Of the lifecycle profile, all but uploads: these take as long as their bytes do. */
+/** All operations of the lifecycle profile but uploads, which take as long as their bytes do. */
 function hasTimeLimit({ errors, body }: OperationInfo): boolean {
   return errors === 'sdk' && body !== 'multipart'
 }
 
-/** A path that is served, with a method that it does not take: 405, and what it does take for OPTIONS. */
+/** For a known path with another method: 405, or for OPTIONS the allowed methods. */
 function rejectOtherMethods(allow: string): RequestHandler {
   return (request, response) => {
     if (request.method !== 'OPTIONS') throw new ServiceError('METHOD_NOT_ALLOWED', { headers: { Allow: allow } })

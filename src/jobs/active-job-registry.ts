@@ -1,5 +1,4 @@
-// The jobs that this process has: those that run, those that wait for their turn, and what they need of their surroundings. Those that wait
-// for something outside, and those that have ended, are in the database only.
+// The jobs that this process holds, running or queued, and the services that they use. Suspended and ended jobs are in the database only.
 import type { JobSnapshot } from '../../generated/types.ts'
 import type { DueJob } from '../db/jobs/rows.ts'
 import { type OwnerScope, ownerScopeKey, userShareKey } from '../db/owner-scope.ts'
@@ -42,27 +41,27 @@ export interface ActiveJobRegistryParts {
   platform: Platform
   log: Log
   limits: QueueLimits
-  /** Seals what jobs remember. */
+  /** Encrypts job journals. */
   cipher: Cipher
-  /** Where the large values lie that jobs remember. */
+  /** Stores the large values of job journals. */
   spilled: SpilledValueStore
-  /** What makes values of an owner's jobs fit to be shown. */
+  /** The publisher that redacts and stores the values of an owner's jobs. */
   publisherOf: (owner: OwnerScope) => OutputPublisher
-  /** In bytes, of the values that a job holds at once. */
+  /** The most bytes of values that a job may hold at once. */
   memory_limit: number
-  /** In seconds, of a new job, whatever its request says; null for none. */
+  /** The longest time limit of a new job, in seconds; null for none. */
   time_limit: number | null
-  /** What the runs of all jobs share. */
+  /** The account that the runs of all jobs share. */
   shared_memory: ProcessMemoryAccount & FiringMemoryAccount
-  /** What the nodes of an owner's jobs may use. */
+  /** The services for the nodes of an owner's jobs. */
   servicesOf: (job: JobTable) => NodeServices
-  /** What holds a job to what it may cost, by what it has paid in a currency so far. Absent: nothing does. */
+  /** Reserves the cost of model calls within a job's budget, given what it has paid in a currency. Absent: jobs have no budget. */
   budget?: (paid: (currency: string) => number) => ReserveCost | null
-  /** Hears of each job that has ended, once it is stored. */
+  /** Called for each job whose end is stored. */
   onEnded?: (row: JobTable) => void
 }
 
-/** What a job is that nobody can run, because of its graph. */
+/** The plan of a job whose graph cannot be run. */
 const EMPTY_PLAN: Plan = {
   inputs: [],
   outputs: [],
@@ -76,15 +75,15 @@ const EMPTY_PLAN: Plan = {
 }
 
 export interface ActiveJobRegistryHooks {
-  /** A job waits for something outside, and is to be seen to at some time. */
+  /** A job was suspended with a wake time. */
   onSuspended(job: DueJob): void
-  /** The history of a job could not be written, though the job may be stored. */
+  /** The history of a job could not be written, but may be later. */
   onWriteFailed(job_key: number): void
-  /** Nor will it be: something that is stored of the job is damaged. */
+  /** The history of a job could not be written, since its stored data is damaged. */
   onDamaged(job_key: number): void
 }
 
-/** What stands against running the graph of a job: it is damaged, or not one that this version can run. */
+/** The reason why the graph of a job cannot run: it is damaged, or this version cannot run it. */
 export type PlanObstacle = 'damaged' | 'not_runnable'
 
 export class ActiveJobRegistry implements ActiveJobHost {
@@ -92,7 +91,7 @@ export class ActiveJobRegistry implements ActiveJobHost {
   readonly events: EventLog
   readonly platform: Platform
   readonly steady: SteadyClock
-  /** By job, when its time is over, where its row may not keep that yet. */
+  /** Deadlines by job key, for rows that may not have them yet. */
   readonly deadlines = new Map<number, number>()
   readonly log: Log
   readonly queue: JobQueue
@@ -102,7 +101,7 @@ export class ActiveJobRegistry implements ActiveJobHost {
   readonly #hooks: ActiveJobRegistryHooks
   readonly #active = new ChurnMap<number, ActiveJob>()
   readonly #byId = new ChurnMap<string, ActiveJob>()
-  /** Jobs whose history could not be written, as the log was told. */
+  /** Jobs whose failed writes were logged. */
   readonly #writeFailures = new Set<number>()
   #nextWrite: AdditionalWrite | null = null
   #resolveIdle: (() => void) | null = null
@@ -119,7 +118,6 @@ export class ActiveJobRegistry implements ActiveJobHost {
     this.#hooks = hooks
   }
 
-  /** The jobs that this process has. */
   get jobs(): ActiveJob[] {
     return [...this.#active.values()]
   }
@@ -132,12 +130,12 @@ export class ActiveJobRegistry implements ActiveJobHost {
     return this.#active.get(job_key) ?? null
   }
 
-  /** A job that does not begin before `enter`. */
+  /** Creates a job, which does not start before `requestSlot`. */
   createJob(parts: ActiveJobParts): ActiveJob {
     return new ActiveJob(parts, this)
   }
 
-  /** Takes a job in; it counts from now on. */
+  /** Adds a job to the registry. */
   add(job: ActiveJob): void {
     this.#active.set(job.row.key, job)
     this.#byId.set(ownerScopeKey(job.row, job.row.id), job)
@@ -150,24 +148,24 @@ export class ActiveJobRegistry implements ActiveJobHost {
     job.flushed().then(written, () => {})
   }
 
-  /** Writes `extra` with the first job that is written from now on. */
+  /** Writes `extra` in the transaction of the next job. */
   writeWithNext(extra: AdditionalWrite): void {
     this.#nextWrite = extra
   }
 
   /**
-   * Compiles the graph of a stored job in time slices where it is large, so that `adopt` and the like find it; null where it is small, or damaged.
+   * Compiles a large graph of a stored job in time slices, for `adopt` and other readers; null for a small or damaged graph.
    */
   preparePlan(row: JobTable): Promise<unknown> | null {
     return readUnlessDamaged(() => this.parts.plans.prepareStored(userShareKey(row), row.graph_sha256), null)
   }
 
-  /** The same for a new run of the job's graph: its slow expressions are read as well. */
+  /** `preparePlan` for a new run of the job's graph: it reads slow expressions as well. */
   prepareRun(row: JobTable): Promise<unknown> | null {
     return readUnlessDamaged(() => this.parts.plans.prepareRun(userShareKey(row), row.graph_sha256), null)
   }
 
-  /** As `preparePlan`, and reads what the job remembers where that is much, for `adopt`, until it is disposed of. It rejects with NoRoom where there is none for that. */
+  /** `preparePlan`, which also keeps a large journal for `adopt` until disposal. It rejects with MemoryUnavailableError where there is no room. */
   prepare(row: JobTable): Promise<Disposable | null> | null {
     const compiling = this.preparePlan(row)
     const reading = this.journals.prepare(row)
@@ -182,20 +180,20 @@ export class ActiveJobRegistry implements ActiveJobHost {
     throw compiled.reason
   }
 
-  /** Takes over a stored job, which may be one that can only be ended. */
+  /** Takes over a stored job. A job with an obstacle can only be ended. */
   adopt(row: JobTable): { job: ActiveJob; obstacle: PlanObstacle | null } {
     if (this.#active.has(row.key)) throw new Error(`job ${row.key} is taken over twice`)
     const found = this.#readStoredPlan(row)
     const { plan, graph_bytes } = typeof found === 'string' ? { plan: EMPTY_PLAN, graph_bytes: 0 } : found
     const read = this.journals.take(row)
-    const { journal: memory = null, publishedHistory: told = null } = read ?? {}
+    const { journal = null, publishedHistory = null } = read ?? {}
     const job = this.createJob({
       row,
       unstored: null,
       plan,
       graph_bytes,
-      journal: memory,
-      publishedHistory: told,
+      journal,
+      publishedHistory,
       hasFollower: false,
     })
     this.add(job)
@@ -209,12 +207,12 @@ export class ActiveJobRegistry implements ActiveJobHost {
     }, 'damaged')
   }
 
-  /** Whether the graph of a stored job, of so many bytes, may find room: there is some, or it is in memory already. */
+  /** Whether a graph of `graph_bytes` may find room: there is some, or the graph is in memory already. */
   canHoldGraph(row: JobTable, graph_bytes: number): boolean {
     return this.parts.plans.isKnown(row.graph_sha256) || this.#graphMemory.hasRoom(userShareKey(row), graph_bytes)
   }
 
-  /** Runs a job as soon as there is room: at once, or after those that wait. @throws QUEUE_FULL; NoGraphRoom where too much memory is held by graphs */
+  /** Gives a job a slot or a place in the queue. @throws QUEUE_FULL; OutOfGraphMemoryError where graphs hold too much memory */
   requestSlot(job: ActiveJob): 'start' | 'wait' {
     if (!isSmallGraph(job)) this.#graphMemory.take(job)
     if (this.queue.tryTakeSlot(job)) return 'start'
@@ -228,19 +226,19 @@ export class ActiveJobRegistry implements ActiveJobHost {
     return 'wait'
   }
 
-  /** Has jobs wait that were accepted before, as `restore` of the queue says. */
+  /** Puts jobs that were accepted before into the queue; see `JobQueue.restore`. */
   restore(jobs: readonly ActiveJob[]): void {
     for (const job of jobs) this.#graphMemory.hold(job)
     this.queue.restore(jobs)
   }
 
-  /** What stands against running the graph of a job; null: nothing. */
+  /** The reason why the graph of a job cannot run; null where it can. */
   obstacle(row: JobTable): PlanObstacle | null {
     const found = this.#readStoredPlan(row)
     return typeof found === 'string' ? found : null
   }
 
-  /** The plan that a job was accepted with. @throws INVALID_WORKFLOW_GRAPH where this version cannot run it */
+  /** The plan with which a job was accepted. @throws INVALID_WORKFLOW_GRAPH where this version cannot run it */
   planOf(row: JobTable): Plan {
     return requireAcceptedPlan(this.parts.plans.compileStored(row.graph_sha256))
   }
@@ -252,7 +250,7 @@ export class ActiveJobRegistry implements ActiveJobHost {
     })
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no job runs. */
   whenIdle(): Promise<void> {
     return new Promise((resolve) => {
       this.#resolveIdle = resolve
@@ -264,7 +262,7 @@ export class ActiveJobRegistry implements ActiveJobHost {
     if (this.queue.running === 0) this.#resolveIdle?.()
   }
 
-  // — what its jobs ask —
+  // — ActiveJobHost —
 
   onAdmitted(job: ActiveJob): void {
     job.start()
@@ -281,13 +279,13 @@ export class ActiveJobRegistry implements ActiveJobHost {
     return isFirst
   }
 
-  /** The history of a job can be written again: the next loss is told as the first one was. */
+  /** The history of a job can be written again: the next failure is logged again. */
   clearWriteFailure(job_key: number): void {
     this.#writeFailures.delete(job_key)
   }
 
   onDetached(job: ActiveJob, loss: HistoryWriteFailure | null): void {
-    // Only one whose history could not be written still waits.
+    // Only a job whose history could not be written can still be in the queue.
     this.queue.remove(job)
     this.#graphMemory.release(job)
     job.releaseMemory()
@@ -341,13 +339,13 @@ export class ActiveJobRegistry implements ActiveJobHost {
     return PublishedHistory.load(this.parts.store, row.key)
   }
 
-  /** @throws NodeError where the workflow cannot be called; what is momentary as it is */
+  /** @throws NodeError where the workflow cannot be called; transient faults unchanged */
   async loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }> {
     try {
       const compiled = await (pinned === null
         ? this.#compileCalled(row, workflow_id)
         : this.parts.plans.compileText(userShareKey(row), pinned))
-      // What it called before it calls again as it was.
+      // A pinned graph was accepted before, so it is not validated as a new graph.
       return { plan: (pinned === null ? requireRunnablePlan : requireAcceptedPlan)(compiled), body: compiled.body }
     } catch (error) {
       if (error instanceof ServiceError && toTransientFault(error) === null)
@@ -366,7 +364,7 @@ export class ActiveJobRegistry implements ActiveJobHost {
   }
 }
 
-/** What `read` gives, or `otherwise` where that is damaged. */
+/** Runs `read`; returns `otherwise` where the data is damaged. */
 function readUnlessDamaged<T, O>(read: () => T, otherwise: O): T | O {
   try {
     return read()

@@ -1,5 +1,5 @@
-// One job while this process has it: it moves through states by the table, and stages every change with its event. Who may run when is the
-// service's business, what happens inside of a run the engine's, and writing it down the writer's.
+// One job that this process holds. It changes states by the table of state-machine.ts, and stages every change with its event. The queue decides when a
+// job runs, the engine executes the run, and the writer stores the changes.
 import type { JobStatus, ResultManifest } from '../../generated/types.ts'
 import { type OwnerScope, ownerScopeKey, userShareKey } from '../db/owner-scope.ts'
 import type { JobTable } from '../db/schema.ts'
@@ -61,58 +61,58 @@ import { areWaitsTooLarge, findEarliestWake, toStoredWaits } from './waits/store
 
 export interface ActiveJobParts {
   row: JobTable
-  /** The graph, to be stored with the row; null: both are in the database already. */
+  /** The graph to store with the row; null where both are stored already. */
   unstored: CompiledWorkflowGraph | null
   plan: Plan
   /** About how much memory the compiled graph takes. */
   graph_bytes: number
-  /** What it remembers; null: it is read when it is needed, since a job may wait for long. */
+  /** The journal; null: it is read when it is needed, since a job may wait for long. */
   journal: JobJournal | null
-  /** What its history says, where that was read with it. */
+  /** The published history, where it was read with the journal. */
   publishedHistory?: PublishedHistory | null
-  /** Whether its submitter will follow it from the start. */
+  /** Whether the submitter will follow the job from the start. */
   hasFollower: boolean
 }
 
-/** Why the history of a job could not be written: it may be later; it cannot, but the job can be ended; or not even that. */
+/** How lasting a failed write of the history is. `for_now`: a later write may succeed. `damaged`: the job can still be ended. `for_good`: not even that. */
 export type HistoryWriteFailure = 'for_now' | 'damaged' | 'for_good'
 
-/** What a job needs of its surroundings. */
+/** The services that a job uses. */
 export interface ActiveJobHost {
   readonly events: EventLog
   readonly platform: Platform
   readonly steady: SteadyClock
   readonly deadlines: Map<number, number>
   readonly log: Log
-  /** Does what is long for jobs in time slices of their owners. */
+  /** Runs long work in time slices of the owners. */
   readonly slices: TimeSliceScheduler
-  /** What makes values of an owner's jobs fit to be shown. */
+  /** The publisher that redacts and stores the values of an owner's jobs. */
   publisherOf(owner: OwnerScope): OutputPublisher
-  /** Finds the plan of a workflow that a node of this job calls, and its graph as JSON text; `pinned` is the graph that it called before. */
+  /** Loads the plan of a called workflow, and its graph as JSON text. `pinned` is the graph that the job called before. */
   loadPlan(row: JobTable, workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }>
-  /** About how much memory a called plan takes, in bytes; 0 where that is small. */
+  /** The approximate memory of a called plan, in bytes; 0 for a small plan. */
   bytesOf(plan: Plan): number
-  /** In bytes, of the values that a job holds at once. */
+  /** The most bytes of values that a job may hold at once. */
   readonly memory_limit: number
-  /** What the runs of all jobs share. */
+  /** The account that the runs of all jobs share. */
   readonly shared_memory: ProcessMemoryAccount
-  /** What the nodes of an owner's jobs may use. */
+  /** The services for the nodes of an owner's jobs. */
   servicesOf(job: JobTable): NodeServices
-  /** What holds a job to what it may cost, by what it has spent so far; null: nothing does. */
+  /** Reserves the cost of model calls within the job's budget, given what it has spent; null: the job has no budget. */
   budgetOf(spending: () => JobModelUsage): ReserveCost | null
-  /** What the history of a job says already. */
+  /** Loads the node statuses and output values that a job has published. */
   loadPublishedHistory(row: JobTable): PublishedHistory
-  /** Reads what stored jobs remember where that is much. */
+  /** Loads the journals of stored jobs. */
   readonly journals: Pick<JournalLoader, 'prepare' | 'take' | 'of'>
-  /** The job may run: its turn has come. */
+  /** Called when the job may run. */
   onAdmitted(job: ActiveJob): void
-  /** Nothing of the job runs any more. */
+  /** Called when the run of the job has ended, so that its slot is free. */
   onReleased(job: ActiveJob): void
-  /** Whether the log has not heard yet that the history of the job could not be written. */
+  /** Whether a failed write of the job's history has not been logged yet. */
   isFirstWriteFailure(job_key: number): boolean
-  /** Jobs of which a file cannot be read now. */
+  /** The jobs that wait because a file cannot be read now. */
   readonly unreadableJobs: Pick<UnreadableJobs, 'failed'>
-  /** This process has done with the job: its end, or that it waits, is committed; or its history could not be written. */
+  /** Called when the job leaves this process: its end or suspension is committed, or its history could not be written. */
   onDetached(job: ActiveJob, loss: HistoryWriteFailure | null): void
   queuePosition(job: ActiveJob): number
 }
@@ -129,31 +129,31 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   readonly #writer: JobWriter
   readonly #publisher: OutputPublisher
   readonly #publication: OutputPublication
-  /** Most jobs have none. */
+  /** Null for most jobs, which have no large values. */
   #largeValuePreparer: LargeValuePreparer | null = null
   #loadedJournal: JobJournal | null = null
   #run: JobRun | null = null
   #recorder: RunRecorder | null = null
-  /** Of the last run, which may be over. */
+  /** The execution of the last run, which may be over. */
   #execution: Execution | null = null
   #queuedInputs: QueuedJobInputs | null = null
   readonly #inputCounts = new InputCounts()
-  /** Its turn has come while it was not known whether a command is stored. */
+  /** The job was admitted while it was not known whether a command is stored. */
   #isAdmitted = false
-  /** What it remembers was read for its turn, as far as it could be. */
+  /** The journal was loaded for the run, as far as it could be read. */
   #isJournalPrepared = false
-  /** Null before it is read, where it has begun before. */
+  /** Null until it is read, for a job that has started before. */
   #publishedHistory: PublishedHistory | null = null
-  /** Whether it was interrupted, and has remembered nothing since. */
+  /** Whether the job was recovered, and has recorded no entry since. */
   #isIdleSinceRecovery = false
   #messageCount = 0
   #forcedEnding: JobEnding | null = null
-  /** What its run cannot go on from, whatever that says. */
+  /** An ending that overrides the outcome of the run. */
   #fatalEnding: JobEnding | null = null
   #isDetached = false
-  /** When its time is over, by the steady clock; null: never. */
+  /** The end of the time limit, by the steady clock; null: no limit. */
   #deadline: number | null = null
-  /** What was said last of a time. */
+  /** The last timestamp given out. */
   #lastTimestamp: string
 
   constructor(parts: ActiveJobParts, host: ActiveJobHost) {
@@ -190,7 +190,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     )
   }
 
-  /** @throws SERVICE_UNAVAILABLE where it cannot be read now: nobody has the job then, and it is tried again */
+  /** @throws SERVICE_UNAVAILABLE where the journal cannot be read now: the job leaves the process, and is continued later */
   get journal(): JobJournal {
     if (this.#loadedJournal && !this.#loadedJournal.isUnloaded) return this.#loadedJournal
     return this.#keepJournal(this.#readJournal())
@@ -224,12 +224,12 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     return isTerminal(this.row.status)
   }
 
-  /** How many frames a follower of the whole job would have got. */
+  /** The number of frames that a follower from the start would have received. */
   get message_count(): number {
     return this.#messageCount
   }
 
-  /** Takes what is sent to the job, whether it runs already or waits for its turn; null where nothing of it can run. */
+  /** Accepts inputs for the job, running or queued; null where the job cannot run any more. */
   get inputs(): JobInputs | null {
     const receiver = this.receiver()
     return receiver && new JobInputs(this, this.#inputCounts, receiver)
@@ -268,15 +268,15 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     return new QueuedJobInputs(this.plan, params, this.#options.fed, inputs, this.row.started_at !== null)
   }
 
-  // — what the run remembers —
+  // — the journal of the run —
 
   recallFailure(scope: string): RunError | null {
     return this.journal.failures.get(scope) ?? null
   }
 
   /**
-   * Where the file of a large value cannot be read the job ends: what followed from it might come out differently. It goes on later where the file can
-   * only not be read now.
+   * Where the file of a large value is lost the job ends, since results that depend on the value might come out differently. Where the file cannot be
+   * read for now, the job continues later.
    */
   recall(firing: string): FiringHistory | null {
     try {
@@ -295,17 +295,17 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   }
 
   #onUnreadableJournal(cause: unknown): unknown {
-    const momentary = toTransientFault(cause)
-    if (momentary) {
-      this.#writer.fail(momentary)
-      return momentary
+    const transientFault = toTransientFault(cause)
+    if (transientFault) {
+      this.#writer.fail(transientFault)
+      return transientFault
     }
     this.#host.log.error({ err: cause, job_id: this.row.id }, 'what a job remembers cannot be read')
     this.#fatalEnding ??= createInterruptedEnding(UNREADABLE_JOURNAL)
     return cause
   }
 
-  /** Reads the large values of a firing before it is recalled; null: none of them lies in a file. What cannot be read is found then. */
+  /** Reads the large values of a firing before `recall`; null: none is in a file. `recall` reports values that cannot be read. */
   prepareRecall(firing: string): Promise<void> | null {
     const steps = this.journal.readSteps(firing)
     return (
@@ -336,12 +336,12 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     return this.#writer.backlog()
   }
 
-  /** Writes a further row in the transaction that writes what is staged now. */
+  /** Writes a further row in the next transaction of the job. */
   write(extra: AdditionalWrite): void {
     this.#writer.write(extra)
   }
 
-  // — its way through the states —
+  // — state changes —
 
   /** Records that the job is admitted. */
   accept(): void {
@@ -356,7 +356,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     this.#appendStatus('queued', queue_position, buildJobUpdateFrame(this.row, { queue_position }))
   }
 
-  /** Records that an earlier process left it in the middle; `orderly`: because it was told to stop. */
+  /** Records that the job is recovered after an earlier process. `orderly`: that process was asked to stop. */
   recover(message: string, orderly: boolean): void {
     this.row.attempt++
     this.#changeState('recover')
@@ -367,7 +367,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     this.#appendStatus('recovering', null, null, message)
   }
 
-  /** The queue gave it a slot. */
+  /** Called when the queue gives the job a slot. */
   admit(): void {
     if (this.#writer.isDeciding) {
       this.#isAdmitted = true
@@ -379,7 +379,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     else this.#host.onAdmitted(this)
   }
 
-  /** It has waited, and what it remembers is much. Meanwhile it may have ended, or been taken away. */
+  /** Admits the job once its large journal is read. The job may have ended meanwhile, or left the process. */
   async #admitAfter(reading: Promise<Disposable>): Promise<void> {
     try {
       using _ = await reading
@@ -390,7 +390,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
       }
       this.#isJournalPrepared = true
     } catch (cause) {
-      // There is no room for it: it goes on later.
+      // There is no memory for the journal now: the job continues later.
       if (!this.terminal) this.#writer.fail(cause)
     }
     this.#isAdmitted = true
@@ -398,8 +398,8 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   }
 
   /**
-   * What a job remembers that waits for its turn is in the database alone, where it is much. What it was sent before it begins is judged without
-   * that.
+   * Unloads the large journal of a queued job, which then exists in the database alone. Inputs that come before the start are checked without the
+   * journal.
    */
   #unloadJournal(): void {
     const known = this.#loadedJournal
@@ -409,17 +409,17 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     known.unload()
   }
 
-  /** What it remembers counts no more: this process has done with it. */
+  /** Stops counting the memory of the journal: the job leaves this process. */
   releaseMemory(): void {
     this.#loadedJournal?.releaseMemory()
   }
 
-  /** Its place in the queue has changed: said, not stored. One that was interrupted is shown as running while it waits, and has no place. */
+  /** Sends the new queue position, which is not stored. A recovering job is shown as running while it waits, and has no position. */
   onPositionChanged(queue_position: number): void {
     if (this.row.status !== 'recovering') this.provisional(() => buildJobUpdateFrame(this.row, { queue_position }))
   }
 
-  /** Begins to execute, or goes on. A graph whose nodes are all synchronous has ended when this returns. */
+  /** Starts or resumes the run. A graph whose nodes are all synchronous has ended when this returns. */
   start(): void {
     const { row } = this
     if (!this.#canContinue()) {
@@ -437,7 +437,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     run.start()
   }
 
-  /** Reads what it goes on from. False: that cannot be read; the job has ended, or is tried again later. */
+  /** Reads the journal and the published history. False: they cannot be read, and the job has ended or is continued later. */
   #canContinue(): boolean {
     try {
       const { fault } = this.journal
@@ -456,19 +456,19 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   }
 
   #createRun(): JobRun {
-    const { row, journal: memory } = this
+    const { row, journal } = this
     this.#deadline = resolveDeadline(row, this.#host, this.#options)
     this.#host.deadlines.delete(row.key)
     this.#recorder = createRunRecorder(this, this.#host.log)
     return new JobRun({
       plan: this.plan,
-      jobJournal: memory,
+      jobJournal: journal,
       seed: row.seed,
       observer: this.#recorder,
       services: meterModelServices(
         this.#host.servicesOf(row),
         (use) => this.#recordModelUse(use),
-        this.#host.budgetOf(() => memory.spending),
+        this.#host.budgetOf(() => journal.spending),
       ),
       memory_limit: this.#host.memory_limit,
       shared_memory: this.#host.shared_memory,
@@ -485,34 +485,34 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     })
   }
 
-  /** What is told after its end comes too late for its result. */
+  /** Records model usage; after the end it comes too late for the result. */
   #recordModelUse(use: ModelUsage): void {
     if (!this.#isDetached && !this.terminal) this.remember(['use', use])
   }
 
-  /** The same graph is called again, whatever has become of the workflow. */
+  /** Later calls of a workflow use the graph of the first call, even where the workflow has changed. */
   async #loadPlan(workflow_id: string): Promise<Plan> {
     const pinned = await this.#readPinnedGraph(workflow_id)
     const { plan, body } = await this.#loadPlanOrPostpone(workflow_id, pinned)
     if (pinned !== null) return plan
-    // Another call of it was quicker.
+    // A concurrent call has pinned its graph first.
     if (this.journal.graphs.has(workflow_id)) return this.#loadPlan(workflow_id)
     this.remember(['graph', workflow_id, body])
     return plan
   }
 
-  /** Where there is no room for it now, or nothing can be read, the job goes on later. */
+  /** Loads a plan. Where there is no memory for it now, or it cannot be read, the job continues later. */
   async #loadPlanOrPostpone(workflow_id: string, pinned: string | null): Promise<{ plan: Plan; body: string }> {
     try {
       return await this.#host.loadPlan(this.row, workflow_id, pinned)
     } catch (cause) {
-      const momentary = toTransientFault(cause)
-      if (momentary) this.#writer.fail(momentary)
+      const transientFault = toTransientFault(cause)
+      if (transientFault) this.#writer.fail(transientFault)
       throw cause
     }
   }
 
-  /** The text of the graph that it called before, or null. @throws Error where the file of a large one cannot be read */
+  /** The text of the graph that the job called before, or null. @throws Error where the file of a large graph cannot be read */
   async #readPinnedGraph(workflow_id: string): Promise<string | null> {
     const kept = this.journal.graphs.get(workflow_id) ?? null
     if (kept === null || typeof kept === 'string') return kept
@@ -524,8 +524,8 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   }
 
   /**
-   * Asks it to end: at once where nothing of it runs, else as soon as its firings have settled. Resolves when that is stored; without effect on one
-   * that has ended, or was asked before. @throws SERVICE_UNAVAILABLE where it cannot be stored: the job goes on
+   * Cancels the job: at once where nothing runs, else when its firings have settled. It resolves when the cancellation is stored, and does nothing for a job
+   * that has ended or was cancelled before. @throws SERVICE_UNAVAILABLE where it cannot be stored: the job continues
    */
   cancel(): Promise<void> {
     if (!this.#isCancellable) return this.flushed()
@@ -560,22 +560,22 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     if (!this.#run) this.#finish(CANCELLED_ENDING)
   }
 
-  /** Ends a job of which nothing runs. */
+  /** Ends a job that is not running. */
   end(ending: JobEnding): void {
     this.#publishHeldOutputs()
     this.#finish(this.row.status === 'cancel_requested' ? CANCELLED_ENDING : ending)
   }
 
-  /** Ends a job of which nothing runs, because something that is stored of it is damaged. `retryable`: a retry may do without that. */
+  /** Ends a job that is not running because its stored data is damaged. `retryable`: a retry does not need the damaged data. */
   endDamaged(retryable: boolean): void {
-    this.#host.log.error({ job_id: this.row.id }, 'a job cannot go on, because stored data of it is damaged: it ends')
+    this.#host.log.error({ job_id: this.row.id }, 'stored data of a job is damaged: the job ends')
     this.#writer.keepHistory()
     this.end(createDamagedEnding(retryable))
   }
 
   /**
-   * This process has to stop, or has no room: the job goes on with the next one, or later. What is not committed by now did not happen. Without
-   * effect on a job whose history could not be written: it has left already.
+   * Releases the job from a process that stops, or has no room; the job continues in the next process, or later. Uncommitted changes are lost. It does
+   * nothing for a job whose history could not be written, since that job has left already.
    */
   detach(): void {
     if (this.#isDetached || this.#writer.hasEnded || this.#writer.isClosed) return
@@ -593,9 +593,10 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   }
 
   #onRunEnded(outcome: RunOutcome): void {
-    const goesOn = !this.#isDetached && !this.#writer.isClosed
-    if (goesOn && (outcome.status !== 'suspended' || this.row.status === 'cancel_requested')) this.#recorder?.settle()
-    const completes = goesOn && outcome.status === 'completed' && !this.#fatalEnding
+    const continues = !this.#isDetached && !this.#writer.isClosed
+    if (continues && (outcome.status !== 'suspended' || this.row.status === 'cancel_requested'))
+      this.#recorder?.settle()
+    const completes = continues && outcome.status === 'completed' && !this.#fatalEnding
     if (completes && isLargeResult(this.#publication, this.journal.params))
       void this.#awaitPreparedResult(this.#openLargeValuePreparer().prepareResult(this.journal.params)).then(() =>
         this.#applyOutcome(outcome),
@@ -603,14 +604,14 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     else this.#applyOutcome(outcome)
   }
 
-  /** A result that is too large ends the job as well. */
+  /** Waits for a prepared result. A result that is too large fails the job. */
   async #awaitPreparedResult(preparing: Promise<void>): Promise<void> {
     try {
       await preparing
-      // What was told before gets a commit of its own: with a large result in the same one, both take twice as long.
+      // Events staged before get a commit of their own: together with a large result, both would take twice as long.
       await this.#writer.whenWritten().catch(() => {})
     } catch (cause) {
-      // The job has left this process, which the log knows where it is a failure. It goes on later.
+      // The job has left this process, and continues later. A failed write was logged already.
       if (this.#writer.isClosed) return
       this.#logUnwrittenResult(cause)
       this.#fatalEnding ??= createUnwritableResultEnding(cause)
@@ -637,20 +638,19 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     row.waiting = JSON.stringify(stored)
     row.wake_at = wakes.length === 0 ? null : Math.ceil(Math.min(...wakes))
     this.#run = null
-    const rest = this.#recorder!.takeRemainingOutputs()
-    if (rest.length > 0 || this.journal.suspendedOutputs.length > 0) this.remember(['rest', rest])
+    const heldOutputs = this.#recorder!.takeRemainingOutputs()
+    if (heldOutputs.length > 0 || this.journal.suspendedOutputs.length > 0) this.remember(['rest', heldOutputs])
     this.#isDetached = true
     this.#changeState('suspend')
     this.#appendStatus('suspended', null, buildJobUpdateFrame(this.row))
   }
 
-  /** What its run held back of outputs, where it waited for something outside and does not go on. */
+  /** Publishes the output values that the run held back, where a suspended job ends without being resumed. */
   #publishHeldOutputs(): void {
     if (this.row.status !== 'paused') return
     for (const [event, frame] of this.journal.suspendedOutputs) this.append(event, frame)
   }
 
-  /** It does not wait for anything any more. */
   #clearWaits(): void {
     this.row.waiting = null
     this.row.wake_at = null
@@ -661,7 +661,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     try {
       this.#finish(ending)
     } catch (cause) {
-      // A result beyond what one text can hold, for example. Nothing of it has been staged.
+      // The result may be longer than a string can be, for example. Nothing of it was staged.
       Object.assign(this.row, before)
       this.#logUnwrittenResult(cause)
       this.#finish(createUnwritableResultEnding(cause))
@@ -691,7 +691,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     this.append(event, frame)
   }
 
-  /** The present; never before what was said before, also where the machine's clock was set back. */
+  /** The current time, but never earlier than the timestamp before, even where the system clock was set back. */
   #timestamp(): string {
     const now = this.#host.platform.timestamp()
     if (now > this.#lastTimestamp) this.#lastTimestamp = now
@@ -703,28 +703,28 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     this.row.updated_at = this.#timestamp()
   }
 
-  // — what it tells —
+  // — events and frames —
 
-  /** Stages a durable event, to be committed in this turn of the event loop together with the row. */
+  /** Stages a durable event, which is committed in this turn of the event loop together with the row. */
   append(event: EventBody, frame: EventFrame | null): void {
     this.#writer.append(event, frame)
-    // The next process says no earlier time. Of a job that has ended the row is told already.
+    // So the next process gives no earlier timestamp. The row of a job that has ended was built before.
     if (!this.terminal) this.row.updated_at = this.#lastTimestamp
     if (frame) this.#messageCount++
   }
 
-  /** Adds a frame that is only for those who watch now. */
+  /** Sends a frame to the current followers only. */
   provisional(frame: () => JobFrame): void {
     this.#messageCount++
     this.#writer.provisional(frame)
   }
 
-  /** Whether the history has said this of a node before an interruption. */
+  /** Whether this status of a node was published before an interruption. */
   toldNode(node_id: string, status: string): boolean {
     return this.#publishedHistory?.hasNodeStatus(node_id, status) === true
   }
 
-  /** Takes in a value of an output: what is to be shown now that the history does not have yet. */
+  /** Adds a value of an output, and returns the values that can be shown now and are not published yet. */
   publish(node_id: string, output_name: string, value: unknown): PublishedOutputValue[] {
     const published = this.#storeOrPostpone(() =>
       this.#publication.add(node_id, output_name, value, this.#largeValuePreparer?.take(output_name)),
@@ -733,12 +733,12 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     return this.#withoutPublished(output_name, published)
   }
 
-  /** Whether even a small value of an output is to be made ready for `publish`. */
+  /** Whether even a small value of this output must be prepared for `publish`. */
   holdsMuch(output_name: string): boolean {
     return this.#publication.holdsMuch(output_name)
   }
 
-  /** Makes a large value of an output ready for `publish`. */
+  /** Prepares a large value of an output for `publish`. */
   preparePublish(node_id: string, output_name: string, value: unknown): Promise<void> {
     return this.#openLargeValuePreparer().prepare(node_id, output_name, value)
   }
@@ -772,18 +772,18 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     })
   }
 
-  /** The same where no value follows. */
+  /** Returns the values held back of an output that gets no further value. */
   publishRest(output_name: string, whole: boolean): PublishedOutputValue[] {
     return this.#withoutPublished(output_name, this.#publication.end(output_name, whole))
   }
 
   #withoutPublished(output_name: string, published: readonly PublishedOutputValue[]): PublishedOutputValue[] {
-    const untold = published.filter(() => !this.#publishedHistory?.takeOutput(output_name))
-    if (untold.length > 0 && this.#isIdleSinceRecovery) this.remember(['told'])
-    return untold
+    const unpublished = published.filter(() => !this.#publishedHistory?.takeOutput(output_name))
+    if (unpublished.length > 0 && this.#isIdleSinceRecovery) this.remember(['told'])
+    return unpublished
   }
 
-  /** Where the disk takes no media, the job stops here and goes on when there is room. */
+  /** Runs `store`. Where the disk cannot be written, the job stops here and continues when there is space. */
   #storeOrPostpone<T>(store: () => T): T {
     try {
       return store()
@@ -797,7 +797,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     return this.#publisher.redact(value)
   }
 
-  /** As `redact`, of what is large: in time slices where it takes long, and at once otherwise. */
+  /** `redact` for large values: in time slices where it takes long, and at once otherwise. */
   redactLarge<T>(value: T): T | Promise<T> {
     return this.#host.slices.doNow(this.user, this.#publisher.redactSteps(value))
   }
@@ -810,7 +810,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     return this.#publisher.textStream()
   }
 
-  /** A value of an output cannot be stored: the job fails there, whatever else its run says. */
+  /** A value of an output cannot be stored, so the job fails whatever the outcome of its run is. */
   unwritable(node_id: string, output_name: string, cause: unknown): void {
     this.#fatalEnding ??= createUnwritableValueEnding(node_id, output_name, cause)
   }
@@ -824,29 +824,29 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     this.append({ type: 'job_status', status, queue_position, message }, frame)
   }
 
-  /** The outputs of a large result whose texts are known; null: it has none. */
+  /** The outputs of a large result whose JSON texts are cached; null: the job has no large result. */
   get large_outputs(): Readonly<Record<string, unknown>> | null {
     return this.row.result === null ? null : (this.#largeValuePreparer?.result?.outputs ?? null)
   }
 
-  // — what is committed of it —
+  // — commits —
 
-  /** Resolves when the first event is committed: the job will not be lost any more. */
+  /** Resolves when the first event is committed, so that the job survives a crash. */
   accepted(): Promise<void> {
     return this.#writer.whenAccepted()
   }
 
-  /** Resolves when the job has ended or waits for something outside, and that is committed. */
+  /** Resolves when the end or suspension of the job is committed. */
   settled(): Promise<void> {
     return this.#writer.whenSettled()
   }
 
-  /** Resolves when everything that has happened so far is committed. */
+  /** Resolves when all changes so far are committed. */
   flushed(): Promise<void> {
     return this.#writer.whenWritten()
   }
 
-  /** Whether this process has done with it, though it has not ended: it waits for something outside. */
+  /** Whether the job has left this process without having ended, for example since it is suspended. */
   get isDetached(): boolean {
     return this.#isDetached && !this.terminal
   }
@@ -859,7 +859,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     } else this.#unloadJournal()
   }
 
-  /** One that waits for something outside waits on, without this process. */
+  /** Detaches a suspended job again whose commands could not be stored. */
   #onCommandsRefused(): void {
     if (this.row.status !== 'paused' || this.#isDetached || this.#run || this.#writer.hasCommands) return
     this.#isDetached = true
@@ -867,7 +867,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
     this.#host.onDetached(this, null)
   }
 
-  /** Its turn may have come meanwhile. */
+  /** Admits the job where the queue gave it a slot meanwhile. */
   #onCommandsDecided(): void {
     if (!this.#isAdmitted) return
     this.#isAdmitted = false
@@ -889,7 +889,7 @@ export class ActiveJob implements QueueableJob, RunJournalHost, JobInputsHost {
   }
 }
 
-/** Of the file system, as Node throws them. */
+/** Whether the error is one of the file system, as Node throws them. */
 function isSystemError(error: unknown): boolean {
   return error instanceof Error && 'errno' in error && 'syscall' in error
 }

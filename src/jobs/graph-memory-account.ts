@@ -1,31 +1,31 @@
-// How much memory the compiled graphs take of the jobs that this process has. A graph that came with a request is held by its job alone, maybe for long;
-// jobs of one workflow share its plan, which counts once for their owner.
+// Limits the memory of the compiled graphs of this process's jobs. A graph that came with a request is held by its job alone, maybe for long. Jobs of one
+// workflow share its plan, which counts once for their owner.
 import type { Plan } from '../engine/compile/compiler.ts'
 import { ServiceError } from '../errors.ts'
 import { heapShareBytes } from '../payloads/fair-memory-account.ts'
 import { FairShareLimit } from '../shared/fair-share.ts'
 
 const PART_OF_HEAP = 0.125
-/** What one graph counts at the most, as a part of what all may hold: it finds room where not much is held, however large it is, and leaves some to others. */
+/** The most that one graph counts, as a part of the limit. So any graph finds room while little is held, and leaves some to others. */
 const ONE_GRAPH = 0.5
-/** Bytes. A smaller graph of a job that starts at once does not count: not many run. */
+/** Bytes. A smaller graph of a job that starts at once does not count, since few jobs run at a time. */
 const SMALL_GRAPH = 1_048_576
 
-/** What counts of a job. */
+/** A job, as the account counts it. */
 export interface GraphHolder {
   readonly user: string
   readonly plan: Plan
-  /** About how much memory it takes. */
+  /** The approximate memory of the compiled graph. */
   readonly graph_bytes: number
 }
 
-/** A plan as an owner's jobs hold it. */
+/** A plan that jobs of an owner hold. */
 interface HeldPlan {
   readonly bytes: number
   jobs: number
 }
 
-/** QUEUE_FULL: there is no room for the graph of a job. One with a small graph may find some. */
+/** QUEUE_FULL: there is no room for the graph of a job. A smaller graph may still find room. */
 export class OutOfGraphMemoryError extends ServiceError {
   readonly graph_bytes: number
 
@@ -35,7 +35,7 @@ export class OutOfGraphMemoryError extends ServiceError {
   }
 }
 
-/** Whether a job is not worth counting if it runs at once. */
+/** Whether the graph is so small that it does not count if the job runs at once. */
 export function isSmallGraph({ graph_bytes }: Pick<GraphHolder, 'graph_bytes'>): boolean {
   return graph_bytes <= SMALL_GRAPH
 }
@@ -45,12 +45,12 @@ export class GraphMemoryAccount {
   readonly #jobs = new Set<GraphHolder>()
   readonly #plans = new Map<string, Map<Plan, HeldPlan>>()
 
-  /** `limit`: in bytes, all owners together. */
+  /** `limit`: bytes of all owners together. */
   constructor(limit = heapShareBytes(PART_OF_HEAP)) {
     this.#shares = new FairShareLimit(limit)
   }
 
-  /** Counts the graph of a job until `release`. @throws NoGraphRoom where there is none for it, or its owner has its share */
+  /** Counts the graph of a job until `release`. @throws OutOfGraphMemoryError where there is no room, or the owner has its share */
   take(job: GraphHolder): void {
     const { user, plan } = job
     const isHeld = this.#plans.get(user)?.has(plan) === true
@@ -58,7 +58,7 @@ export class GraphMemoryAccount {
     this.hold(job)
   }
 
-  /** Whether an owner's job finds room for a graph that none of their jobs holds. */
+  /** Whether an owner has room for a graph that none of its jobs holds yet. */
   hasRoom(user: string, graph_bytes: number): boolean {
     return this.#shares.hasRoom(user, this.#countedBytes(graph_bytes))
   }
@@ -67,7 +67,7 @@ export class GraphMemoryAccount {
     return Math.min(graph_bytes, this.#shares.limit * ONE_GRAPH)
   }
 
-  /** The same of a job that was accepted before: there is no question of room. */
+  /** Counts the graph of a job that was accepted before, even beyond the limit. */
   hold(job: GraphHolder): void {
     if (this.#jobs.has(job)) return
     this.#jobs.add(job)
@@ -83,7 +83,7 @@ export class GraphMemoryAccount {
     }
   }
 
-  /** Without effect on a job that does not count. */
+  /** Stops counting a graph. It does nothing for a job that does not count. */
   release(job: GraphHolder): void {
     if (!this.#jobs.delete(job)) return
     const { user, plan } = job

@@ -1,4 +1,4 @@
-// What is measured of jobs and of their storage.
+// Metrics of jobs and of the database.
 import { countUnfinishedJobsByStatus } from '../db/jobs/list-queries.ts'
 import type { JobTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
@@ -17,7 +17,7 @@ const RUN_SECONDS = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 900, 3_600, 14
 const COMMIT_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1]
 const COMMIT_UNITS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
 
-/** Gives what is to be called after each commit: how long it took, in milliseconds, and how many units of work it held. */
+/** Returns the function to call after each commit, with its duration in milliseconds and its number of units of work. */
 export function registerCommitMetrics(metrics: Metrics): (ms: number, units: number) => void {
   const seconds = new Histogram('svc_commit_seconds', 'How long commits of the database took.', COMMIT_SECONDS)
   const sizes = new Histogram('svc_commit_units', 'How many units of work shared a commit.', COMMIT_UNITS)
@@ -29,7 +29,7 @@ export function registerCommitMetrics(metrics: Metrics): (ms: number, units: num
   }
 }
 
-/** Gives what is to be called with the row of each job that has ended. */
+/** Returns the function to call with the row of each job that has ended. */
 export function registerJobEndMetrics(metrics: Metrics): (row: JobTable) => void {
   const ended = metrics.add(new Counter('svc_jobs_ended_total', 'Jobs that have ended, by status.'))
   const help = 'From the first start of a job to its end, by status.'
@@ -42,7 +42,7 @@ export function registerJobEndMetrics(metrics: Metrics): (row: JobTable) => void
   }
 }
 
-/** Adds what is read when somebody asks. */
+/** Registers the gauges that are read at each scrape. */
 export function registerJobMetrics(metrics: Metrics, { store, events, jobs }: JobMetricSources): void {
   metrics.gauge('svc_jobs', 'Jobs that have not ended, by status.', 'status', () => countUnfinishedJobs(store))
   metrics.gauge('svc_queue_jobs', 'Jobs that run, and jobs that wait for their turn.', 'state', () =>
@@ -59,7 +59,7 @@ function readDatabaseBytes(store: Store): [string, number][] {
   return Object.entries(counts).map(([part, count]) => [part, count * page_bytes])
 }
 
-/** Every status is there, so that a graph of one does not end where it is 0. */
+/** Every status is listed, so that its time series does not end when the count is 0. */
 function countUnfinishedJobs(store: Store): Map<string, number> {
   const active = listStoredStatuses(null).filter((status) => !isTerminal(status))
   const counts = new Map(active.map((status) => [toPublicStatus(status) as string, 0]))

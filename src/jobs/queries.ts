@@ -1,4 +1,4 @@
-// What is read of jobs besides one job's state: lists of them, a page of text at a time, and how a job that has ended is deleted.
+// Lists jobs, a page of text at a time, and reads and deletes single jobs.
 
 import type { JobSnapshot, JobStatus } from '../../generated/types.ts'
 import { listJobKeys } from '../db/jobs/list-queries.ts'
@@ -36,22 +36,22 @@ export interface JobQuery {
 }
 
 export interface JobPage {
-  /** The snapshots as one JSON array, in parts. */
+  /** The snapshots as a JSON array, in parts. */
   readonly text: AsyncGenerator<string, void, void>
   /** The cursor of the next page, or null on the last one. */
   readonly next: string | null
 }
 
 const DEFAULT_LIMIT = 50
-/** Characters of snapshots that are made before they are sent. */
+/** Characters of snapshots in one part of the text. */
 const TEXT_PART_CHARACTERS = 65_536
-/** How long the traces of a deleted job are removed at once, in milliseconds; what is left goes with the next sweeps. */
+/** Milliseconds for which a deletion removes the rows of the job at once. The next sweeps remove the rest. */
 const REMOVAL_MS = 3
 
 /**
- * The caller's jobs, the newest first. Which ones is decided at once; each is shown as it is when its turn comes, and left out where it
- * is gone by then, or no longer of the status that was asked for.
- * @throws INVALID_REQUEST for a cursor that no list gave
+ * The caller's jobs, the newest first. The keys are read at once, each job when its turn comes. A job that was removed by then, or has another status than
+ * the query, is left out.
+ * @throws INVALID_REQUEST for a cursor that no list returned
  */
 export function listJobs(parts: JobListParts, scope: OwnerScope, query: JobQuery): JobPage {
   const limit = query.limit ?? DEFAULT_LIMIT
@@ -75,19 +75,19 @@ async function* streamSnapshots(
   const owner = userShareKey(scope)
   const list: ListProgress = { left: [...shown], statuses, sentCount: 0 }
   yield `[${await slices.begin(owner, nextSnapshotsSteps(parts, scope, list))}`
-  // Most lists are short. Of many long ones at once each goes on when its turn comes.
+  // Most lists are short. Many long lists at once take turns.
   while (list.left.length > 0) yield await slices.run(owner, nextSnapshotsSteps(parts, scope, list))
   yield ']'
 }
 
-/** A list under way. */
+/** The progress of a list. */
 interface ListProgress {
   readonly left: number[]
   readonly statuses: ReadonlySet<JobTable['status']>
   sentCount: number
 }
 
-/** The next snapshots, about a part of them. */
+/** The text of the next snapshots, about one part. */
 function* nextSnapshotsSteps({ store, jobs }: JobQueryParts, scope: OwnerScope, list: ListProgress): Steps<string> {
   let text = ''
   while (list.left.length > 0 && text.length < TEXT_PART_CHARACTERS) {
@@ -103,9 +103,9 @@ function* nextSnapshotsSteps({ store, jobs }: JobQueryParts, scope: OwnerScope, 
   return text
 }
 
-/** The text of a result; undefined where it is damaged, or its job was removed meanwhile: a list leaves it out. */
+/** The text of a result; undefined, so that the list omits the job, where the result is damaged or the job was removed. */
 function* readListedResultSteps(store: Store, row: JobTable): Steps<string | null | undefined> {
-  // To read it has taken its time.
+  // Reading a large row has taken long.
   if (isLargeText(row.result)) yield
   try {
     return yield* readResultSteps(store, row)
@@ -121,7 +121,7 @@ interface SnapshotParts {
   readonly slices: Pick<TimeSliceScheduler, 'run'>
 }
 
-/** The state of a job. A large result is read and parsed in time slices of its owner, for the reader that asks. */
+/** The snapshot of a job. A large result is read and parsed in time slices of its owner, and counts for `reader`. */
 export function readJobSnapshot(
   parts: SnapshotParts,
   handle: JobHandle,
@@ -131,7 +131,7 @@ export function readJobSnapshot(
   return readJobResult(parts, handle.row, reader).then((result) => ({ ...rest, result }) as JobSnapshot)
 }
 
-/** The state of a job as JSON text. */
+/** The snapshot of a job as JSON text. */
 export async function readJobText(
   jobs: Pick<JobService, 'snapshot' | 'resultText'>,
   handle: JobHandle,
@@ -144,14 +144,14 @@ function formatJobText(jobs: Pick<JobService, 'snapshot'>, handle: JobHandle, re
 }
 
 /**
- * Deletes a job that has ended, with its events, its journal with its files, and the keys that lead to it.
+ * Deletes a job that has ended, with its events, its journal and files, and its idempotency keys.
  * @throws JOB_NOT_FOUND, JOB_EXPIRED, JOB_NOT_TERMINAL
  */
 export async function deleteJob({ store, jobs }: JobQueryParts, scope: OwnerScope, job_id: string): Promise<void> {
   const { row } = await jobs.get(scope, job_id)
   if (!isTerminal(row.status)) throw new ServiceError('JOB_NOT_TERMINAL')
   const removed = await store.write((tx) => purgeJob(tx, row, startTimeBudget(REMOVAL_MS)))
-  // Somebody was quicker.
+  // A concurrent request has deleted the job.
   if (!removed) throw new ServiceError('JOB_NOT_FOUND')
   jobs.removeFiles()
 }

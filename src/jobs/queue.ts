@@ -1,32 +1,32 @@
-// Who may run now and who waits: limits over all jobs, per user and per workflow, first come first served within them. Users share the places of
-// those who wait.
+// The queue decides which jobs run and which wait. Limits hold over all jobs, per user and per workflow; within them the first job comes first. Users share
+// the places of waiting jobs.
 import { ServiceError } from '../errors.ts'
 import { isWithinFairShare } from '../shared/fair-share.ts'
 
-/** With fewer places there are no shares: one user may take them all. */
+/** With fewer places there are no shares: a single user may take all. */
 const MIN_SHARED_PLACES = 8
-/** So many jobs are told their places in one turn, and the next ones after a pause: thousands may wait, and each may be followed. */
+/** So many jobs get their new position in one turn, and the next ones after a pause: thousands may wait, and each may have followers. */
 const ANNOUNCED_AT_ONCE = 32
 const ANNOUNCE_PAUSE_MS = 20
 
-/** What decides whether a job may run now. */
+/** The fields of a job that decide whether it may run. */
 interface SlotClaim {
   readonly user: string
   /** The workflow within its owner. */
   readonly workflow: string
-  /** True: waits while another job of its workflow runs. */
+  /** True: the job waits while another job of its workflow runs. */
   readonly exclusive: boolean
 }
 
-/** What the queue needs to know of a job. */
+/** A job, as the queue handles it. */
 export interface QueueableJob extends SlotClaim {
   /** Called once when the job may run. */
   admit(): void
-  /** Called when its place in the queue has changed: 1 for the next. */
+  /** Called when the queue position has changed; 1 is next. */
   onPositionChanged(position: number): void
 }
 
-/** What a job would meet now: a slot, a place in the queue, or none. */
+/** Whether a job would get a slot, a place in the queue, or neither. */
 export type AdmissionForecast = 'start' | 'wait' | 'full'
 
 export interface QueueLimits {
@@ -42,17 +42,17 @@ export class JobQueue {
   readonly #runningByWorkflow = new Map<string, number>()
   #running = 0
   #waiting: QueueableJob[] = []
-  /** The same jobs: most that end have not waited, and a long queue is not looked through for each of them. */
+  /** The same jobs as a set: most jobs end without having waited, and need no search through a long queue. */
   readonly #queued = new WeakSet<QueueableJob>()
-  /** Those of the waiting jobs that `open` has not let in. */
+  /** Waiting jobs that `admitRestored` has not released yet. */
   readonly #restored = new Set<QueueableJob>()
-  /** How many wait, by workflow. */
+  /** Waiting jobs by workflow. */
   readonly #waitingByWorkflow = new Map<string, number>()
-  /** How many wait, by user. */
+  /** Waiting jobs by user. */
   readonly #waitingByUser = new Map<string, number>()
-  /** From here on places are to be told; infinite where all are. */
+  /** The first index whose position must still be announced; infinite where none is left. */
   #nextToAnnounce = Number.POSITIVE_INFINITY
-  /** The first place that has changed behind the back of those who are told now. */
+  /** The first index that has changed during the announcement under way. */
   #firstChanged = Number.POSITIVE_INFINITY
   #announceTimer: NodeJS.Timeout | null = null
   #isClosed = false
@@ -71,23 +71,23 @@ export class JobQueue {
     return this.#waiting.length
   }
 
-  /** Takes a slot at once if there is one and nobody of its workflow waits already; the caller then starts the job itself. */
+  /** Takes a slot if there is one and no job of the workflow waits. The caller then starts the job. */
   tryTakeSlot(job: QueueableJob): boolean {
     return !this.#waitingByWorkflow.has(job.workflow) && this.#tryOccupySlot(job)
   }
 
-  /** What a job like this would meet. It takes nothing. */
+  /** Predicts the outcome for a job, without reserving anything. */
   forecastAdmission(job: SlotClaim): AdmissionForecast {
     if (!this.#waitingByWorkflow.has(job.workflow) && this.#fits(job)) return 'start'
     return this.#hasCapacity(job) ? 'wait' : 'full'
   }
 
-  /** @throws QUEUE_FULL where a job like this would find no place now */
+  /** @throws QUEUE_FULL where a job would get neither a slot nor a place */
   requireCapacity(job: SlotClaim): void {
     if (this.forecastAdmission(job) === 'full') throw createQueueFullError()
   }
 
-  /** Puts a job at the end. @throws QUEUE_FULL where there is no place, or the user has its share of them */
+  /** Puts a job at the end. @throws QUEUE_FULL where no place is free, or the user has its share */
   enqueue(job: QueueableJob): void {
     if (!this.#hasCapacity(job)) throw createQueueFullError()
     this.#append(job)
@@ -107,13 +107,13 @@ export class JobQueue {
     addToCount(this.#waitingByUser, job.user, 1)
   }
 
-  /** The place of a waiting job, 1 for the next; 0 when it doesn't wait. */
+  /** The position of a waiting job, 1 for the next; 0 for any other job. */
   position(job: QueueableJob): number {
-    // From the end: each job is told its place when it joins.
+    // The search starts at the end, since each job asks for its position when it joins.
     return this.#queued.has(job) ? this.#waiting.lastIndexOf(job) + 1 : 0
   }
 
-  /** Takes a waiting job out; tells whether it was there. Those that only waited behind it are admitted. */
+  /** Removes a waiting job, and returns whether it was there. Jobs that waited only behind it are admitted. */
   remove(job: QueueableJob): boolean {
     if (!this.#queued.has(job)) return false
     const at = this.#waiting.indexOf(job)
@@ -123,8 +123,8 @@ export class JobQueue {
   }
 
   /**
-   * Puts jobs of an earlier process at the end, beyond the limit if need be: they were accepted long ago. None of them is admitted before `open`, whoever
-   * leaves meanwhile: what was found of them is not stored yet.
+   * Puts jobs of an earlier process at the end, even beyond the limit, since they were accepted before. None of them is admitted before
+   * `admitRestored`: their recovery is not stored yet.
    */
   restore(jobs: readonly QueueableJob[]): void {
     for (const job of jobs) {
@@ -133,18 +133,18 @@ export class JobQueue {
     }
   }
 
-  /** Admits those of the restored jobs who fit; all of them unless some are given. */
+  /** Releases restored jobs, all by default, and admits those that fit. */
   admitRestored(jobs: Iterable<QueueableJob> = [...this.#restored]): void {
     for (const job of jobs) this.#restored.delete(job)
     this.#admitWaiting(0)
   }
 
-  /** Admits nobody from now on. */
+  /** Admits no more jobs. */
   close(): void {
     this.#isClosed = true
   }
 
-  /** Gives back the slot of a job that has ended, and admits whoever fits now. */
+  /** Frees the slot of a job, and admits waiting jobs that fit now. */
   release(job: QueueableJob): void {
     this.#running--
     addToCount(this.#runningByUser, job.user, -1)
@@ -152,10 +152,10 @@ export class JobQueue {
     if (this.#waiting.length > 0) this.#admitWaiting()
   }
 
-  /** Places from `changed` on have moved already. */
+  /** Positions from `changed` on have moved already. */
   #admitWaiting(changed = Number.POSITIVE_INFINITY): void {
     this.#needsAnotherRound = true
-    // A job that ends in the moment it is admitted gives its slot back in here: that asks for another round, it does not nest one.
+    // A job that ends during its admission releases its slot in here, which requests another round instead of a nested one.
     if (this.#isAdmitting || this.#isClosed) return
     this.#isAdmitting = true
     let first = changed
@@ -165,13 +165,13 @@ export class JobQueue {
         first = Math.min(first, this.#admitRound())
       }
     } finally {
-      // One that cannot be admitted must not keep all others waiting for ever.
+      // A job whose admission throws must not block all others.
       this.#isAdmitting = false
     }
     this.#announce(first)
   }
 
-  /** Admits whoever fits, in order; gives the first place that became free. */
+  /** Admits jobs that fit, in order, and returns the first index that became free. */
   #admitRound(): number {
     let first = Number.POSITIVE_INFINITY
     const blocked = new Set<string>()
@@ -197,7 +197,7 @@ export class JobQueue {
     addToCount(this.#waitingByUser, job!.user, -1)
   }
 
-  /** Places that change while others are told wait for the end of that: who is at the end of a long queue is told as well. */
+  /** Changes during an announcement wait for its end, so that the end of a long queue is announced as well. */
   #announce(from: number): void {
     this.#firstChanged = Math.min(this.#firstChanged, from)
     if (this.#announceTimer === null) this.#announceSome()

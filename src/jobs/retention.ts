@@ -1,5 +1,5 @@
-// What happens to jobs as time goes by: their events go first, then the jobs, then the memory of them. It works in small batches between
-// pauses, so that no request notices; how rows are removed is left to the repositories.
+// Removes what is past its retention: first the events of a job, then the job, then its tombstone. It works in small batches between pauses, so
+// that requests are not delayed. The repositories in src/db remove the rows.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deleteOrphanedGraphParts } from '../db/graphs.ts'
 import { deleteJobEvents, expireJob, purgeRemovedJobs } from '../db/jobs/removal.ts'
@@ -7,8 +7,8 @@ import { deleteOldIdempotencyKeys, listExpiredJobs, listFinishedJobs, saveSweepP
 import { deleteOldTombstones } from '../db/jobs/tombstones.ts'
 import { startTimeBudget, type TimeBudget } from '../db/row-batches.ts'
 import type { Store, Tx } from '../db/store.ts'
-import { purgeDeletedThreads as dropDisownedThreads } from '../db/threads.ts'
-import { purgeDeletedWorkflows as dropDisownedWorkflows } from '../db/workflows.ts'
+import { purgeDeletedThreads } from '../db/threads.ts'
+import { purgeDeletedWorkflows } from '../db/workflows.ts'
 import type { Log } from '../log.ts'
 import type { Platform } from '../platform.ts'
 import { IDEMPOTENCY_RETENTION_SECONDS } from './service.ts'
@@ -17,32 +17,32 @@ export interface RetentionSweeperParts {
   readonly store: Store
   readonly platform: Platform
   readonly log: Log
-  /** Keys of jobs that are about to be stored: what is stored of them already stays. */
+  /** Keys of jobs that are about to be stored: the sweeps must not remove their prewritten pages. */
   readonly early_keys: ReadonlySet<number>
   /** How many days a job is kept after its end. */
   readonly job_days: number
-  /** Each removes some of the files of one kind that nobody needs any more. Where one fails, the others go on. */
+  /** Each sweep removes some unused files of one kind. Where a sweep fails, the others still run. */
   readonly fileSweeps: readonly (() => Promise<unknown>)[]
 }
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Of jobs that have ended. */
+/** Events are kept for this many days after the end of their job. */
 const EVENT_DAYS = 7
 const TOMBSTONE_DAYS = 90
 
-/** How long one batch may keep the database busy, in milliseconds; what comes after it at least that long, and three times as long. */
+/** One batch may keep the database busy for this many milliseconds. The pause after a batch is at least three times as long as the batch took. */
 const BATCH_MS = 3
 const PAUSE_FACTOR = 3
-/** How many rows a batch chooses from. */
+/** A batch selects at most this many rows. */
 const BATCH_ROWS = 200
 const INTERVAL_MS = 60_000
-/** How many free pages of the database are given back in one step. More would make its commit longer, which holds everybody. */
+/** Free pages that one step gives back to the file system. A larger step would make its commit longer, which delays every request. */
 const LEAST_PAGES = 8
 const MOST_PAGES = 64
 const STEP_PAUSE_MS = 10
 
-/** One batch; true when nothing is left to do. */
+/** Runs one batch, and returns true when no rows are left to remove. */
 type Sweep = (tx: Tx, more: TimeBudget) => boolean
 
 export class RetentionSweeper implements AsyncDisposable {
@@ -55,13 +55,13 @@ export class RetentionSweeper implements AsyncDisposable {
     this.#parts = parts
   }
 
-  /** Sweeps now and then from now on. */
+  /** Starts the timer that sweeps every `INTERVAL_MS`. */
   start(): void {
     this.#timer = setInterval(() => void this.sweep(), INTERVAL_MS)
     this.#timer.unref()
   }
 
-  /** Removes everything that is past its retention; resolves when nothing is left. One that is under way already serves all who ask. */
+  /** Removes everything that is past its retention, and resolves when nothing is left. Callers share a sweep that is under way. */
   sweep(): Promise<void> {
     this.#currentSweep ??= this.#sweepAll().finally(() => {
       this.#currentSweep = null
@@ -76,16 +76,15 @@ export class RetentionSweeper implements AsyncDisposable {
       })
     await this.#runLogged('free pages of the database could not be given back', () => this.#releaseFreePages())
     for (const sweep of this.#parts.fileSweeps)
-      if (!this.#stopController.signal.aborted)
-        await this.#runLogged('files that nobody needs could not be removed', sweep)
+      if (!this.#stopController.signal.aborted) await this.#runLogged('unused files could not be removed', sweep)
   }
 
-  /** The next round tries again; until then nothing is lost but room. */
-  async #runLogged(otherwise: string, sweep: () => Promise<unknown>): Promise<void> {
+  /** Logs a failed sweep. The next round tries again; until then the rows only take space. */
+  async #runLogged(failureMessage: string, sweep: () => Promise<unknown>): Promise<void> {
     try {
       await sweep()
     } catch (error) {
-      if (!this.#stopController.signal.aborted) this.#parts.log.error({ err: error }, otherwise)
+      if (!this.#stopController.signal.aborted) this.#parts.log.error({ err: error }, failureMessage)
     }
   }
 
@@ -102,7 +101,7 @@ export class RetentionSweeper implements AsyncDisposable {
     return done
   }
 
-  /** Gives the room of what was removed back to the file system, in steps that are as short as batches. */
+  /** Gives the space of removed rows back to the file system, in steps that are as short as batches. */
   async #releaseFreePages(): Promise<void> {
     const { signal } = this.#stopController
     for (let pages = LEAST_PAGES; ; ) {
@@ -120,23 +119,23 @@ export class RetentionSweeper implements AsyncDisposable {
     const daysAgo = (days: number) => new Date(now - days * DAY_MS).toISOString()
     const present = new Date(now).toISOString()
     const keysBefore = new Date(now - IDEMPOTENCY_RETENTION_SECONDS * 1_000).toISOString()
-    const dropLeft: Sweep = (tx, more) => purgeRemovedJobs(tx, more, early_keys)
+    const purgeRemoved: Sweep = (tx, more) => purgeRemovedJobs(tx, more, early_keys)
     return [
-      dropLeft,
+      purgeRemoved,
       (tx, more) => sweepEvents(tx, daysAgo(EVENT_DAYS), more),
       (tx, more) => sweepJobs(tx, daysAgo(job_days), present, more),
-      // What the jobs left that had too much for their batch.
-      dropLeft,
-      dropDisownedWorkflows,
-      dropDisownedThreads,
-      // Where rows are damaged, the parts may be those of one of them.
+      // This second pass removes what was too much for the batches of `sweepJobs`.
+      purgeRemoved,
+      purgeDeletedWorkflows,
+      purgeDeletedThreads,
+      // While the database has damaged rows, an orphaned part may belong to one of them.
       (tx, more) => store.hasDamagedRows || deleteOrphanedGraphParts(tx, more),
       (tx) => deleteOldIdempotencyKeys(tx, keysBefore, BATCH_ROWS) < BATCH_ROWS,
       (tx) => deleteOldTombstones(tx, daysAgo(TOMBSTONE_DAYS), BATCH_ROWS) < BATCH_ROWS,
     ]
   }
 
-  /** Ends the batch that is under way, and begins no other. */
+  /** Waits for the batch that is under way, and starts no other. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopController.abort()
     if (this.#timer) clearInterval(this.#timer)
@@ -146,7 +145,7 @@ export class RetentionSweeper implements AsyncDisposable {
 
 const EVENTS_SWEEP = 'events'
 
-/** Goes over the jobs in the order of their ends, each once: what is behind the kept position has no events any more. */
+/** Visits each finished job once, in the order of their ends. Jobs behind the stored position have no events any more. */
 function sweepEvents(tx: Tx, before: string, more: TimeBudget): boolean {
   const jobs = listFinishedJobs(tx, EVENTS_SWEEP, before, BATCH_ROWS)
   for (const [at, job] of jobs.entries()) {

@@ -1,5 +1,5 @@
-// Jobs: every run of a workflow, whichever door it came through. It admits, finds, cancels, resumes and retries them, and brings those of an
-// earlier process back; what happens inside one is the active job's business.
+// The service for jobs: every run of a workflow, through any transport, is a job. It admits, finds, cancels, resumes and retries jobs, and recovers those
+// of an earlier process. The active job handles what happens inside of one job.
 import { setImmediate } from 'node:timers/promises'
 import type { JobSnapshot } from '../../generated/types.ts'
 import { readMetaValue, writeMetaValue } from '../db/database-metadata.ts'
@@ -48,29 +48,29 @@ import { parseStoredWaits } from './waits/stored-waits.ts'
 export type { JobSubmission } from './submission/new-job.ts'
 export type { JobOptions } from './submission/stored-options.ts'
 
-/** The fact that the last process stopped by itself: what it left was not interrupted by its own doing. */
+/** The row that says that the last process stopped in order, so that its jobs did not cause an interruption. */
 const STOPPED_AT_KEY = 'stopped_at'
 
-/** How long a key identifies its submission. */
+/** How long an idempotency key identifies its submission. */
 export const IDEMPOTENCY_RETENTION_SECONDS = 86_400
 
-/** A job waits for much if what it asks has more characters. */
+/** Wait requests with more characters are large. */
 const LARGE_WAIT_CHARACTERS = 65_536
 
-/** A job that was found or admitted: `active` while this process has it, `row` always. */
+/** A job that was found or admitted. `active` is set while this process holds the job. */
 export interface JobHandle {
   readonly row: JobTable
   readonly active: ActiveJob | null
 }
 
-/** What a list of all jobs tells of each. */
+/** The fields of a job in a list. */
 export type ListedJob = Pick<
   JobTable,
   'key' | 'id' | 'workflow_id' | 'status' | 'last_sequence' | 'created_at' | 'started_at'
 >
 
 export interface JobServiceParts extends ActiveJobRegistryParts {
-  /** What an owner's runs are where their requests do not say it. */
+  /** The owner's default options for runs whose requests do not set them. */
   defaultsOf(owner: OwnerScope): RunDefaults
 }
 
@@ -79,13 +79,13 @@ export class JobService {
   readonly #registry: ActiveJobRegistry
   readonly #recovery: JobRecovery
   readonly #resumer: JobResumer
-  /** Answers to jobs that wait for much, by user. */
+  /** Answers to jobs with large wait requests, queued by user. */
   readonly #largeAnswers = new KeyedQueue()
   readonly #stopController = new AbortController()
   readonly #prewrittenPages: PrewrittenPagesRegistry
-  /** Jobs by idempotency key until both are stored. */
+  /** Jobs by idempotency key, until both are stored. */
   readonly #unstoredKeys = new ChurnMap<string, { job: ActiveJob; request_sha256: string }>()
-  /** Of requests that were hashed before. */
+  /** Hashes that `prepare` has computed. */
   readonly #requestHashes = new WeakMap<JobSubmission, string>()
   #lastKey: number
   #draining = false
@@ -106,12 +106,12 @@ export class JobService {
     this.#lastKey = parts.store.read(findLastJobKey)
   }
 
-  /** Keys of jobs that are about to be stored: what is stored of them already must stay. */
+  /** Keys of jobs that are about to be stored: their prewritten pages must not be removed. */
   get early_keys(): ReadonlySet<number> {
     return this.#prewrittenPages.keys
   }
 
-  /** Takes over what an earlier process left unfinished; none of it runs before `open`. */
+  /** Takes over the unfinished jobs of an earlier process. None of them runs before `startRestored`. */
   async restore(): Promise<RecoveryCounts> {
     const { store } = this.#parts
     const orderly = store.read((tx) => readMetaValue(tx, STOPPED_AT_KEY)) !== null
@@ -119,22 +119,22 @@ export class JobService {
     return this.#recovery.restore(orderly)
   }
 
-  /** A start needs no room on the disk. */
+  /** A server starts even where the disk is full: the row is cleared with the next write. */
   #forgetStopLater(error: unknown): void {
     if (this.#parts.store.fault === null) throw error
     this.#registry.writeWithNext(clearStoppedAt)
   }
 
-  /** Lets what was restored run, as there is room. */
+  /** Lets the restored jobs run as slots are free. */
   startRestored(): void {
     this.#registry.queue.admitRestored()
     this.#resumer.scheduleWake()
   }
 
   /**
-   * Does what is long before a submission in time slices of its owner: a large graph is compiled, the text of one that came with it is written, and a
-   * large request is hashed. Null where nothing is. `submit` takes what was prepared.
-   * @throws REQUEST_TOO_LARGE, NoRoom, SERVICE_UNAVAILABLE; nothing is accepted then
+   * Does the long work before a submission, in time slices of the owner. It compiles a large graph, writes the text of an inline graph, and hashes a large
+   * request. It returns null where there is no long work. `submit` uses the results.
+   * @throws REQUEST_TOO_LARGE, MemoryUnavailableError, SERVICE_UNAVAILABLE; nothing is accepted then
    */
   prepare(scope: OwnerScope, submission: JobSubmission): Promise<unknown> | null {
     const { graph, job_id, params } = submission
@@ -160,8 +160,8 @@ export class JobService {
   }
 
   /**
-   * Admits a job and starts it if there is room. Nothing is acknowledged before `active.accepted()` resolves.
-   * The same `job_id`, or the same idempotency key, with the same request gives the job that there is, with `duplicate` true.
+   * Admits a job, and starts it if a slot is free. Callers must acknowledge it only after `active.accepted()` resolves.
+   * A repeated request with the same `job_id` or idempotency key gets the existing job, with `duplicate` true.
    * @throws SERVICE_UNAVAILABLE, WORKFLOW_NOT_FOUND, WORKFLOW_REVISION_CONFLICT, INVALID_WORKFLOW_GRAPH, INVALID_PARAMETERS, CONFLICT,
    * IDEMPOTENCY_CONFLICT, QUEUE_FULL
    */
@@ -181,7 +181,7 @@ export class JobService {
     return { row: job.row, active: job, duplicate: false }
   }
 
-  /** The job that this request has led to before. @throws CONFLICT, IDEMPOTENCY_CONFLICT where it was another request */
+  /** The existing job of a repeated request. @throws CONFLICT, IDEMPOTENCY_CONFLICT where the earlier request was different */
   #findEarlier(
     scope: OwnerScope,
     { job_id, idempotency_key }: JobSubmission,
@@ -195,14 +195,14 @@ export class JobService {
     throw new ServiceError('CONFLICT', { message: `The job id "${job_id}" was used for another request.` })
   }
 
-  /** Whether an idempotency key was given already. Only then does a request need its hash, which of a large one takes long. */
+  /** Whether an idempotency key was used already. Only then does a request need its hash, which takes long for a large request. */
   hasIdempotencyKey(scope: OwnerScope, key: string): boolean {
     return this.#readIdempotencyKey(scope, key) !== null
   }
 
   /**
-   * The job that an idempotency key stands for.
-   * @throws IDEMPOTENCY_CONFLICT where it was given for another request, JOB_NOT_FOUND where its job was deleted: it does not run again
+   * The job that was submitted with an idempotency key.
+   * @throws IDEMPOTENCY_CONFLICT where the key was used for another request, JOB_NOT_FOUND where the job was deleted: it does not run again
    */
   findByIdempotencyKey(scope: OwnerScope, key: string, request_sha256: string): JobHandle | null {
     const known = this.#readIdempotencyKey(scope, key)
@@ -224,7 +224,7 @@ export class JobService {
     return { handle, request_sha256: kept.request_sha256 }
   }
 
-  /** Until both are stored, a second submission finds the job here. */
+  /** Stores the key with the job. Until both are stored, a second submission finds the job in memory. */
   #storeIdempotencyKey(scope: OwnerScope, key: string, request_sha256: string, job: ActiveJob): void {
     const young = ownerScopeKey(scope, key)
     this.#unstoredKeys.set(young, { job, request_sha256 })
@@ -243,7 +243,7 @@ export class JobService {
     if (problems.length > 0)
       throw new ServiceError('INVALID_PARAMETERS', { problems, message: summarizeProblems(problems) })
     const { platform } = this.#parts
-    const { hasFollower: watched, name, job_id } = submission
+    const { hasFollower, name, job_id } = submission
     const of = { key: ++this.#lastKey, id: job_id, workflow_id, revision, compiled, inline: submission.graph !== null }
     const options = limitTimeout(resolveJobOptions(submission, this.#parts.defaultsOf(scope)), this.#parts.time_limit)
     const preflight = admission?.preflight ?? null
@@ -252,18 +252,18 @@ export class JobService {
       { ...of, request_sha256, name, options, seed: createSeed(platform), preflight },
       platform,
     )
-    const memory = JobJournal.createEmpty(this.#parts, row.key, submission.params)
+    const journal = JobJournal.createEmpty(this.#parts, row.key, submission.params)
     return this.#registry.createJob({
       row,
       unstored: compiled,
       plan,
       graph_bytes: compiled.bytes,
-      journal: memory,
-      hasFollower: watched,
+      journal,
+      hasFollower,
     })
   }
 
-  /** `before` runs when it is certain that the job is taken in. */
+  /** `before` runs once the job has a slot or a place in the queue. */
   #admit(job: ActiveJob, before: () => void = () => {}): void {
     let entered: 'start' | 'wait'
     try {
@@ -281,19 +281,19 @@ export class JobService {
     else job.enqueue()
   }
 
-  /** The job of this id if it belongs to the caller, as it is stored. @throws JOB_NOT_FOUND, JOB_EXPIRED */
+  /** The caller's job with this id, as it is stored. @throws JOB_NOT_FOUND, JOB_EXPIRED */
   async get(scope: OwnerScope, job_id: string): Promise<JobHandle> {
     const young = this.living(scope, job_id)
-    // Nothing is shown before it is stored.
+    // A job is not shown before it is stored.
     if (young) await young.accepted()
     const row = this.#parts.store.read((tx) => findOwnedJob(tx, scope, job_id))
     if (!row) throw this.#createMissingError(scope, job_id)
-    // To read a large result takes its time: what the caller does with it comes in a turn of its own.
+    // Reading a large result takes long, so the caller continues in a turn of its own.
     if (isLargeText(row.result)) await yieldToEventLoop()
     const active = this.living(scope, job_id)
     if (active || isTerminal(row.status) || row.status === 'paused' || this.#draining) return { row, active }
-    // Nobody runs it, because its history could not be written: whoever asks for it lets it go on.
-    // A read needs no room: where it cannot go on now, it is shown as it is stored.
+    // No process runs the job, since its history could not be written: this request continues it.
+    // Where the job cannot continue now, it is shown as it is stored.
     await this.#recovery.tryContinueJob(row.key)
     return { row: this.#parts.store.read((tx) => findJobByKey(tx, row.key)) ?? row, active: this.living(scope, job_id) }
   }
@@ -303,7 +303,7 @@ export class JobService {
     return expired ? new ServiceError('JOB_EXPIRED') : new ServiceError('JOB_NOT_FOUND')
   }
 
-  /** The caller's job of this id that this process has. */
+  /** The caller's job with this id, if this process holds it. */
   living(scope: OwnerScope, job_id: string): ActiveJob | null {
     return this.#registry.findById(scope, job_id)
   }
@@ -316,21 +316,21 @@ export class JobService {
   }
 
   /**
-   * Asks a job to end; one that has ended stays as it is. Gives the state after that, once it is stored.
-   * @throws JOB_NOT_FOUND; SERVICE_UNAVAILABLE where the server has stopped, or it cannot be stored: the job goes on
+   * Cancels a job, unless it has ended. It resolves with the new state once that is stored.
+   * @throws JOB_NOT_FOUND; SERVICE_UNAVAILABLE where the server has stopped, or the cancellation cannot be stored: the job continues
    */
   async cancel(scope: OwnerScope, job_id: string): Promise<JobHandle> {
     const job = await this.#findOrTakeOver(scope, job_id)
     if (!job) return this.get(scope, job_id)
     if (this.#stopController.signal.aborted) throw createStoppedError()
     await job.cancel()
-    // Most runs end in the moment in which they are told to: then the answer says so. That the cancellation is stored holds without it.
+    // Most runs end at once when they are cancelled, and the answer then says so. The cancellation is stored in any case.
     await setImmediate()
     if (job.terminal) await job.flushed().catch(() => {})
     return this.#readAfterCommit(job)
   }
 
-  /** A job as it is stored, after a command that is stored: that it was cannot be taken back by what happens to the job since. */
+  /** Reads a job after a command was stored. A later failure of the job does not undo the command, so the outcome is then unknown. */
   #readAfterCommit({ row: { key, id } }: ActiveJob): JobHandle {
     try {
       const row = this.#parts.store.read((tx) => findJobByKey(tx, key))
@@ -341,11 +341,11 @@ export class JobService {
     throw new ServiceError('JOB_NOT_FOUND')
   }
 
-  /** The caller's job of this id, taken over where it is suspended; null where it has ended. @throws JOB_NOT_FOUND */
+  /** The caller's job with this id; a suspended job is taken over. It is null where the job has ended. @throws JOB_NOT_FOUND */
   async #findOrTakeOver(scope: OwnerScope, job_id: string): Promise<ActiveJob | null> {
     for (;;) {
       const { row } = await this.get(scope, job_id)
-      // From here on nothing waits: whoever waited meanwhile for the same job may have taken it over, or ended it.
+      // No await follows: another request may have taken over or ended the job during the awaits above.
       const living = this.#registry.findByKey(row.key)
       if (living && !living.isDetached) return living
       if (!living && isTerminal(row.status)) return null
@@ -364,12 +364,12 @@ export class JobService {
   }
 
   /**
-   * Gives a suspended job a value that it waits for; it goes on as soon as there is room.
+   * Answers a wait request of a suspended job, which is resumed as soon as there is a slot.
    * @throws JOB_NOT_FOUND, JOB_NOT_SUSPENDED, QUEUE_FULL, SERVICE_UNAVAILABLE; INVALID_PARAMETERS, and INVALID_WORKFLOW_GRAPH where
-   * this version cannot run the job: it stays suspended then
+   * this version cannot run the job; the job stays suspended then
    */
   async resume(scope: OwnerScope, job_id: string, answer: WaitAnswer): Promise<JobHandle> {
-    // An answer reads all that its job waits for. Of megabytes, only one at a time is read for a user: there is no room for many.
+    // An answer reads all wait requests of its job. Large ones are read one at a time per user, since memory is limited.
     if (!(await this.#hasLargeWaits(scope, job_id))) return this.#resume(scope, job_id, answer, 0)
     const user = userShareKey(scope)
     const ahead = this.#largeAnswers.length(user)
@@ -381,7 +381,7 @@ export class JobService {
     return waiting !== null && waiting.length > LARGE_WAIT_CHARACTERS
   }
 
-  /** `ahead`: how many answers of the user to jobs that wait for much were there when this one came. */
+  /** `ahead`: answers of the user to jobs with large wait requests that were pending when this answer came. */
   async #resume(scope: OwnerScope, job_id: string, answer: WaitAnswer, ahead: number): Promise<JobHandle> {
     let { row, active } = await this.get(scope, job_id)
     while (active?.isDetached) {
@@ -392,13 +392,13 @@ export class JobService {
     const firing = await this.#resumer.validateAnswer(this.#readSuspended(row.key), answer, ahead)
     using _ = await this.#registry.prepare(row)
     await this.#registry.slices.turn(userShareKey(row))
-    // From here on nothing waits: of two who answer at the same time one finds the job gone on.
+    // No await follows: of two concurrent answers, the second finds the job resumed.
     const job = this.#resumer.resume(this.#readSuspended(row.key), firing, answer.value)
     await job.flushed()
     return this.#readAfterCommit(job)
   }
 
-  /** A job that waits for something outside, as it is now. */
+  /** Reads a suspended job. @throws JOB_NOT_SUSPENDED */
   #readSuspended(key: number): JobTable {
     if (this.#draining) throw createStoppedError()
     const now = this.#parts.store.read((tx) => findJobByKey(tx, key))
@@ -407,7 +407,7 @@ export class JobService {
   }
 
   /**
-   * Tries a job that failed or was cancelled again, as a new one.
+   * Retries a failed or cancelled job as a new job.
    * @throws JOB_NOT_FOUND, JOB_NOT_TERMINAL, CONFLICT, WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH, QUEUE_FULL
    */
   async retry(scope: OwnerScope, job_id: string): Promise<JobHandle> {
@@ -415,17 +415,17 @@ export class JobService {
     await this.preparePlan(row)
     if (row.workflow_etag === null) await this.#registry.prepareRun(row)
     else await this.#parts.workflows.prepare(scope, row.workflow_id)
-    using early = this.#prewrittenPages.openFor(++this.#lastKey)
-    const parts = await prepareRetry(this.#registry, scope, row, early)
+    using prewritten = this.#prewrittenPages.openFor(++this.#lastKey)
+    const parts = await prepareRetry(this.#registry, scope, row, prewritten)
     const job = this.#registry.createJob(parts)
-    this.#admit(job, () => early.keepWithJob(job))
+    this.#admit(job, () => prewritten.keepWithJob(job))
     await job.accepted()
     return this.#readAfterCommit(job)
   }
 
   /**
-   * The row of a job, with its whole result, once it has ended, or waits for a person or an event; the passing of time is waited for.
-   * @throws OUTCOME_UNKNOWN where the job is stored, and the server stops before that, its history cannot be written, or `signal` aborts;
+   * Resolves with the row of a job and its whole result, once the job has ended or waits for a person or an event. Delays are waited for.
+   * @throws OUTCOME_UNKNOWN where the job is stored, but the server stops first, the history cannot be written, or `signal` aborts;
    * SERVICE_UNAVAILABLE where the job is not stored
    */
   async outcome(job: ActiveJob, signal: AbortSignal): Promise<JobTable> {
@@ -452,21 +452,21 @@ export class JobService {
     if (signal.aborted || this.#draining) throw createStoppedError()
   }
 
-  /** Whether the caller's job of this id is to go on as soon as its history can be written. @throws SERVICE_UNAVAILABLE */
+  /** Whether the caller's job with this id waits until its history can be written. @throws SERVICE_UNAVAILABLE */
   awaitsRecovery(scope: OwnerScope, job_id: string): boolean {
     if (this.living(scope, job_id)) return false
     const row = this.#parts.store.read((tx) => findOwnedJob(tx, scope, job_id))
     return row !== undefined && row.status !== 'paused' && !isTerminal(row.status)
   }
 
-  /** Whether the caller's job of this id is stored. @throws SERVICE_UNAVAILABLE where that cannot be read */
+  /** Whether the caller's job with this id is stored. @throws SERVICE_UNAVAILABLE where the database cannot be read */
   isStored(scope: OwnerScope, job_id: string): boolean {
     return this.#parts.store.read((tx) => findOwnedJob(tx, scope, job_id)) !== undefined
   }
 
   /**
-   * The caller's jobs that have not ended, the oldest first. Which ones is decided at once; each is told as it is when its turn comes, and left out where it
-   * has ended by then. Nothing is kept of what may be long in a row.
+   * The caller's unfinished jobs, the oldest first. The keys are read at once, then each row in a step of its own. Jobs that have ended by then are left
+   * out. Long columns are not kept.
    */
   *listActive(scope: OwnerScope): Steps<ListedJob[]> {
     const { store } = this.#parts
@@ -482,12 +482,12 @@ export class JobService {
     return listed
   }
 
-  /** The state of a job but for its result. */
+  /** The snapshot of a job without its result. */
   snapshot({ row }: JobHandle): Omit<JobSnapshot, 'result'> {
     return this.#registry.snapshot(row)
   }
 
-  /** The text of the result of a row, a large one read in time slices of its owner. @throws JOB_NOT_FOUND where the job was removed meanwhile */
+  /** The result of a job as JSON text. A large result is read in time slices of its owner. @throws JOB_NOT_FOUND where the job was removed meanwhile */
   async resultText(row: JobTable): Promise<string | null> {
     const { store, plans } = this.#parts
     const text = await readResultText({ store, slices: plans.slices }, row)
@@ -495,44 +495,44 @@ export class JobService {
     return text
   }
 
-  /** Removes the files of what jobs remembered that are gone. */
+  /** Removes the journal files of removed jobs. */
   removeFiles(): void {
     this.#parts.spilled.removeSoon()
   }
 
-  /** Compiles the graph of a stored job in time slices where it is large, so that `planOf` and the like find it; null where it is small. */
+  /** Compiles a large graph of a stored job in time slices, for `planOf` and other readers; null for a small graph. */
   preparePlan(row: JobTable): Promise<unknown> | null {
     return this.#registry.preparePlan(row)
   }
 
-  /** The plan that a job was accepted with. */
+  /** The plan with which a job was accepted. */
   planOf(row: JobTable): Plan {
     return this.#registry.planOf(row)
   }
 
-  /** The place of a waiting job, 1 for the next. */
+  /** The queue position of a job; 1 is next. */
   queuePosition(job: ActiveJob): number {
     return this.#registry.queuePosition(job)
   }
 
-  /** Whether jobs wait because files of them cannot be read. */
+  /** Whether jobs wait because their files cannot be read. */
   get hasUnreadableJobs(): boolean {
     return this.#registry.unreadableJobs.hasWaiting
   }
 
-  /** How many jobs run, and how many wait for their turn. */
+  /** The numbers of running and of queued jobs. */
   get load(): { running: number; waiting: number } {
     const { running, waiting } = this.#registry.queue
     return { running, waiting }
   }
 
-  /** What a new job would meet now. Nothing is reserved for it. */
+  /** Predicts whether a new job would start, wait or be refused. It reserves nothing. */
   forecastAdmission(owner: OwnerScope, workflow_id: string, concurrent: boolean): AdmissionForecast {
     const [user, workflow] = [userShareKey(owner), ownerScopeKey(owner, workflow_id)]
     return this.#registry.queue.forecastAdmission({ user, workflow, exclusive: !concurrent })
   }
 
-  /** Refuses new jobs from now on and gives those that run up to `ms`; what is left goes on with the next process. */
+  /** Refuses new jobs, and gives running jobs up to `ms` to end. The next process continues the rest. */
   async drain(ms: number): Promise<void> {
     this.#draining = true
     this.#recovery.stop()
@@ -541,14 +541,14 @@ export class JobService {
     const deadline = Promise.withResolvers<void>()
     const timer = setTimeout(() => deadline.resolve(), ms)
     await Promise.race([this.#registry.whenIdle(), deadline.promise])
-    // Large values of jobs that have ended or wait may be on their way to the disk.
+    // Large values of ended or suspended jobs may still be written to files.
     await Promise.race([Promise.allSettled(this.#registry.jobs.map((job) => job.flushed())), deadline.promise])
     clearTimeout(timer)
     this.#parts.store.flush()
     this.#stopController.abort()
     for (const job of this.#registry.jobs) job.detach()
     this.#parts.events.close()
-    // That the store cannot be written any more has been said, and counts as an interruption.
+    // A store that cannot be written was logged already. The stop then counts as an interruption.
     await this.#parts.store
       .write((tx) => writeMetaValue(tx, STOPPED_AT_KEY, this.#parts.platform.timestamp()))
       .catch(() => {})
@@ -570,7 +570,7 @@ export class JobService {
   }
 }
 
-/** From here on a process that ends has been interrupted, until it says otherwise. */
+/** Without the row, the end of a process counts as an interruption. */
 function clearStoppedAt(tx: Tx): void {
   writeMetaValue(tx, STOPPED_AT_KEY, null)
 }

@@ -1,4 +1,4 @@
-// The authoritative state of a job, as the lifecycle profile describes it.
+// Builds the authoritative snapshot of a job, as the lifecycle profile defines it.
 import type { JobError, JobSnapshot, PreflightSummary, ResultManifest } from '../../generated/types.ts'
 import { isResultUnread, readResultSteps } from '../db/jobs/result-parts.ts'
 import { findJobByKey } from '../db/jobs/rows.ts'
@@ -18,7 +18,7 @@ interface SnapshotSources {
   readonly slices: Pick<TimeSliceScheduler, 'run'>
 }
 
-/** The snapshot of a row but for its result. `queue_position` is asked for only where the job is queued. */
+/** The snapshot of a row without its result. `queue_position` is called only where the job is queued. */
 export function buildJobSnapshot(row: JobTable, queue_position: () => number): Omit<JobSnapshot, 'result'> {
   const status = toPublicStatus(row.status)
   return {
@@ -37,11 +37,11 @@ export function buildJobSnapshot(row: JobTable, queue_position: () => number): O
     preflight: row.preflight === null ? null : (JSON.parse(row.preflight) as PreflightSummary),
     error: row.error === null ? null : (JSON.parse(row.error) as JobError),
     waiting: status === 'suspended' ? toPublicWaits(row) : [],
-    // One variant per status: the row's columns agree with its status, which the compiler cannot see.
+    // The type has a variant per status. The row's columns agree with its status, which the compiler cannot know.
   } as Omit<JobSnapshot, 'result'>
 }
 
-/** The result of a row. A large one is read and parsed at its turn in the time slices of its owner, so that who waits for that holds nothing of it. */
+/** The result of a job. A large result is read and parsed in time slices of the owner, so that waiting callers hold no memory for it. */
 export async function readJobResult(
   { store, slices }: SnapshotSources,
   row: JobTable,
@@ -54,7 +54,7 @@ export async function readJobResult(
   return runForReader(reader, readStoredResultSteps(store, key, reader), (work) => slices.run(owner, work))
 }
 
-/** Of the text, the reader that asks is told while it is parsed. @throws JOB_NOT_FOUND where the job was removed meanwhile */
+/** Counts the text for `reader` while it is parsed. @throws JOB_NOT_FOUND where the job was removed meanwhile */
 function* readStoredResultSteps(store: Store, key: number, reader?: ResponseReader): Steps<ResultManifest> {
   const row = store.read((tx) => findJobByKey(tx, key))
   const text = row && (yield* readResultSteps(store, row))
@@ -67,12 +67,12 @@ function* readStoredResultSteps(store: Store, key: number, reader?: ResponseRead
   }
 }
 
-/** The snapshot of a row that says how its job has ended, with the text of its result. */
+/** The snapshot of a row whose job has ended, with the text of the result. */
 export function buildEndSnapshot(row: JobTable, result: string | null): EndSnapshot {
   return { rest: buildJobSnapshot(row, () => 1), result }
 }
 
-/** The text of the result of a row, a large one read in time slices of its owner. Undefined where the job was removed meanwhile. */
+/** The text of the result of a job. A large result is read in time slices of the owner. It is undefined where the job was removed meanwhile. */
 export async function readResultText(
   { store, slices }: SnapshotSources,
   row: JobTable,
@@ -80,7 +80,7 @@ export async function readResultText(
   return isResultUnread(row) ? slices.run(userShareKey(row), readResultSteps(store, row)) : row.result
 }
 
-/** The snapshot of a stored job that has ended; null when it was removed. */
+/** The snapshot of a stored job that has ended; null where it was removed. */
 export async function readEndSnapshot(stored: SnapshotSources, job_key: number): Promise<EndSnapshot | null> {
   const row = stored.store.read((tx) => findJobByKey(tx, job_key))
   if (!row) return null

@@ -1,8 +1,8 @@
-// The states of a job: what is stored, what is shown, and the one table of legal transitions.
+// The states of a job: stored and public names, and the table of legal transitions.
 import type { JobStatus, JobUpdateFrame } from '../../generated/types.ts'
 import type { StoredStatus } from '../db/schema.ts'
 
-/** What can happen to a job. */
+/** An event that may change the state of a job. */
 export type JobTrigger =
   | 'queue'
   | 'start'
@@ -27,7 +27,7 @@ const WAITING: TransitionRow = {
 const ACTIVE: TransitionRow = { suspend: 'paused', complete: 'completed', fail: 'failed', time_out: 'timed_out' }
 const TERMINAL: TransitionRow = {}
 
-/** From state and trigger to state. What is missing is refused. `settle` ends a cancelled job once nothing of it runs any more. */
+/** The next state by state and trigger. A missing entry is refused. `settle` ends a cancelled job once its run has stopped. */
 const TRANSITIONS: Readonly<Record<StoredStatus, TransitionRow>> = {
   scheduled: WAITING,
   pending: WAITING,
@@ -49,12 +49,12 @@ const TRANSITIONS: Readonly<Record<StoredStatus, TransitionRow>> = {
   cancelled: TERMINAL,
 }
 
-/** The state that `trigger` leads to, or null where it is not legal. */
+/** The state after `trigger`, or null where the trigger is not legal. */
 export function nextStatus(status: StoredStatus, trigger: JobTrigger): StoredStatus | null {
   return TRANSITIONS[status][trigger] ?? null
 }
 
-/** As `next`, for what the caller knows to be legal. @throws where it is not */
+/** `nextStatus` for a trigger that the caller knows to be legal. @throws Error where it is not */
 export function requireNextStatus(status: StoredStatus, trigger: JobTrigger): StoredStatus {
   const to = nextStatus(status, trigger)
   if (to === null) throw new Error(`a job that is ${status} cannot ${trigger}`)
@@ -76,12 +76,12 @@ const PUBLIC_STATUSES: Readonly<Record<StoredStatus, JobStatus>> = {
   cancelled: 'cancelled',
 }
 
-/** The state as the lifecycle profile names it. */
+/** The name of the state in the lifecycle profile. */
 export function toPublicStatus(status: StoredStatus): JobStatus {
   return PUBLIC_STATUSES[status]
 }
 
-/** The states that are shown as `status`; all of them for null. */
+/** The stored states that are shown as `status`; all stored states for null. */
 export function listStoredStatuses(status: JobStatus | null): StoredStatus[] {
   const all = Object.keys(PUBLIC_STATUSES) as StoredStatus[]
   return status === null ? all : all.filter((stored) => PUBLIC_STATUSES[stored] === status)
@@ -101,12 +101,12 @@ const SOCKET_STATUSES: Readonly<Record<JobStatus, SocketStatus>> = {
   cancelled: 'cancelled',
 }
 
-/** The state as `job_update` frames name it. */
+/** The name of the state in `job_update` frames. */
 export function toSocketStatus(status: StoredStatus): SocketStatus {
   return SOCKET_STATUSES[PUBLIC_STATUSES[status]]
 }
 
-/** Whether nothing follows. */
+/** Whether the state has no transitions. */
 export function isTerminal(status: StoredStatus): boolean {
   return TRANSITIONS[status] === TERMINAL
 }

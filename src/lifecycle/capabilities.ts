@@ -1,4 +1,4 @@
-// What this server can do, and the limits that it enforces: each number is taken from where it is kept.
+// Describes what this server can do, and the limits that it enforces. Each number comes from the code that enforces it.
 import type { Capabilities } from '../../generated/types.ts'
 import type { Config } from '../config.ts'
 import type { NodeRegistry } from '../engine/node-api/node-type.ts'
@@ -18,7 +18,7 @@ interface CapabilityParts {
   readonly registry: NodeRegistry
 }
 
-/** The same for every caller. */
+/** Returns the same for every caller. */
 export function describeCapabilities({ config, platform, registry }: CapabilityParts): Capabilities {
   return {
     protocol_version: '1',
@@ -61,7 +61,7 @@ function describeProfiles({ sdk_lifecycle, sdk_lifecycle_preview }: Config): Cap
   }
 }
 
-/** Whether there is a place from which callers need no credential. */
+/** Whether callers from some addresses need no credential. */
 function hasTrustedSources({ trust_localhost, trust_local_networks }: Config): boolean {
   return trust_localhost || trust_local_networks.length > 0
 }

@@ -1,12 +1,11 @@
-// How long a request of the lifecycle profile may take. Runs, uploads and streams are excepted: they take as long as they take.
+// Limits the time of requests of the lifecycle profile. Runs, uploads and streams have no such limit.
 import { ServiceError } from '../errors.ts'
 
 export const REQUEST_TIMEOUT_SECONDS = 30
 
 /**
- * What `work` gives, unless it takes longer than a request may. Then its signal aborts: what looks at it ends, and what becomes of the rest
- * is nobody's business any more.
- * @throws SERVICE_UNAVAILABLE where the time is up
+ * Returns the result of `work`, unless it takes longer than a request may. Then the signal aborts, and the result of the work is ignored.
+ * @throws SERVICE_UNAVAILABLE when the time is up
  */
 export async function withRequestTimeout<T>(
   work: (late: AbortSignal) => T | Promise<T>,
@@ -15,12 +14,12 @@ export async function withRequestTimeout<T>(
   const late = new AbortController()
   const result = work(late.signal)
   if (!(result instanceof Promise)) return result
-  const up = Promise.withResolvers<never>()
+  const timeout = Promise.withResolvers<never>()
   const timer = setTimeout(() => {
     late.abort()
-    // An error of the work comes first: it may name what the work has begun.
-    setImmediate(() => up.reject(new ServiceError('SERVICE_UNAVAILABLE')))
+    // An error of the work takes precedence, because it may name the job that the work has started.
+    setImmediate(() => timeout.reject(new ServiceError('SERVICE_UNAVAILABLE')))
   }, seconds * 1_000)
-  const timely = result.then((value) => (late.signal.aborted ? up.promise : value))
-  return Promise.race([timely, up.promise]).finally(() => clearTimeout(timer))
+  const timely = result.then((value) => (late.signal.aborted ? timeout.promise : value))
+  return Promise.race([timely, timeout.promise]).finally(() => clearTimeout(timer))
 }

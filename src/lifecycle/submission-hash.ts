@@ -1,4 +1,4 @@
-// A submission with what its absent properties mean, and the hash by which a repeated one is known from another one.
+// Normalizes submissions by filling in absent properties, and computes the hash that distinguishes a repeated submission from another one.
 import type { SubmitJobRequest } from '../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
 import { canonicalHashSteps, sha256 } from '../shared/hashes.ts'
@@ -6,7 +6,7 @@ import { canonicalJson } from '../shared/json.ts'
 import type { TimeSliceScheduler } from '../shared/time-slices.ts'
 import { isSmallValue } from '../shared/value-size.ts'
 
-/** Everything that makes one submission another one, and the key under which it is known. */
+/** Everything that distinguishes one submission from another, and its key. */
 export interface NormalizedSubmission {
   readonly idempotency_key: string
   readonly workflow_id: string
@@ -17,7 +17,7 @@ export interface NormalizedSubmission {
   readonly options: { readonly concurrent: boolean; readonly require_terminal_result: boolean }
 }
 
-/** Absent and null mean the same. An input that is null stays: for some inputs that is a value. */
+/** Absent and null mean the same, except that an input which is null stays: for some inputs null is a value. */
 export function normalizeSubmission(
   { workspace_id: own }: OwnerScope,
   request: SubmitJobRequest,
@@ -38,8 +38,8 @@ export function normalizeSubmission(
 }
 
 /**
- * SHA-256 of what is asked for, whatever order its keys came in, and whichever attempt it is. Of large inputs it is made in time slices of
- * the owner.
+ * Computes the SHA-256 of a submission. The order of keys and the attempt do not matter. For large inputs it runs in time slices of the
+ * owner.
  */
 export function hashSubmission(
   slices: Pick<TimeSliceScheduler, 'run'>,

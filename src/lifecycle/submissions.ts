@@ -1,5 +1,5 @@
-// Submissions of the lifecycle profile: at most one job for each key, admitted by a preflight, for the workflow that the client has seen.
-// The order of the checks is the contract's: the key, the workflow, its etag, its graph, the preflight, the queue.
+// Submits jobs by the lifecycle profile: at most one job for each key, admitted by a preflight, for the workflow that the client has seen.
+// The contract defines the order of the checks: the key, the workflow, its etag, its graph, the preflight, the queue.
 import type {
   CancelJobResponse,
   PreflightRequest,
@@ -35,32 +35,32 @@ export interface JobSubmissionParts {
   readonly log: Log
 }
 
-/** Where the request stood, for the paths of problems, and what ends the interest in it. */
+/** `at` is the JSON pointer of the request, for the paths of problems. `signal` aborts when the client no longer waits. */
 export interface SubmissionContext {
   readonly at: string
   readonly signal: AbortSignal
 }
 
-/** No workflow has it: to look for it is to find nothing, in as many steps as any other. */
+/** No workflow has this id. Looking it up takes as many steps as any other id, and finds none. */
 const NO_WORKFLOW_ID = ''
 
 /**
- * The job of a submission, once it is stored together with its key and its preflight: a new one, or the one that an equivalent request under
- * the same key has led to.
+ * Returns the job of a submission, once the job is stored with its key and its preflight. It is a new job, or that of an equivalent earlier
+ * request under the same key.
  * @throws IDEMPOTENCY_CONFLICT, WORKFLOW_NOT_FOUND, WORKFLOW_REVISION_CONFLICT, INVALID_WORKFLOW_GRAPH, PREFLIGHT_FAILED, QUEUE_FULL,
- * SERVICE_UNAVAILABLE, with the id of the job where that is stored, or may be
+ * SERVICE_UNAVAILABLE, with the id of the job if the job is stored, or may be
  */
 export async function submitJob(
   parts: JobSubmissionParts,
   owner: OwnerScope,
   request: SubmitJobRequest,
-  door: SubmissionContext,
+  context: SubmissionContext,
 ): Promise<SubmitJobResponse> {
   const { client_request_id } = request
   try {
-    const { duplicate, ...handle } = await admitJob(parts, owner, normalizeSubmission(owner, request), door)
-    // Nothing is acknowledged that is not stored.
-    if (handle.active) await waitUntilStored(handle.active, door.signal)
+    const { duplicate, ...handle } = await admitJob(parts, owner, normalizeSubmission(owner, request), context)
+    // A job must be stored before it is acknowledged.
+    if (handle.active) await waitUntilStored(handle.active, context.signal)
     const { row } = handle
     const snapshot = parts.jobs.snapshot(handle)
     const { job_id, status, queue_position, preflight } = snapshot
@@ -80,7 +80,7 @@ export async function submitJob(
   }
 }
 
-/** Waits until a job is stored, as long as its submitter waits. @throws SERVICE_UNAVAILABLE */
+/** Waits until a job is stored, or the client leaves. @throws SERVICE_UNAVAILABLE */
 async function waitUntilStored(job: ActiveJob, signal: AbortSignal): Promise<void> {
   const late = Promise.withResolvers<never>()
   const leave = () => late.reject(createOutcomeUnknownError(job.row.id))
@@ -94,7 +94,10 @@ async function waitUntilStored(job: ActiveJob, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Under its key the same submission is safe to send again, whether its job is stored or not. */
+/**
+ * Turns OUTCOME_UNKNOWN into an error that allows a retry. Under its key a submission is safe to send again, whether its job is stored or
+ * not.
+ */
 function toRetryableError(thrown: unknown): unknown {
   const { code, job_id, cause } = toServiceError(thrown)
   if (code !== 'OUTCOME_UNKNOWN' || job_id === null) return thrown
@@ -108,7 +111,7 @@ async function admitJob(
   parts: JobSubmissionParts,
   owner: OwnerScope,
   submission: NormalizedSubmission,
-  door: SubmissionContext,
+  context: SubmissionContext,
 ): Promise<AdmittedJob> {
   let hash: string | Promise<string> | null = null
   const hashed = () => {
@@ -125,16 +128,16 @@ async function admitJob(
   try {
     await parts.workflows.prepare(owner, submission.workflow_id)
     validateWorkflow(parts, owner, submission)
-    const summary = await requirePassedPreflight(parts, owner, submission, door)
+    const summary = await requirePassedPreflight(parts, owner, submission, context)
     const shown = redactPreflight(truncatePreflight(summary), parts.redactor.forOwner(ownerScopeKey(owner)))
     const preflight = JSON.stringify(shown)
     const request_sha256 = await hashed()
-    throwIfAborted(door)
+    throwIfAborted(context)
     const admission = { request_sha256, workflow_etag: submission.workflow_etag, preflight }
-    // Of two at the same time the later one finds the earlier one's job there.
-    return parts.jobs.submit(owner, { ...toJobSubmission(submission, door), admission })
+    // If two submissions arrive at once, `submit` of the later one finds the job of the earlier one.
+    return parts.jobs.submit(owner, { ...toJobSubmission(submission, context), admission })
   } catch (thrown) {
-    // Meanwhile another attempt may have got in, whatever stood in the way of this one.
+    // Another attempt may have succeeded meanwhile, whatever stopped this one.
     const winner = await earlier()
     if (winner) return { ...winner, duplicate: true }
     throw thrown
@@ -154,23 +157,23 @@ function validateWorkflow(
   requireRunnablePlan(compiled)
 }
 
-/** The summary of a preflight that lets the job run. @throws PREFLIGHT_FAILED; SERVICE_UNAVAILABLE where nobody waits for it any more */
+/** Returns the summary of a preflight that lets the job run. @throws PREFLIGHT_FAILED; SERVICE_UNAVAILABLE if the client no longer waits */
 async function requirePassedPreflight(
   { preflight }: JobSubmissionParts,
   owner: OwnerScope,
   submission: NormalizedSubmission,
-  door: SubmissionContext,
+  context: SubmissionContext,
 ): Promise<PreflightSummary> {
   const { workflow_id, workspace_id, workflow_etag, inputs, options } = submission
   const execution_target = { kind: 'local', concurrent: options.concurrent } as const
   const asked = { workflow_id, workspace_id, workflow_etag, inputs, interface_version: 1, level: 'execution' } as const
-  const summary = await preflight.check(owner, { ...asked, execution_target }, door.signal)
-  throwIfAborted(door)
-  if (!summary.runnable) throw preflightFailedError(summary, door.at)
+  const summary = await preflight.check(owner, { ...asked, execution_target }, context.signal)
+  throwIfAborted(context)
+  if (!summary.runnable) throw preflightFailedError(summary, context.at)
   return summary
 }
 
-/** @throws SERVICE_UNAVAILABLE where nobody waits for the answer any more */
+/** @throws SERVICE_UNAVAILABLE if the client no longer waits */
 function throwIfAborted({ signal }: SubmissionContext): void {
   if (signal.aborted) throw new ServiceError('SERVICE_UNAVAILABLE')
 }
@@ -199,7 +202,7 @@ function toJobSubmission(
   }
 }
 
-/** What became of a request to cancel a job: final only where the snapshot says so. */
+/** Describes the result of a request to cancel a job. It is final only if the snapshot says so. */
 export async function describeCancellation(
   parts: Parameters<typeof readJobSnapshot>[0],
   handle: JobHandle,

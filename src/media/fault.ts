@@ -1,8 +1,8 @@
-// What a task finds wrong with the files or with what is asked of them: told to whoever runs the workflow, in these words.
+// Errors of tasks about their files or parameters. The user of the workflow sees these messages.
 
 /**
- * `bad_file`: the file is damaged, hostile, or not what it says. `unsupported`: a kind of file, or of content in it, that is not read.
- * `too_large`: more than a limit. `bad_input`: what is asked for makes no sense with these files.
+ * `bad_file`: the file is damaged, hostile, or not of its stated kind. `unsupported`: the kind of the file, or of its content, is not supported.
+ * `too_large`: a limit is exceeded. `bad_input`: the parameters make no sense for these files.
  */
 export type MediaFaultType = 'bad_file' | 'unsupported' | 'too_large' | 'bad_input'
 

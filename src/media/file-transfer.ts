@@ -1,16 +1,15 @@
-// Files on their way between a server and a process that works on them: in parts of which each is copied in a moment. To serialize a hundred megabytes
-// at once would hold the server.
+// Splits files into parts for messages between the server and a media process. Serializing a hundred megabytes at once would block the server.
 
-/** Bytes that travel in one message, of one file or of several. */
+/** File bytes in one message, from one or several files. */
 const MOST_MESSAGE_BYTES = 1_048_576
 
 export interface FilePart {
-  /** Bytes of the whole file, where it begins with this part; null: the part goes on with the file before. */
+  /** The size of the whole file in its first part; null in the parts that follow. */
   readonly size: number | null
   readonly bytes: Uint8Array
 }
 
-/** All files in their order, in messages. There is at least one message, which may be empty. */
+/** Gives all files in order, as the parts of each message. There is at least one message, which may be empty. */
 export function* splitFiles(files: readonly Uint8Array[]): Generator<readonly FilePart[], void, void> {
   let parts: FilePart[] = []
   let room = MOST_MESSAGE_BYTES
@@ -30,10 +29,10 @@ export function* splitFiles(files: readonly Uint8Array[]): Generator<readonly Fi
   yield parts
 }
 
-/** Puts files together again. */
+/** Assembles files from parts. */
 export class FileAssembler {
   readonly #files: Uint8Array[] = []
-  /** How much there is of the last one. */
+  /** The received bytes of the last file. */
   #filled = 0
 
   add(parts: readonly FilePart[]): void {
@@ -51,7 +50,7 @@ export class FileAssembler {
     }
   }
 
-  /** All of them, once all parts were added. */
+  /** The complete files, after all parts were added. */
   get files(): readonly Uint8Array[] {
     return this.#files
   }

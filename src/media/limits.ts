@@ -1,18 +1,18 @@
-// How much work on files may take, and how many processes do it.
+// The limits of work on files, and the number of its processes.
 import { availableParallelism } from 'node:os'
 
 export interface MediaLimits {
-  /** Processes that work at the same time. */
+  /** The most processes at the same time. */
   readonly processes: number
-  /** All memory of one of them, in bytes. Known on Linux alone; elsewhere the heap's limit and those of the libraries hold. */
+  /** All memory of one process, in bytes. Only Linux tells it; elsewhere the limits of the heap and of the libraries apply. */
   readonly memory_bytes: number
-  /** The heap of values in JavaScript, in megabytes: less than all memory. */
+  /** The JavaScript heap, in megabytes: less than all memory. */
   readonly heap_mb: number
-  /** Until a task's end, in milliseconds, the start of its process included. */
+  /** For a task, in milliseconds, with the start of its process. */
   readonly time_limit_ms: number
-  /** After so many tasks a process is replaced by a new one. */
+  /** After so many tasks a process is replaced. */
   readonly tasks: number
-  /** How long a process without work is kept, in milliseconds. */
+  /** How long an idle process is kept, in milliseconds. */
   readonly idle_ms: number
 }
 
@@ -27,8 +27,8 @@ export const MEDIA_LIMITS: MediaLimits = {
   idle_ms: 30_000,
 }
 
-/** Memory of a process rarely shrinks: one that has more than this is not kept for another task. */
+/** A process with more memory is not kept for another task, since the memory of a process rarely shrinks. */
 export const MOST_IDLE_BYTES = 384 * MEGABYTE
 
-/** How often the memory of a process at work is looked at, in milliseconds. */
+/** The interval of memory checks of a busy process, in milliseconds. */
 export const MEMORY_CHECK_MS = 25

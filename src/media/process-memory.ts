@@ -1,10 +1,10 @@
-// How much memory a process has, as Linux tells. Other systems tell in ways of their own, which would each cost another process.
+// Reads the memory of a process on Linux. On other systems each reading would need another process.
 import { readFileSync } from 'node:fs'
 
-/** Linux counts in pages; those of all machines that Node has binaries for are of this size, or counted so. */
+/** The page size that Linux counts in on all machines with Node binaries. */
 const PAGE_BYTES = 4_096
 
-/** In bytes, or null where nobody tells: another system, or a process that is gone. */
+/** In bytes; null on another system, or for a process that has ended. */
 export function readProcessMemory(pid: number): number | null {
   try {
     const resident = Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1])

@@ -1,4 +1,4 @@
-// The process that works on files for a server: what hostile ones do to the libraries ends this process alone. It ends with its server.
+// The entry point of the process that works on files. A hostile file can only crash this process. The process ends with its server.
 import type { FromMediaWorker, ToMediaWorker } from './protocol.ts'
 import { type MediaTaskModules, serveMediaTasks } from './task-runner.ts'
 
@@ -17,5 +17,5 @@ serveMediaTasks(TASK_MODULES, {
   send: (message: FromMediaWorker) => process.send?.(message),
 })
 process.on('disconnect', () => process.exit())
-// A terminal's Ctrl-C is for the server, which gives what runs the time to end.
+// Ctrl-C in a terminal is for the server, which gives running work time to end.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})

@@ -1,5 +1,5 @@
-// What a server and a process that works on its files say to each other. Files travel in parts (file-parts.ts), other values in pieces
-// (engine/pieces.ts), so that nothing large holds the server.
+// The messages between a server and a media process. Files are sent in parts (file-transfer.ts) and other values in fragments
+// (engine/node-api/values/fragments.ts), so that large data does not block the server.
 import type { ValueFragment } from '../engine/node-api/values/fragments.ts'
 import type { MediaFaultType } from './fault.ts'
 import type { FilePart } from './file-transfer.ts'
@@ -8,9 +8,9 @@ export interface MediaRunMessage {
   readonly kind: 'run'
   readonly id: number
   readonly task: string
-  /** The last ones of its files. */
+  /** The last parts of the files. */
   readonly parts: readonly FilePart[]
-  /** The last piece of the parameters. */
+  /** The last fragment of the parameters. */
   readonly ops: ValueFragment
 }
 
@@ -24,7 +24,7 @@ export type ToMediaWorker =
 export type FromMediaWorker =
   | { readonly id: number; readonly kind: 'piece'; readonly ops: ValueFragment }
   | { readonly id: number; readonly kind: 'files'; readonly parts: readonly FilePart[] }
-  /** With the last parts of the files, and the last piece of the value. */
+  /** Carries the last parts of the files, and the last fragment of the value. */
   | { readonly id: number; readonly kind: 'done'; readonly parts: readonly FilePart[]; readonly ops: ValueFragment }
   /** `detail` is for the log. */
   | {

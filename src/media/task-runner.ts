@@ -1,4 +1,4 @@
-// The loop of a process that works on files: one task after the other, each from the module of its family.
+// Runs the tasks of a media process one after the other. Each task comes from the module of its family.
 import { splitValue, ValueAssembler, type ValueFragment } from '../engine/node-api/values/fragments.ts'
 import type { MediaFaultType } from './fault.ts'
 import { MediaFault } from './fault.ts'
@@ -8,22 +8,22 @@ import type { FromMediaWorker, MediaRunMessage, ToMediaWorker } from './protocol
 export interface MediaTaskResult {
   /** Files that the task made. */
   readonly files?: readonly Uint8Array[]
-  /** What else it found: plain data. */
+  /** The other result: plain data. */
   readonly value?: unknown
 }
 
 type Params = Readonly<Record<string, unknown>>
 
-/** @throws MediaFault for what is wrong with the files or the parameters; anything else is a defect of ours */
+/** @throws MediaFault for a fault of the files or the parameters; any other error is a bug of this service */
 export type MediaTaskHandler = (
   files: readonly Uint8Array[],
   params: Params,
 ) => Promise<MediaTaskResult> | MediaTaskResult
 export type MediaTaskHandlers = Readonly<Record<string, MediaTaskHandler>>
-/** What comes before the dot of a task's name, and how its module is read: when it is first needed. */
+/** By family, the part of a task's name before the dot. A module is loaded when it is first needed. */
 export type MediaTaskModules = Readonly<Record<string, () => Promise<MediaTaskHandlers>>>
 
-/** Where a process hears and says things, and how it ends. */
+/** The process's connection to the server. */
 export interface MediaChannel {
   onMessage(listener: (message: ToMediaWorker) => void): void
   send(message: FromMediaWorker): void
@@ -31,16 +31,16 @@ export interface MediaChannel {
 
 export function serveMediaTasks(families: MediaTaskModules, channel: MediaChannel): void {
   let params = new ValueAssembler()
-  let given = new FileAssembler()
+  let assembler = new FileAssembler()
   channel.onMessage(async (message) => {
-    // What cannot be read is told by the task itself.
+    // A failed load is ignored here: the task itself reports it.
     if (message.kind === 'warm') return void (await loadHandler(families, message.task).catch(() => {}))
     if (message.kind !== 'files') params.add(message.ops)
-    if (message.kind !== 'piece') given.add(message.parts)
+    if (message.kind !== 'piece') assembler.add(message.parts)
     if (message.kind !== 'run') return
-    const [whole, { files }] = [params.value as Params, given]
+    const [whole, { files }] = [params.value as Params, assembler]
     params = new ValueAssembler()
-    given = new FileAssembler()
+    assembler = new FileAssembler()
     await runTask(families, message, { files, params: whole }, channel)
   })
 }
@@ -53,14 +53,14 @@ async function runTask(
 ): Promise<void> {
   try {
     const run = await loadHandler(families, task)
-    const made = await run(files, params)
+    const result = await run(files, params)
     let last: ValueFragment | null = null
-    for (const ops of splitValue(made.value ?? null)) {
+    for (const ops of splitValue(result.value ?? null)) {
       if (last) channel.send({ id, kind: 'piece', ops: last })
       last = ops
     }
     let parts: readonly FilePart[] | null = null
-    for (const some of splitFiles(made.files ?? [])) {
+    for (const some of splitFiles(result.files ?? [])) {
       if (parts) channel.send({ id, kind: 'files', parts })
       parts = some
     }

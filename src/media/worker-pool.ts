@@ -1,25 +1,24 @@
-// Work on files in processes of their own.
+// The pool of processes that work on files.
 import type { MediaAccess, MediaResult, MediaTask } from '../engine/node-api/node-services.ts'
 import { WorkerPool } from '../workers/worker-pool.ts'
 import { MEDIA_LIMITS, type MediaLimits } from './limits.ts'
 import { MediaWorker } from './worker-process.ts'
 
 export interface MediaPoolOptions extends Partial<MediaLimits> {
-  /** What a process runs. */
+  /** The entry point of the processes. */
   readonly script?: URL
-  /** Told, for the log, of what is nobody's file's fault. */
+  /** Receives, for the log, failures that no file causes. */
   reportFailure?(detail: string): void
 }
 
 export type MediaPool = MediaAccess & AsyncDisposable
 
-/** Starts nothing before there is a task; ends everything when disposed of. */
-export function createMediaPool({
-  script,
-  reportFailure: failed = () => {},
-  ...given
-}: MediaPoolOptions = {}): MediaPool {
-  const limits = { ...MEDIA_LIMITS, ...given }
+/** Starts no process before the first task. Disposing the pool ends all processes. */
+export function createMediaPool({ script, reportFailure = () => {}, ...options }: MediaPoolOptions = {}): MediaPool {
+  const limits = { ...MEDIA_LIMITS, ...options }
   const { processes: workers, idle_ms } = limits
-  return new WorkerPool<MediaTask, MediaResult>({ workers, idle_ms }, () => new MediaWorker(limits, failed, script))
+  return new WorkerPool<MediaTask, MediaResult>(
+    { workers, idle_ms },
+    () => new MediaWorker(limits, reportFailure, script),
+  )
 }

@@ -1,4 +1,4 @@
-// One process that works on files, as the server sees it: started, given a task, watched, killed.
+// The server's side of a media process: starts it, sends it tasks, watches its time and memory, and kills it.
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
@@ -14,26 +14,26 @@ import { MEMORY_CHECK_MS, type MediaLimits, MOST_IDLE_BYTES } from './limits.ts'
 import { readProcessMemory } from './process-memory.ts'
 import type { FromMediaWorker, ToMediaWorker } from './protocol.ts'
 
-/** Sources run as they are, or compiled. */
+/** The source or the compiled file, like this module. */
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './process.ts' : './process.js', import.meta.url)
 
 const FONTS = join(dirname(fileURLToPath(import.meta.resolve('dejavu-fonts-ttf/package.json'))))
 
-/** Nothing else of the server's environment reaches the process, where libraries read what others wrote. */
+/** The whole environment of the process. The server's own is kept from it, since its libraries read untrusted files. */
 const ENVIRONMENT = {
   FONTCONFIG_FILE: join(import.meta.dirname, 'fonts.conf'),
   XDG_DATA_HOME: FONTS,
-  // What a file says without a zone means the same on every machine.
+  // A time without a zone in a file means the same on every machine.
   TZ: 'UTC',
 }
 
-/** How much is kept of what a process complains of. */
+/** In characters, of the end of a process's standard error that is kept. */
 const MOST_DETAIL = 4_000
 
 interface RunningTask {
   readonly id: number
   readonly task: string
-  /** What came of its value. */
+  /** The fragments of the result so far. */
   readonly value: ValueAssembler
   readonly files: FileAssembler
   readonly settle: PromiseWithResolvers<MediaResult>
@@ -52,10 +52,10 @@ export class MediaWorker implements PooledWorker<MediaTask, MediaResult> {
   #isEnded = false
   #stderrTail = ''
 
-  /** `failed` is told, for the log, of what is nobody's file's fault. */
-  constructor(limits: MediaLimits, failed: (detail: string) => void, script: URL = SCRIPT) {
+  /** `reportFailure` receives, for the log, failures that no file causes. */
+  constructor(limits: MediaLimits, reportFailure: (detail: string) => void, script: URL = SCRIPT) {
     this.#limits = limits
-    this.#reportFailure = failed
+    this.#reportFailure = reportFailure
     this.#process = fork(script, [], {
       execArgv: [`--max-old-space-size=${limits.heap_mb}`],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -71,7 +71,7 @@ export class MediaWorker implements PooledWorker<MediaTask, MediaResult> {
     this.#process.once('exit', (code, signal) => this.#onExit(code, signal))
   }
 
-  /** Whether it may be given another task. */
+  /** Whether the process may take another task. */
   get isReusable(): boolean {
     const memory = this.#process.pid === undefined ? null : readProcessMemory(this.#process.pid)
     return (
@@ -82,34 +82,34 @@ export class MediaWorker implements PooledWorker<MediaTask, MediaResult> {
     )
   }
 
-  /** When the process is gone. */
+  /** Resolves when the process has exited. */
   get whenExited(): Promise<void> {
     return this.#gone.promise
   }
 
-  /** Whether this process stays alive for it. */
-  setKeepAlive(held: boolean): void {
+  /** Sets whether the server stays alive for the process. */
+  setKeepAlive(isKept: boolean): void {
     const { channel } = this.#process
-    // Its complaints come through a socket, whatever the type of the stream says.
+    // Standard error is a socket, although its type says otherwise.
     const stderr = this.#process.stderr as Socket
     for (const one of [this.#process, channel, stderr]) {
-      if (held) one?.ref()
+      if (isKept) one?.ref()
       else one?.unref()
     }
   }
 
-  /** @throws NodeError as MediaAccess says; the signal's reason */
-  async run(given: MediaTask): Promise<MediaResult> {
-    const { task, time_limit_ms, signal } = given
+  /** @throws NodeError as in MediaAccess; the signal's reason */
+  async run(mediaTask: MediaTask): Promise<MediaResult> {
+    const { task, time_limit_ms, signal } = mediaTask
     signal.throwIfAborted()
     const stop = () => this.#end('was stopped', null, signal.reason)
     signal.addEventListener('abort', stop)
     try {
       const limit_ms = Math.min(time_limit_ms ?? Number.POSITIVE_INFINITY, this.#limits.time_limit_ms)
       const { id, settle } = this.#startTask(task, limit_ms)
-      // Where it ends while the parameters are still on their way.
+      // The process may end while the input is still being sent.
       settle.promise.catch(() => {})
-      await this.#sendInput(id, given)
+      await this.#sendInput(id, mediaTask)
       return await settle.promise
     } finally {
       signal.removeEventListener('abort', stop)
@@ -120,7 +120,7 @@ export class MediaWorker implements PooledWorker<MediaTask, MediaResult> {
     this.#sendMessage({ kind: 'warm', task })
   }
 
-  /** Ends the process, wherever it is: it has nothing to keep. */
+  /** Kills the process at any point: it has no state to save. */
   kill(): void {
     this.#end('was ended', null)
   }
@@ -143,7 +143,7 @@ export class MediaWorker implements PooledWorker<MediaTask, MediaResult> {
     return this.#running
   }
 
-  /** Sends large parameters and files as the main thread has time for it. */
+  /** Sends large parameters and files in time slices of the main thread. */
   async #sendInput(id: number, { task, files, params, owner }: MediaTask): Promise<void> {
     const slice = new TimeSlice(typeof owner === 'string' ? owner : '')
     let last: ValueFragment | null = null
@@ -167,7 +167,7 @@ export class MediaWorker implements PooledWorker<MediaTask, MediaResult> {
     this.#sendMessage({ kind: 'run', id, task, parts: parts!, ops: last! })
   }
 
-  /** As `#say`; resolves when the system has taken it, or never will. */
+  /** Like `#sendMessage`; resolves when the system has taken the message, or the process is disconnected. */
   #sendAndWait(message: ToMediaWorker): Promise<void> {
     return new Promise((resolve) => {
       if (this.#process.connected) this.#process.send(message, () => resolve())
@@ -175,7 +175,7 @@ export class MediaWorker implements PooledWorker<MediaTask, MediaResult> {
     })
   }
 
-  /** What cannot be sent has nobody to hear it; its end is told by itself. */
+  /** A failed send is ignored: the process has ended, which its `exit` event reports. */
   #sendMessage(message: ToMediaWorker): void {
     if (this.#process.connected) this.#process.send(message, () => {})
   }
@@ -206,14 +206,14 @@ export class MediaWorker implements PooledWorker<MediaTask, MediaResult> {
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
-    // V8 ends a process whose heap is full so.
-    const full = signal === 'SIGABRT' || code === 134
-    if (full) this.#end('ended for want of memory', null, outOfMemory())
+    // V8 aborts a process with a full heap.
+    const isHeapFull = signal === 'SIGABRT' || code === 134
+    if (isHeapFull) this.#end('ran out of memory', null, outOfMemory())
     else this.#end('ended', `exit code ${code}, signal ${signal}\n${this.#stderrTail}`)
     this.#gone.resolve()
   }
 
-  /** `detail` is for the log, null where nothing is wrong with us. */
+  /** `detail` is for the log; null where the service has no fault. */
   #end(what: string, detail: string | null, reason?: unknown): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -239,5 +239,5 @@ function errorTypeOf(type: string): string {
 }
 
 function outOfMemory(): NodeError {
-  return new NodeError('The work on the file takes more memory than there is for it.', 'media_memory')
+  return new NodeError('The work on the file takes more memory than its limit.', 'media_memory')
 }

@@ -1,10 +1,10 @@
-// What went wrong with a provider, in words that are safe to show, and what others may do about it.
+// Errors of providers. Their messages are safe to show.
 
 /**
- * `unsupported`: it cannot honour a field. `rejected`: it says that the request is wrong. `no_key`: its credential is not there, or it refuses it.
- * `not_found`: it has no such model. `rate_limited`: it is asked too often. `failed`: it did not answer properly. `timed_out`: not in time.
- * `too_large`: its answer is longer than anybody takes. `over_budget`: what it may cost is spent. `unavailable`: on this server it cannot be
- * asked as things are, until somebody mends that: what runs it is not there, or its file is damaged.
+ * `unsupported`: the provider cannot honour a field. `rejected`: the provider says that the request is wrong. `no_key`: the credential is missing or
+ * refused. `not_found`: the provider has no such model. `rate_limited`: the provider gets too many requests. `failed`: the answer is invalid or missing.
+ * `timed_out`: the answer is late. `too_large`: the answer is too long. `over_budget`: a spending limit is reached. `unavailable`: this server cannot
+ * run the model until the operator repairs that: the runtime is missing, or the model's file is damaged.
  */
 export type ProviderFault =
   | 'unsupported'
@@ -19,15 +19,15 @@ export type ProviderFault =
   | 'unavailable'
 
 interface ProviderErrorOptions {
-  /** The field of the request that is to blame. */
+  /** The field of the request that causes the error. */
   param?: string | null
-  /** When it may be asked again. */
+  /** When the caller may try again. */
   retry_after_seconds?: number | null
   /** For the log alone. */
   cause?: unknown
 }
 
-/** The message is safe to show: it names the provider, and holds nothing of its credential. */
+/** The message is safe to show: it names the provider and contains no part of its credential. */
 export class ProviderError extends Error {
   readonly fault: ProviderFault
   readonly param: string | null
@@ -46,7 +46,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** How a provider's key comes to be there: as a secret of whoever calls, or for all in the variable of the same name. */
+/** Tells how to set a provider's key: as a secret of the caller, or for all callers in the variable of the same name. */
 export function explainMissingKey(secret: string): string {
   return `Set it with PUT /api/secrets/${secret}, or ${secret} in the server's environment.`
 }

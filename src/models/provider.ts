@@ -1,23 +1,23 @@
-// What serves models: the one small interface that every provider keeps, and what it tells about its models as data. Requests are OpenAI's, as
-// the contract has them; answers are parts, which whoever asks puts into the form of its door.
+// The interface of every provider, and the data that a provider gives about its models. Requests have OpenAI's form, as in the contract.
+// Answers are parts, which the caller converts to the form of its endpoint.
 import type { ChatCompletionRequest, CreateEmbeddingRequest } from '../../generated/types.ts'
 
-/** What a model costs. A model whose price has tokens in it is estimated before a run, and reckoned after it. */
+/** What a model costs. A price by tokens is estimated before a run and calculated after it. */
 export interface ModelPrice {
   /** An ISO 4217 code. */
   readonly currency: string
-  /** For each call, whatever its length. */
+  /** For each call, independent of its length. */
   readonly per_request: number
   readonly per_million_input_tokens: number
   readonly per_million_output_tokens: number
-  /** The day as of which it is known here, `2026-07-02`. Absent: the provider lists it itself, or it is no price but nothing. */
+  /** The day on which the price was looked up, `2026-07-02`. Absent: the provider lists the price itself, or the model is free. */
   readonly as_of?: string
 }
 
-/** What a model takes besides text. */
+/** The kinds of input that a model takes. */
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'file'
 
-/** What a model honours. */
+/** The features that a model honours. */
 export type Capability =
   | 'streaming'
   | 'tools'
@@ -34,51 +34,51 @@ export interface Model {
   /** Without its provider. */
   readonly name: string
   readonly title: string
-  /** What it is for: `chat`, `embedding`. */
+  /** `chat`, `embedding`. */
   readonly tasks: readonly string[]
-  /** Whether that is no more than a guess by its name. Then nothing is refused for it. */
+  /** Whether `tasks` is only a guess by the name. Then no request is refused because of the task. */
   readonly tasks_guessed?: boolean
-  /** Null where nobody has said what it costs. A model that costs nothing has a price of zeros. */
+  /** Null where the price is unknown. A free model has a price of zeros. */
   readonly price: ModelPrice | null
-  /** The most tokens of one answer, or null where that is not known. */
+  /** The most tokens of one answer; null where that is unknown. */
   readonly max_output_tokens: number | null
-  /** The most tokens of a conversation and its answer together; absent or null where that is not known. */
+  /** The most tokens of a conversation and its answer together; absent or null where that is unknown. */
   readonly context_length?: number | null
-  /** Absent: text alone, as far as anybody knows. */
+  /** Absent: only text is known to be taken. */
   readonly modalities?: readonly Modality[]
-  /** Absent: nobody knows. */
+  /** Absent: unknown. */
   readonly capabilities?: readonly Capability[]
-  /** Unix seconds; absent where nobody knows. */
+  /** Unix seconds; absent where that is unknown. */
   readonly created?: number
-  /** Bytes that it takes on this machine's disk; absent where it takes none, or that is not known. */
+  /** Bytes on this machine's disk; absent where the model has no file here, or its size is unknown. */
   readonly size_on_disk?: number
-  /** Why it cannot be asked as things are, in words that are safe to show; absent as far as anybody knows that it can. */
+  /** Why the model cannot be called now, in a text that is safe to show. Absent: no obstacle is known. */
   readonly unavailable?: string
 }
 
-/** As the contract has it; `model` is the name without its provider. Whether it is streamed is the door's business: parts always come as they are made. */
+/** As in the contract; `model` is the name without its provider. Providers ignore `stream` and always give parts as they are made. */
 export type CompletionRequest = ChatCompletionRequest
 
-/** As the contract has it; `model` is the name without its provider. */
+/** As in the contract; `model` is the name without its provider. */
 export type EmbeddingRequest = CreateEmbeddingRequest
 
-/** What a call used, by the provider's own count; zeros where it gives none. */
+/** What a call used, by the provider's own count; zeros where the provider gives no count. */
 export interface Usage {
   readonly input_tokens: number
   readonly output_tokens: number
-  /** What the provider says that the call cost, in the currency of the model's price; null where it does not say. */
+  /** The cost that the provider reports, in the currency of the model's price; null where the provider reports none. */
   readonly cost: number | null
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
 /**
- * A piece of a call of a tool. The first one of an `index` carries the id and the name, and whether the tool is a custom one; the arguments are JSON
- * text, to be joined, or free text where it is.
+ * A piece of a tool call. The first piece of an `index` carries the id, the name, and `custom` for a custom tool. The arguments of all pieces are joined:
+ * JSON text, or free text for a custom tool.
  */
 export interface ToolCallPart {
   readonly type: 'tool_call'
-  /** Of the call among those of the answer, from 0. */
+  /** The position of the call in the answer, from 0. */
   readonly index: number
   readonly custom?: true
   readonly id?: string
@@ -86,7 +86,7 @@ export interface ToolCallPart {
   readonly arguments: string
 }
 
-/** An answer comes as pieces; the last part is what it used. `thinking` is what the model thinks aloud, `refusal` why it declines. */
+/** A part of an answer; the last part tells the usage. `thinking` is the model's reasoning, `refusal` tells why the model declines. */
 export type CompletionPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'thinking'; readonly text: string }
@@ -95,102 +95,102 @@ export type CompletionPart =
   | { readonly type: 'end'; readonly usage: Usage; readonly finish_reason: FinishReason }
 
 export interface Embeddings {
-  /** One for each input, in order. */
+  /** One vector for each input, in order. */
   readonly vectors: readonly (readonly number[])[]
-  /** By the provider's own count; zero where it gives none. */
+  /** By the provider's own count; zero where the provider gives no count. */
   readonly input_tokens: number
 }
 
 export interface ProviderContext {
-  /** The value of the provider's credential, or null where it needs none. */
+  /** The value of the provider's credential; null where the provider needs none. */
   readonly credential: string | null
-  /** Whose call it is: what is kept of it is for other calls of the same owner alone. Absent, or null: nobody knows, and nothing is kept. */
+  /** The owner of the call: state that is kept of it serves only other calls of this owner. Absent or null: unknown, and no state is kept. */
   readonly owner?: string | null
   readonly signal: AbortSignal
   /**
-   * Told when an answer has begun, so that it is paid for whatever comes of it, and of each count of it so far: a call may break off before its
-   * last part.
+   * Called when an answer begins, since it must be paid even if it breaks off, and with each token count so far: a call may break off before
+   * its last part.
    */
   heard?(counted: TokenCounts | null): void
-  /** The JSON text of a request, of a long one made while others have their turns. Absent: it is made at once. */
+  /** Gives the JSON text of a request; a long text is made in time slices. Absent: the text is made at once. */
   written?(request: object): string | Promise<string>
-  /** The value of a JSON text of an answer, a long one read while others have their turns. Absent: it is read at once. @throws SyntaxError, Malformed */
+  /** Parses a JSON text of an answer, a long one in time slices. Absent: the text is parsed at once. @throws SyntaxError, MalformedDataError */
   read?(text: Buffer): Promise<unknown>
 }
 
-/** By the provider's own count; zeros where it says nothing. */
+/** By the provider's own count; zeros where the provider gives no count. */
 export type TokenCounts = Pick<Usage, 'input_tokens' | 'output_tokens'>
 
 export type ProviderKind = 'openai_compatible' | 'anthropic' | 'google' | 'local' | 'builtin'
 
 export interface Provider {
-  /** The first part of the ids of its models. */
+  /** The first part of its models' ids. */
   readonly name: string
-  /** As people read it. */
+  /** The name for people. */
   readonly title: string
   readonly kind: ProviderKind
-  /** Where it is asked; absent: in this process. */
+  /** The URL of its API; absent: the provider runs in this process. */
   readonly base_url?: string
-  /** The name of the secret that it is asked with, and of the variable that holds the operator's; null where it needs none. */
+  /** The name of the secret with its key, and of the variable with the operator's key; null where no key is needed. */
   readonly credential: string | null
-  /** Whether it can be asked without its credential as well. Absent: it cannot. */
+  /** Whether calls also work without the credential. Absent: they do not. */
   readonly keyless?: boolean
-  /** Fields of requests that it refuses, whichever model is asked. Absent: none that is known before. */
+  /** Request fields that the provider refuses for every model. Absent: no such field is known. */
   readonly unsupported_fields?: readonly string[]
-  /** Whether it ends calls itself in which nothing comes any more. Absent: whoever asks does that, by the parts that come. */
+  /** Whether the provider itself ends silent calls. Absent: the caller does that, by the parts that come. */
   readonly has_idle_timeout?: boolean
   /**
-   * Its models, by a look that changes nothing and costs nothing.
-   * @throws ProviderError, or whatever went wrong; of the latter the message may hold secrets and is for the log alone
+   * Lists its models. A list changes nothing and costs nothing.
+   * @throws ProviderError, or another error whose message may hold secrets and is only for the log
    */
   models(context: ProviderContext): Promise<readonly Model[]>
-  /** How many entries of its last list could not be read, and were passed over. Absent: nobody counts them. */
+  /** How many unreadable entries of its last list were skipped. Absent: the provider does not count them. */
   readonly left_out?: number
-  /** Why none of its models can be asked, whichever it is, and what to do; null where nothing keeps it from that. Absent: nothing does. */
+  /** Why none of its models can be called, and what to do; null where they can. Absent: they can. */
   lack?(): string | null
-  /** What is known of a model of that name which no list has, or where none can be had: it may be there. Absent: then it is not asked. */
+  /** Describes a model that no list has, or that has no list: the model may exist. Absent: such a model is not called. */
   unlisted?(name: string): Model
   /**
-   * Continues a conversation. What it cannot honour it refuses before it asks anybody: `unsupported`, with the field.
-   * @throws ProviderError, or whatever went wrong, before the first part or later
+   * Continues a conversation. The provider refuses what it cannot honour before it sends anything: `unsupported`, with the field.
+   * @throws ProviderError or another error, before the first part or later
    */
   complete(request: CompletionRequest, context: ProviderContext): AsyncIterable<CompletionPart>
-  /** Turns texts into vectors. Absent: none of its models does. @throws as `complete` */
+  /** Converts texts to vectors. Absent: none of its models does. @throws as `complete` */
   embed?(request: EmbeddingRequest, context: ProviderContext): Promise<Embeddings>
-  /** How many tokens a text most likely has. */
+  /** Estimates the number of tokens of a text. */
   countTokens(text: string): number
-  /** Ends what it keeps running. It is not asked any more. */
+  /** Ends its processes. No call follows. */
   [Symbol.dispose]?(): void
-  /** Where it speaks OpenAI's protocol: a gateway hands requests and answers on as they are. */
+  /** Present where the provider speaks OpenAI's protocol: a gateway hands requests and answers on unchanged. */
   readonly upstream?: OpenAiUpstream
 }
 
 /** A server that speaks OpenAI's protocol. */
 export interface OpenAiUpstream {
-  /** Asks it. The answer's head has come; its body follows. @throws ProviderError before that */
+  /** Sends a request and resolves with the head of the answer; the body follows. @throws ProviderError before the head */
   send(request: PassthroughRequest): Promise<PassthroughResponse>
 }
 
 export interface PassthroughRequest {
   readonly path: '/chat/completions' | '/embeddings'
-  /** JSON text, complete but for its encoding. */
+  /** The complete JSON text, perhaps not encoded yet. */
   readonly body: string | Uint8Array
-  /** The same without `stream_options`, for servers that refuse the field; null, or absent, where that would be another request. */
+  /** The body without `stream_options`, for servers that refuse the field; null or absent where that would change the request. */
   readonly plain?: () => Uint8Array | null
   readonly credential: string | null
-  /** Ends it wherever it is, within milliseconds. */
+  /** Ends the exchange at any point, within milliseconds. */
   readonly signal: AbortSignal
 }
 
 export interface PassthroughResponse {
-  /** 200–299: every other one is thrown as a ProviderError. */
+  /** 200–299: any other status is thrown as a ProviderError. */
   readonly status: number
   readonly content_type: string
-  /** As it comes. Fails with a ProviderError where it breaks off or is silent for too long. To be read to its end, or let go of. */
+  /** Fails with a ProviderError where it breaks off or is silent for too long. The reader reads to the end, or calls `destroy` or `release`. */
   readonly body: AsyncIterable<Uint8Array> & {
-    /** Nobody reads on: the connection is broken. */
+    /** Ends reading and closes the connection. */
     destroy(): void
-    /** Nobody reads on, and it is about to end: its connection is kept if it does so soon. */
+    /** Ends reading of a body that is about to end: the connection is kept if the end comes soon. */
     release(): void
   }
 }

@@ -1,9 +1,12 @@
-// A firing of one node type inside of another one's: apart from the main thread where it would hold that for long.
+// Runs a firing of one node type inside a firing of another, in a worker if it would block the main thread for long.
 
 import type { InputValues, NodeContext, NodeType, OutputValues } from '../engine/node-api/node-type.ts'
 import { isHeavyFiring } from '../engine/runtime/firings/cost.ts'
 
-/** What a pure node type gives for some inputs, as `prepare` gives them where it has one. @throws as its `run`, and `ComputeAccess.run` */
+/**
+ * The outputs of a pure node type for inputs that `prepare` has prepared, if the type has one. @throws as its `run`, and
+ * `ComputeAccess.run`
+ */
 export async function runInWorkerIfHeavy(
   type: NodeType,
   inputs: InputValues,

@@ -1,4 +1,4 @@
-// archive.*: ZIP files. The work is done apart, by the tasks of the same names in src/media.
+// archive.*: ZIP files. Tasks of the same names in src/media do the work in a worker.
 import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import {
   createFileNeedsReader,
@@ -13,10 +13,10 @@ import { optionalProperty, requiredProperty, valueOutput } from './shared/node-t
 const ARCHIVE_PROPERTY = requiredProperty(
   'archive',
   'any',
-  'A ZIP file: bytes, a file value, or the address of an asset or a temporary file.',
+  'A ZIP file: bytes, a file value, or the URL of an asset or a temporary file.',
 )
 
-/** What the ending of a name says, for what comes out of an archive: kind and content type. */
+/** Kind and content type of an unpacked file, by the extension of its name. */
 const TYPES_BY_EXTENSION: Readonly<Record<string, readonly [string, string]>> = {
   png: ['image', 'image/png'],
   jpg: ['image', 'image/jpeg'],
@@ -62,19 +62,19 @@ export const archiveNodes: NodeType[] = [
     node_type: 'archive.Zip',
     title: 'Pack ZIP',
     description:
-      'Packs files into a ZIP archive, in their order. The same files give the same bytes: no time is written.',
+      'Packs files into a ZIP archive, in their order. The same files give the same bytes, because no time is stored.',
     properties: [
-      requiredProperty(
-        'files',
-        'list[any]',
-        'The files: bytes, file values, or addresses of assets or temporary files.',
-      ),
+      requiredProperty('files', 'list[any]', 'The files: bytes, file values, or URLs of assets or temporary files.'),
       optionalProperty(
         'names',
         'list[str]?',
-        'Their names in the archive, with folders such as a/b.txt. Null: their own, or file1, file2 and so on.',
+        'The names of the files in the archive; they may have folders, such as a/b.txt. Null: their own names, or file1, file2 and so on.',
       ),
-      optionalProperty('level', 'int', 'How hard to pack: 0 not at all, 9 most.', { default: 6, min: 0, max: 9 }),
+      optionalProperty('level', 'int', 'The level of compression: 0 is none, 9 the strongest.', {
+        default: 6,
+        min: 0,
+        max: 9,
+      }),
       optionalProperty('name', 'str', 'The name of the archive.', { default: 'archive.zip' }),
     ],
     outputs: [valueOutput('archive', 'document')],
@@ -91,7 +91,7 @@ export const archiveNodes: NodeType[] = [
     node_type: 'archive.Unzip',
     title: 'Unpack ZIP',
     description:
-      'Takes the files out of a ZIP archive, at most 1,000 and 100 MB. Archives that lead out of themselves, lie over themselves or grow without measure are refused.',
+      'Unpacks the files of a ZIP archive: at most 1,000 files and 100 MB. Archives with paths outside of the archive, overlapping files or extreme compression are refused.',
     properties: [
       ARCHIVE_PROPERTY,
       optionalProperty('names', 'list[str]?', 'The files to take, by their names in the archive. Null: all.'),
@@ -109,7 +109,7 @@ export const archiveNodes: NodeType[] = [
     node_type: 'archive.List',
     title: 'List ZIP',
     description:
-      'Tells what is in a ZIP archive, without unpacking it: names, kinds (file, directory or other), sizes in bytes as they are and as they are packed, and whether they are encrypted.',
+      'Lists the entries of a ZIP archive without unpacking it: names, kinds (file, directory or other), sizes in bytes unpacked and packed, and whether they are encrypted.',
     properties: [ARCHIVE_PROPERTY],
     outputs: [valueOutput('entries', 'list[dict[str,any]]'), valueOutput('count', 'int')],
     needs: createFileNeedsReader('archive'),

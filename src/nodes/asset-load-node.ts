@@ -1,4 +1,4 @@
-// asset.*: files of whoever runs the workflow. Where they are and who may read them is the business of the host.
+// asset.Load: reads a file of the user who runs the workflow. The host decides where files are and who may read them.
 
 import { withHeldMemory } from '../engine/node-api/held-memory.ts'
 import { NodeError, type NodeFacts, type NodeNeed, type NodeType } from '../engine/node-api/node-type.ts'
@@ -19,12 +19,12 @@ export const assetNodes: NodeType[] = [
     node_type: 'asset.Load',
     title: 'Load asset',
     description:
-      'Reads a file: an asset, a temporary upload, or one that comes with the service. Gives its bytes, and its text where it is one: in the charset that its content type names, else UTF-8. A file of another type, or one that is not well-formed in that charset, has the text null.',
+      'Reads a file: an asset, a temporary upload, or one that comes with the service. Gives its bytes, and its text if it is a text file. The charset is that of its content type, else UTF-8. For other files, and for bytes that are invalid in the charset, the text is null.',
     properties: [
       requiredProperty(
         'asset',
         'any',
-        'An address, asset://<id>, /api/storage/<key> or /api/assets/packages/<path>, or an object that has one as its uri, or an asset_id.',
+        'A URL: asset://<id>, /api/storage/<key> or /api/assets/packages/<path>; or an object with such a URL as its uri, or with an asset_id.',
       ),
       optionalProperty('max_bytes', 'int', 'The largest file that is read, in bytes.', {
         default: 10 * MEGABYTE,
@@ -38,7 +38,7 @@ export const assetNodes: NodeType[] = [
       const { asset, max_bytes } = inputs as unknown as LoadInputs
       const reference = readFileReference(asset)
       if (reference === null)
-        throw new NodeError('The asset is neither an address nor an object with a uri or an asset_id.', 'bad_reference')
+        throw new NodeError('The asset is neither a URL nor an object with a uri or an asset_id.', 'bad_reference')
       const { bytes, content_type } = await loadAsset(reference, max_bytes, context)
       const reading = () => context.inSlices(decodeIfText(bytes, content_type))
       return { bytes, text: await withHeldMemory(bytes.length, context, reading) }
@@ -46,14 +46,14 @@ export const assetNodes: NodeType[] = [
   },
 ]
 
-/** A value that refers to nothing is an asset that nobody has. That there is none at all is told of the property. */
+/** A value that names no file counts as an asset that does not exist. A missing value is a problem of the property. */
 function listAssetNeeds({ data, isConnected }: NodeFacts): NodeNeed[] {
   const { asset } = data
   if (isConnected('asset') || asset === null || asset === undefined) return []
   return [{ kind: 'asset', reference: readFileReference(asset) ?? '' }]
 }
 
-/** What a value refers to: a text itself, of a record its `uri`, else its `asset_id`. */
+/** The reference in a value: a string itself, or an object's `uri`, else its `asset_id`. */
 export function readFileReference(value: unknown): string | null {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null) return null
@@ -62,7 +62,7 @@ export function readFileReference(value: unknown): string | null {
   return typeof asset_id === 'string' ? `asset://${asset_id.replace(/^asset:\/\//, '')}` : null
 }
 
-/** Types of content that is written as text, besides `text/*`. */
+/** Content types of text besides `text/*`. */
 const TEXT_CONTENT_TYPE =
   /^(?:text\/.+|(?:application|image|model)\/(?:.+\+)?(?:json|xml|yaml|x-yaml|javascript|x-ndjson|toml|sql))$/i
 
@@ -81,7 +81,7 @@ function* decodeIfText(bytes: Uint8Array, content_type: string): Steps<string | 
 /** In bytes, in any charset. */
 const LONGEST_CHARACTER_BYTES = 4
 
-/** Bytes that are decoded at once. */
+/** Bytes that are decoded per step. */
 const DECODED_AT_ONCE = 65_536
 
 function* decodeSteps(bytes: Uint8Array, charset: string): Steps<string | null> {
@@ -94,7 +94,7 @@ function* decodeSteps(bytes: Uint8Array, charset: string): Steps<string | null> 
     }
     return pieces.join('') + decoder.decode()
   } catch {
-    // No charset of that name, or bytes that are none of its characters.
+    // The charset is unknown, or the bytes are not valid in it.
     return null
   }
 }

@@ -1,4 +1,4 @@
-// asset.Save and asset.List: files that stay with whoever runs the workflow, each with a name, and in folders.
+// asset.Save and asset.List: files that the user who runs the workflow keeps, with names and in folders.
 
 import type { AssetValue } from '../engine/node-api/node-services.ts'
 import { type NodeContext, NodeError, type NodeType, type OutputGenerator } from '../engine/node-api/node-type.ts'
@@ -20,14 +20,14 @@ async function runSave({ data, ...as }: AssetSaveInputs, context: NodeContext) {
   return { asset: await saveFileAsAsset(await toSavedFile(data, context), as, context) }
 }
 
-/** A file as an asset of whoever runs the workflow: one and the same where the firing is run again. */
+/** Saves a file as an asset of the user who runs the workflow. A repeated firing gives the same asset. */
 export function saveFileAsAsset(
   file: InputFile,
   { name, content_type, folder }: Omit<AssetSaveInputs, 'data'>,
   context: NodeContext,
 ): Promise<AssetValue> {
   const { services, node_id } = context
-  // The same ones where the firing is run again: then it is the same asset.
+  // A repeated firing draws the same numbers, which keep it from saving a second asset.
   const once = `${context.random()} ${context.random()}`
   const shown = (text: string | null) => text && services.redact(text)
   return services.assets.save({
@@ -40,7 +40,7 @@ export function saveFileAsAsset(
   })
 }
 
-/** A text is a file of that text, an empty one as well, which has no bytes to tell; what else is a file is told by `fileOf`. */
+/** A string is a file of that text, even an empty string, which `readFileInput` would refuse. `readFileInput` reads other values. */
 async function toSavedFile(data: unknown, context: NodeContext): Promise<InputFile> {
   if (typeof data === 'string') {
     guardTextLength(data.length)
@@ -53,7 +53,7 @@ async function toSavedFile(data: unknown, context: NodeContext): Promise<InputFi
 }
 
 function noFileError(): NodeError {
-  const cure = 'Make a text of other values, with json.Stringify.'
+  const cure = 'Turn other values into text with json.Stringify.'
   return new NodeError(`The data is neither bytes nor a text nor a value that refers to a file. ${cure}`, 'bad_input')
 }
 
@@ -64,7 +64,7 @@ interface AssetListInputs {
   limit: number
 }
 
-/** Behind what it had given before an interruption comes what is there now and was not given. */
+/** After an interruption, the assets that were not given yet follow those that were. */
 async function* listAssets(
   { folder, content_type, name, limit }: AssetListInputs,
   context: NodeContext,
@@ -86,22 +86,22 @@ export const assetSaveListNodes: NodeType[] = [
     node_type: 'asset.Save',
     title: 'Save asset',
     description:
-      'Keeps a file as an asset of whoever runs the workflow, at once, whatever becomes of the run. Where the run is interrupted and goes on, it is the same asset. What it gives refers to it, and goes wherever files do.',
+      'Saves a file as an asset of the user who runs the workflow, at once, even if the run fails later. A run that resumes after an interruption keeps the same asset. The output refers to the asset, and can be used wherever a file is expected.',
     properties: [
       requiredProperty(
         'data',
         'any',
-        'What is saved: bytes, a text, or a value with the bytes of a file or with its uri or asset_id. At most 100,000,000 bytes.',
+        'The data to save: bytes, a text, or a file value with data, uri or asset_id. At most 100,000,000 bytes.',
       ),
-      optionalProperty('name', 'str', 'The name of the file. Empty: that of the file that is saved, else its id.', {
+      optionalProperty('name', 'str', 'The name of the asset. Empty: the name of the saved file, else the asset id.', {
         default: '',
       }),
       optionalProperty(
         'content_type',
         'str?',
-        'Its type, such as text/csv. The bytes have the last word; null: what they are.',
+        'The content type, such as text/csv. If the bytes show another type, that type is used. Null: the type that the bytes show.',
       ),
-      folderProperty('that it is put into. Null: the top level.'),
+      folderProperty('that the asset is put into. Null: the top level.'),
     ],
     outputs: [valueOutput('asset', 'any')],
     effect: true,
@@ -113,15 +113,20 @@ export const assetSaveListNodes: NodeType[] = [
     node_type: 'asset.List',
     title: 'List assets',
     description:
-      'The assets of whoever runs the workflow, the newest first: each by itself, and all of them as a list.',
+      'Lists the assets of the user who runs the workflow, newest first: each by itself, and all of them as a list.',
     properties: [
-      folderProperty('whose files are listed, or "root" for those at the top level. Null: those of all folders.'),
+      folderProperty('whose files are listed, or "root" for those at the top level. Null: all folders.'),
       optionalProperty(
         'content_type',
         'str?',
-        'Files of this type alone: a whole one such as image/png, or a family such as image.',
+        'Lists only files of this type: a full type such as image/png, or a family such as image.',
       ),
-      optionalProperty('name', 'str', 'Files whose name has this part, in any case.', { default: '' }),
+      optionalProperty(
+        'name',
+        'str',
+        'Lists only files whose name contains this text. Upper and lower case are the same.',
+        { default: '' },
+      ),
       optionalProperty('limit', 'int', 'The most assets.', { default: 100, min: 1, max: LONGEST_LIST }),
     ],
     outputs: [streamOutput('asset', 'any'), valueOutput('assets', 'list[any]'), valueOutput('count', 'int')],

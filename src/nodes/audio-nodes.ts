@@ -1,4 +1,4 @@
-// audio.*: sounds as WAV files. The work is done apart, by the tasks of the same names in src/media.
+// audio.*: sounds as WAV files. Tasks of the same names in src/media do the work in a worker.
 import type { NodeProperty, NodeType } from '../engine/node-api/node-type.ts'
 import { createEnumType } from '../engine/node-api/values/type-metadata.ts'
 import { type MadeImage, toImageValue } from './image/transform-nodes.ts'
@@ -11,7 +11,7 @@ import {
 } from './shared/file-inputs.ts'
 import { optionalProperty, requiredProperty, valueOutput } from './shared/node-type-builders.ts'
 
-/** What a task says of the sound that it made. */
+/** The facts that a task reports of the sound that it made. */
 interface MadeAudio {
   readonly rate: number
   readonly channels: number
@@ -29,12 +29,12 @@ function audioValue(bytes: Uint8Array, made: MadeAudio, name: string | null) {
 const AUDIO_PROPERTY = requiredProperty(
   'audio',
   'any',
-  'A sound: bytes, an audio value, or the address of an asset or a temporary file. WAV is read.',
+  'A sound as a WAV file: bytes, an audio value, or the URL of an asset or a temporary file.',
 )
 const AUDIOS_PROPERTY = requiredProperty(
   'audios',
   'list[any]',
-  'The sounds, as the property audio of other nodes takes one.',
+  'The sounds as WAV files: bytes, audio values, or URLs of assets or temporary files.',
 )
 
 const ENCODINGS = ['pcm8', 'pcm16', 'pcm24', 'pcm32', 'float32', 'float64']
@@ -46,7 +46,7 @@ function mediaTaskName(name: string): string {
   return `audio.${name.toLowerCase()}`
 }
 
-/** A node that makes one sound of one. */
+/** Defines a node that makes one sound from one sound. */
 function defineTransformNode(name: string, title: string, description: string, properties: NodeProperty[]): NodeType {
   return {
     node_type: `audio.${name}`,
@@ -64,12 +64,12 @@ function defineTransformNode(name: string, title: string, description: string, p
   }
 }
 
-/** A node that makes one sound of several, in the layout of the first. */
+/** Defines a node that makes one sound from several, in the format of the first. */
 function defineCombineNode(name: string, title: string, description: string, properties: NodeProperty[]): NodeType {
   return {
     node_type: `audio.${name}`,
     title,
-    description: `${description} Rate, channels and encoding are those of the first; the others are brought to them.`,
+    description: `${description} The rate, channels and encoding of the first sound are used; the other sounds are converted to them.`,
     properties: [AUDIOS_PROPERTY, ...properties],
     outputs: SOUND_OUTPUTS,
     needs: createFileNeedsReader('audios'),
@@ -87,7 +87,7 @@ const DECIBELS = { min: -200, max: 60 }
 const read: NodeType = {
   node_type: 'audio.Read',
   title: 'Read audio',
-  description: 'Reads a WAV file and says what it is. Only its sound is kept, not what else the file holds.',
+  description: 'Reads a WAV file and reports its format. Only the sound is kept, without other data of the file.',
   properties: [AUDIO_PROPERTY],
   outputs: [
     ...SOUND_OUTPUTS,
@@ -108,13 +108,13 @@ const read: NodeType = {
 const tone: NodeType = {
   node_type: 'audio.Tone',
   title: 'Tone',
-  description: 'Makes a sine tone, which begins at zero.',
+  description: 'Makes a sine tone that begins at zero.',
   properties: [
     optionalProperty('frequency', 'float', 'In hertz.', { default: 440, min: 0.01, max: 190_000 }),
     optionalProperty('seconds', 'float', 'How long it is.', { default: 1, min: 0, max: 86_400 }),
-    optionalProperty('level', 'float', 'Its loudest sample, of 1.', { default: 0.5, min: 0, max: 1 }),
+    optionalProperty('level', 'float', 'The amplitude, from 0 to 1.', { default: 0.5, min: 0, max: 1 }),
     optionalProperty('rate', 'int', 'Frames per second.', { default: 44_100, ...RATES }),
-    optionalProperty('channels', 'int', 'How many, which are all alike.', { default: 1, ...CHANNELS }),
+    optionalProperty('channels', 'int', 'The number of channels, which are all the same.', { default: 1, ...CHANNELS }),
     optionalProperty('encoding', createEnumType(...ENCODINGS), 'How samples are written.', { default: 'pcm16' }),
   ],
   outputs: SOUND_OUTPUTS,
@@ -129,10 +129,14 @@ const waveform: NodeType = {
   node_type: 'audio.Waveform',
   title: 'Waveform',
   description:
-    'Draws how loud a sound is over its time, and gives the lowest and highest sample of each of its columns.',
+    'Draws the loudness of a sound over time. Gives the lowest and the highest sample of each column of pixels.',
   properties: [
     AUDIO_PROPERTY,
-    optionalProperty('width', 'int', 'In pixels; as many pairs are given.', { default: 800, min: 1, max: 8_000 }),
+    optionalProperty('width', 'int', 'In pixels. There is a pair of peaks for each pixel.', {
+      default: 800,
+      min: 1,
+      max: 8_000,
+    }),
     optionalProperty('height', 'int', 'In pixels.', { default: 200, min: 1, max: 4_000 }),
     optionalProperty('colour', 'str', 'The colour of the sound.', { default: '#4c78a8' }),
     optionalProperty('background', 'str', 'The colour behind it.', { default: '#ffffff' }),
@@ -158,15 +162,15 @@ export const audioNodes: NodeType[] = [
   defineTransformNode(
     'Gain',
     'Change volume',
-    'Makes a sound louder or softer. What would be too loud for its encoding is cut.',
+    'Makes a sound louder or softer. Samples that are too loud for the encoding are clipped.',
     [requiredProperty('decibels', 'float', '6 is about twice as loud, −6 half.', DECIBELS)],
   ),
   defineTransformNode(
     'Normalize',
     'Normalize audio',
-    'Makes a sound so loud that its loudest sample has a level. Silence stays as it is.',
+    'Changes the volume so that the loudest sample has a given level. Silence stays unchanged.',
     [
-      optionalProperty('peak', 'float', 'The level, in decibels below the loudest that can be said.', {
+      optionalProperty('peak', 'float', 'The level in decibels, where 0 is the loudest that the encoding can hold.', {
         default: -1,
         min: -100,
         max: 0,
@@ -188,14 +192,19 @@ export const audioNodes: NodeType[] = [
   defineTransformNode(
     'Convert',
     'Convert audio',
-    'Writes a sound with another rate, other channels or in another encoding. Several channels become one as their mean.',
+    'Converts a sound to another rate, number of channels or encoding. Several channels become one by their mean.',
     [
-      optionalProperty('rate', 'int?', 'Frames per second. Null: as it is.', RATES),
-      optionalProperty('channels', 'int?', 'One, or several of one. Null: as it is.', CHANNELS),
+      optionalProperty('rate', 'int?', 'Frames per second. Null: unchanged.', RATES),
+      optionalProperty(
+        'channels',
+        'int?',
+        'The number of channels: 1 from several, or several from 1. Null: unchanged.',
+        CHANNELS,
+      ),
       optionalProperty(
         'encoding',
         { ...createEnumType(...ENCODINGS), optional: true },
-        'How samples are written. Null: as it is.',
+        'How samples are written. Null: unchanged.',
       ),
     ],
   ),
@@ -205,12 +214,17 @@ export const audioNodes: NodeType[] = [
   defineCombineNode(
     'Mix',
     'Mix audio',
-    'Plays sounds at the same time. It is as long as the longest; what would be too loud is cut.',
+    'Plays sounds at the same time. The result is as long as the longest sound; samples that are too loud are clipped.',
     [
-      optionalProperty('gains', 'list[float]', 'How much louder each is, in decibels; 0 where none is given.', {
-        default: [],
-      }),
-      optionalProperty('starts', 'list[float]', 'When each begins, in seconds; 0 where none is given.', {
+      optionalProperty(
+        'gains',
+        'list[float]',
+        'How much louder each sound becomes, in decibels; 0 if no number is given.',
+        {
+          default: [],
+        },
+      ),
+      optionalProperty('starts', 'list[float]', 'When each sound begins, in seconds; 0 if no number is given.', {
         default: [],
       }),
     ],

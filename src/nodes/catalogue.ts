@@ -1,4 +1,4 @@
-// The node types as clients search them.
+// The search of clients in the node types.
 import type { NodeMetadata } from '../../generated/types.ts'
 import { createNodeMetadata } from '../engine/node-api/node-metadata.ts'
 import type { NodeRegistry } from '../engine/node-api/node-type.ts'
@@ -12,10 +12,13 @@ export interface NodeTypeFilter {
   node_type?: string | null | undefined
 }
 
-/** By registry; nobody changes what is in them. */
+/** The cache by registry. Registries never change. */
 const metadataByRegistry = new WeakMap<NodeRegistry, NodeMetadata[]>()
 
-/** The metadata of every node type that passes all filters, by name. Without filters it is always the same list, whose JSON text is known. */
+/**
+ * The metadata of every node type that passes all filters, by name. Without filters the result is always the same list, whose JSON text is
+ * cached.
+ */
 export function findNodeTypes(registry: NodeRegistry, { namespace, q, node_type }: NodeTypeFilter): NodeMetadata[] {
   const all = metadataByRegistry.get(registry) ?? readAllMetadata(registry)
   metadataByRegistry.set(registry, all)
@@ -33,14 +36,14 @@ export function findNodeTypes(registry: NodeRegistry, { namespace, q, node_type 
 function readAllMetadata(registry: NodeRegistry): NodeMetadata[] {
   const all = registry
     .all()
-    // The engine freezes its types; the contract's have mutable arrays.
+    // The types of the engine are frozen; those of the contract have mutable arrays.
     .map((type) => createNodeMetadata(type) as NodeMetadata)
     .sort((a, b) => (a.node_type < b.node_type ? -1 : 1))
   cacheJsonText(all, JSON.stringify(all))
   return all
 }
 
-/** What a list shows of a node type. */
+/** The fields of a node type that a list shows. */
 export function summarizeNodeType({ node_type, title, description, namespace }: NodeMetadata) {
   return { node_type, title, description, namespace }
 }

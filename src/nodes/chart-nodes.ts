@@ -1,4 +1,4 @@
-// chart.*: pictures of tables. The work is done apart, by the tasks of the same names in src/media; columns go there by what they are for.
+// chart.*: pictures of tables. Tasks of the same names in src/media draw them in a worker; columns are sent to them by role.
 import { type NodeContext, NodeError, type NodeProperty, type NodeType } from '../engine/node-api/node-type.ts'
 import { createEnumType } from '../engine/node-api/values/type-metadata.ts'
 import type { Steps } from '../shared/time-slices.ts'
@@ -7,17 +7,17 @@ import { runMediaTask } from './shared/file-inputs.ts'
 import { optionalProperty, requiredProperty, valueOutput } from './shared/node-type-builders.ts'
 import { guardColumnsInSteps, readCell, rowsProperty, type TableRow, validateRows } from './shared/table-rows.ts'
 
-/** More than can be told apart; each is a shape in the picture. */
+/** Each row is a shape in the picture, and more shapes cannot be told apart. */
 const MOST_ROWS = 50_000
 
 const APPEARANCE_PROPERTIES: NodeProperty[] = [
-  optionalProperty('title', 'str', 'What stands above the chart.', { default: '' }),
+  optionalProperty('title', 'str', 'The title above the chart.', { default: '' }),
   optionalProperty('width', 'int', 'In pixels.', { default: 640, min: 100, max: 8_000 }),
   optionalProperty('height', 'int', 'In pixels.', { default: 400, min: 100, max: 8_000 }),
   optionalProperty('format', createEnumType('png', 'svg'), 'PNG has pixels, SVG can be made larger without loss.', {
     default: 'png',
   }),
-  optionalProperty('scale', 'int', 'How many pixels a PNG has for each one of width and height: 2 for sharp prints.', {
+  optionalProperty('scale', 'int', 'Pixels of a PNG for each pixel of width and height. 2 gives sharp prints.', {
     default: 1,
     min: 1,
     max: 4,
@@ -28,22 +28,22 @@ const columnProperty = (name: string, what: string) => requiredProperty(name, 's
 const COLOUR_PROPERTY = optionalProperty(
   'colour',
   'str?',
-  'The column that tells series apart, each in a colour of its own. Null: one series.',
+  'The column whose values split the rows into series, each in its own colour. Null: one series.',
 )
 const axisTitleProperty = (name: string, of: string) =>
-  optionalProperty(name, 'str?', `What stands at ${of}. Null: the name of its column; an empty text: nothing.`)
+  optionalProperty(name, 'str?', `The title of ${of}. Null: the name of its column; an empty text: no title.`)
 const AXIS_TITLE_PROPERTIES = [
-  axisTitleProperty('x_title', 'the axis along'),
-  axisTitleProperty('y_title', 'the axis upwards'),
+  axisTitleProperty('x_title', 'the horizontal axis'),
+  axisTitleProperty('y_title', 'the vertical axis'),
 ]
 const X_KIND_PROPERTY = optionalProperty(
   'x_kind',
   createEnumType('auto', 'number', 'time', 'category'),
-  'How x is read: as numbers, as times (ISO 8601; without a zone in UTC) or as names. auto: as what all of them are.',
+  'How x is read: as numbers, as times (ISO 8601, in UTC if they have no zone) or as names. auto: chosen by the values.',
   { default: 'auto' },
 )
 
-/** The columns of a chart by their roles, and the properties that name them. */
+/** The columns of a chart by their roles, with the properties that name them. */
 type ColumnRoles = Readonly<Record<string, string>>
 
 interface ChartDefinition {
@@ -58,7 +58,7 @@ function defineChart({ name, title, description, roles, properties }: ChartDefin
   return {
     node_type: `chart.${name}`,
     title,
-    description: `${description} Rows that lack a value are left out.`,
+    description: `${description} Rows without a value are skipped.`,
     properties: [rowsProperty(), ...properties, ...APPEARANCE_PROPERTIES],
     outputs: [valueOutput('image', 'image'), valueOutput('width', 'int'), valueOutput('height', 'int')],
     async run({ rows, ...asked }, context) {
@@ -73,7 +73,7 @@ interface ChartData {
   readonly titles: Readonly<Record<string, string | null>>
 }
 
-/** Throws NodeError `too_large`, `unknown_column`. */
+/** @throws NodeError `too_large`, `unknown_column` */
 function* chartDataSteps(rows: TableRow[], roles: ColumnRoles, asked: Record<string, unknown>): Steps<ChartData> {
   if (rows.length > MOST_ROWS)
     throw new NodeError(`A chart has at most ${MOST_ROWS.toLocaleString('en')} rows.`, 'too_large')
@@ -89,7 +89,7 @@ function* chartDataSteps(rows: TableRow[], roles: ColumnRoles, asked: Record<str
   return { columns: Object.fromEntries(columns), titles: resolveTitles(named, asked) }
 }
 
-/** What no chart shows need not be copied: that it is something is enough to refuse it. */
+/** No chart shows nested values, so they are not copied: an empty object is enough for the task to refuse them. */
 function dropNested(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? {} : value
 }
@@ -114,7 +114,7 @@ export const chartNodes: NodeType[] = [
   defineChart({
     name: 'Bar',
     title: 'Bar chart',
-    description: 'Draws bars: one for each name in a column, as long as the values of another one together.',
+    description: 'Draws a bar for each name in a column. Its length combines the values of another column.',
     roles: { x: 'x', y: 'y', colour: 'colour' },
     properties: [
       columnProperty('x', 'names'),
@@ -123,18 +123,23 @@ export const chartNodes: NodeType[] = [
       optionalProperty(
         'together',
         createEnumType('sum', 'mean', 'min', 'max'),
-        'What is drawn of several rows with one name.',
+        'How the values of several rows with the same name are combined.',
         {
           default: 'sum',
         },
       ),
-      optionalProperty('layout', createEnumType('stacked', 'grouped'), 'How the bars of several series stand.', {
-        default: 'stacked',
-      }),
+      optionalProperty(
+        'layout',
+        createEnumType('stacked', 'grouped'),
+        'Whether the bars of several series are stacked or stand side by side.',
+        {
+          default: 'stacked',
+        },
+      ),
       optionalProperty(
         'horizontal',
         'bool',
-        'Draws the bars from left to right. The titles of the axes go with them.',
+        'Draws the bars from left to right. The titles of the axes change places too.',
         {
           default: false,
         },
@@ -148,7 +153,7 @@ export const chartNodes: NodeType[] = [
     description: 'Draws lines through points, from the lowest x to the highest.',
     roles: { x: 'x', y: 'y', colour: 'colour' },
     properties: [
-      columnProperty('x', 'what runs along: numbers, times or names'),
+      columnProperty('x', 'the x values: numbers, times or names'),
       columnProperty('y', 'numbers'),
       COLOUR_PROPERTY,
       X_KIND_PROPERTY,
@@ -172,28 +177,37 @@ export const chartNodes: NodeType[] = [
   defineChart({
     name: 'Histogram',
     title: 'Histogram',
-    description: 'Draws how many numbers of a column lie in each of some ranges of the same size.',
+    description: 'Draws how many numbers of a column lie in each of several ranges of equal size.',
     roles: { x: 'x', colour: 'colour' },
     properties: [
       columnProperty('x', 'numbers'),
       COLOUR_PROPERTY,
-      optionalProperty('bins', 'int', 'As many ranges at most, at round numbers.', { default: 10, min: 1, max: 200 }),
+      optionalProperty('bins', 'int', 'The most ranges. Their edges are round numbers.', {
+        default: 10,
+        min: 1,
+        max: 200,
+      }),
       ...AXIS_TITLE_PROPERTIES,
     ],
   }),
   defineChart({
     name: 'Pie',
     title: 'Pie chart',
-    description: 'Draws shares of a whole, the first at noon, then clockwise. Those of one name are one slice.',
+    description: 'Draws shares of a whole clockwise, beginning at the top. Rows with the same name form one slice.',
     roles: { colour: 'names', y: 'values' },
     properties: [
       columnProperty('names', 'names'),
-      columnProperty('values', 'numbers, none below zero'),
-      optionalProperty('hole', 'float', 'Leaves so much of the middle empty: 0 for a pie, 0.5 for a ring.', {
-        default: 0,
-        min: 0,
-        max: 0.9,
-      }),
+      columnProperty('values', 'numbers, which must not be negative'),
+      optionalProperty(
+        'hole',
+        'float',
+        'The share of the radius that stays empty in the middle: 0 for a pie, 0.5 for a ring.',
+        {
+          default: 0,
+          min: 0,
+          max: 0.9,
+        },
+      ),
     ],
   }),
 ]

@@ -1,4 +1,4 @@
-// code.*: code that users write, run in the host's sandbox. The sandbox judges the code; here are the handles and limits.
+// code.*: code that users write, run in the host's sandbox. The sandbox checks the code; this file has the handles and limits.
 
 import type { SandboxScript } from '../engine/node-api/node-services.ts'
 import {
@@ -28,16 +28,16 @@ interface CodeInputs extends InputValues {
   memory_limit_mb: number
 }
 
-/** Seeds that the run's random numbers give are whole numbers below this. */
+/** Seeds from the run's random numbers are whole numbers below this limit. */
 const SEED_LIMIT = 2 ** 32
 
-/** Throws NodeError `code_error` where code cannot be read, as far as it is short. */
+/** @throws NodeError `code_error` for a syntax error. This check is for short code. */
 function checkSyntax(code: string): void {
   const fault = findSyntaxError(code)
   if (fault !== null) throw new NodeError(fault, 'code_error')
 }
 
-/** Reads code in a thread. */
+/** Checks the syntax of long code in a worker. */
 function backgroundCodeReader(code: string): BackgroundExpressionReader {
   return ({ sandbox, owner, signal }) => {
     const limits = { time_limit_ms: TIME_LIMIT_MS, memory_limit_mb: MEMORY_LIMIT_MB }
@@ -51,9 +51,9 @@ export const codeNodes: NodeType[] = [
     node_type: 'code.JavaScript',
     title: 'JavaScript',
     description:
-      'Runs JavaScript in a sandbox. Inputs are variables by name, and all of them lie in `inputs`. The code is the body of ' +
+      'Runs JavaScript in a sandbox. Inputs are variables by name, and `inputs` holds all of them. The code is the body of ' +
       'an asynchronous generator function: `return {name: value}` gives outputs, `yield {name: value}` an item of stream ' +
-      'outputs. Values are what JSON can say. `console` writes to the log. There is no network, no file and no timer.',
+      'outputs. Values must be JSON. `console` writes to the log. There is no network, no file and no timer.',
     properties: [
       requiredProperty('code', 'str', 'The body of the function.'),
       optionalProperty('time_limit_ms', 'int', 'Milliseconds until the result, or until the next item.', {
@@ -78,7 +78,7 @@ export const codeNodes: NodeType[] = [
     supports_dynamic_inputs: true,
     supports_dynamic_outputs: true,
     supports_dynamic_streams: true,
-    // But for the time, nothing outside of its inputs changes what it yields.
+    // Apart from the time, its outputs depend on its inputs alone.
     repeats: true,
     isTimeDependent: true,
     run({ code, seed, time_limit_ms, memory_limit_mb, ...inputs }: CodeInputs, context): NodeRunResult {

@@ -1,4 +1,4 @@
-// compare.* and logic.*: questions with yes or no as the answer.
+// compare.* and logic.*: questions whose answer is true or false.
 import { type InputValues, NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import { getValueKind } from '../engine/node-api/values/type-conformance.ts'
 import { createEnumType } from '../engine/node-api/values/type-metadata.ts'
@@ -26,22 +26,22 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && Object.keys(value).length === 0
 }
 
-/** Negative, zero or positive. Throws NodeError where the two are not both numbers or both texts. */
+/** Negative, zero or positive. @throws NodeError `no_order` unless both are numbers or both are texts */
 function compareOrdered(a: unknown, b: unknown): number {
   if (typeof a === typeof b && (typeof a === 'number' || typeof a === 'string')) return compareValues(a, b)
-  const text = `${getValueKind(a)} and ${getValueKind(b)} have no order between them. Compare two numbers or two texts;`
-  throw new NodeError(`${text} compare.Equal says of all values whether they are the same.`, 'no_order')
+  const text = `${getValueKind(a)} and ${getValueKind(b)} cannot be ordered. Compare two numbers or two texts.`
+  throw new NodeError(`${text} compare.Equal tells whether two values of any type are the same.`, 'no_order')
 }
 
 export const compareNodes: NodeType[] = [
   {
     node_type: 'compare.Equal',
     title: 'Equal',
-    description: 'Says whether two values have the same content; the order of keys does not matter.',
+    description: 'Tells whether two values have the same content. The order of keys does not matter.',
     properties: [
       optionalProperty('a', 'any', 'The first value.'),
       optionalProperty('b', 'any', 'The second value.'),
-      optionalProperty('ignore_case', 'bool', 'Takes capital and small letters of two texts as the same.', {
+      optionalProperty('ignore_case', 'bool', 'Treats upper and lower case letters of two texts as the same.', {
         default: false,
       }),
     ],
@@ -57,13 +57,13 @@ export const compareNodes: NodeType[] = [
     node_type: 'compare.Compare',
     title: 'Compare',
     description:
-      'Says how two numbers, or two texts by their characters, are ordered. Other values have no order; whether they are the same says compare.Equal.',
+      'Compares two numbers, or two texts by their characters. Other values cannot be ordered; compare.Equal tells whether they are the same.',
     properties: [
       requiredProperty('a', 'any', 'The left side, a number or text.'),
       optionalProperty(
         'op',
         COMPARISON_OPERATOR_TYPE,
-        'How to compare; also `==` and `!=` are those of two numbers or two texts.',
+        'The comparison. `==` and `!=` also need two numbers or two texts.',
         {
           default: '<',
         },
@@ -80,11 +80,11 @@ export const compareNodes: NodeType[] = [
   {
     node_type: 'compare.Between',
     title: 'Between',
-    description: 'Says whether a number or text lies between two others, both included.',
+    description: 'Tells whether a number or text lies between two others, or equals one of them.',
     properties: [
       requiredProperty('value', 'any', 'The value.'),
-      requiredProperty('low', 'any', 'The least it may be.'),
-      requiredProperty('high', 'any', 'The greatest it may be.'),
+      requiredProperty('low', 'any', 'The lower bound.'),
+      requiredProperty('high', 'any', 'The upper bound.'),
     ],
     cost: 10,
     outputs: [valueOutput('output', 'bool')],
@@ -93,7 +93,7 @@ export const compareNodes: NodeType[] = [
   {
     node_type: 'compare.IsEmpty',
     title: 'Is empty',
-    description: 'Says whether a value is null, an empty text, an empty list or an empty object.',
+    description: 'Tells whether a value is null, an empty text, an empty list or an empty object.',
     properties: [optionalProperty('value', 'any', 'The value.')],
     cost: 10,
     outputs: [valueOutput('output', 'bool')],
@@ -103,7 +103,8 @@ export const compareNodes: NodeType[] = [
   {
     node_type: 'compare.Type',
     title: 'Type of value',
-    description: 'Names the type of a value: null, bool, int, float, str, list, dict, or that of a medium.',
+    description:
+      'Names the type of a value: null, bool, int, float, str, list, dict, or the type of a file value such as image.',
     properties: [optionalProperty('value', 'any', 'The value.')],
     cost: 0,
     outputs: [valueOutput('output', 'str')],
@@ -126,13 +127,13 @@ export const logicNodes: NodeType[] = [
     node_type: 'logic.Combine',
     title: 'Combine conditions',
     description:
-      'Says whether all, any or exactly one of its conditions is true; dynamic inputs are conditions too. Of numbers only 0 is false.',
+      'Tells whether all, any or exactly one of its conditions are true. Dynamic inputs are conditions too. The number 0 is false; other numbers are true.',
     properties: [
       optionalProperty('conditions', `list[${CONDITION_TYPE}]`, 'Conditions.', { default: [] }),
       optionalProperty(
         'op',
         createEnumType(...(Object.keys(COMBINATIONS) as Combination[])),
-        'Which of them must be true.',
+        'How many of the conditions must be true.',
         {
           default: 'all',
         },
@@ -146,7 +147,7 @@ export const logicNodes: NodeType[] = [
       for (const one of conditions) if (one) count++
       for (const [name, one] of Object.entries(others)) {
         if (typeof one !== 'boolean' && typeof one !== 'number') {
-          const text = `Condition "${abbreviate(name)}" is ${getValueKind(one)}: a condition is true or false, or a number.`
+          const text = `Condition "${abbreviate(name)}" is ${getValueKind(one)}. A condition must be true, false or a number.`
           throw new NodeError(text, 'bad_input')
         }
         of++
@@ -158,8 +159,10 @@ export const logicNodes: NodeType[] = [
   {
     node_type: 'logic.Not',
     title: 'Not',
-    description: 'Turns a condition round.',
-    properties: [requiredProperty('condition', CONDITION_TYPE, 'The condition; of numbers only 0 is false.')],
+    description: 'Gives the opposite of a condition.',
+    properties: [
+      requiredProperty('condition', CONDITION_TYPE, 'The condition. The number 0 is false; other numbers are true.'),
+    ],
     cost: 0,
     outputs: [valueOutput('output', 'bool')],
     run: ({ condition }) => ({ output: !condition }),
@@ -167,11 +170,15 @@ export const logicNodes: NodeType[] = [
   {
     node_type: 'logic.Choose',
     title: 'Choose',
-    description: 'Gives one of two values. Both are made before; control.If runs one way only.',
+    description: 'Gives one of two values. Both values are computed before; control.If runs only one branch.',
     properties: [
-      requiredProperty('condition', CONDITION_TYPE, 'Which of them; of numbers only 0 is false.'),
-      optionalProperty('if_true', 'any', 'What to give where it is true.'),
-      optionalProperty('if_false', 'any', 'What to give where it is false.'),
+      requiredProperty(
+        'condition',
+        CONDITION_TYPE,
+        'Which value to give. The number 0 is false; other numbers are true.',
+      ),
+      optionalProperty('if_true', 'any', 'The value to give if the condition is true.'),
+      optionalProperty('if_false', 'any', 'The value to give if the condition is false.'),
     ],
     cost: 0,
     outputs: [valueOutput('output', 'any')],

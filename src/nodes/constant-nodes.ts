@@ -1,4 +1,4 @@
-// constant.*: values that stand in the graph itself. What a run gives as params enters through input.*.
+// constant.*: values that stand in the graph itself. The params of a run enter through input.*.
 import type { NodeType } from '../engine/node-api/node-type.ts'
 import { optionalProperty, valueOutput } from './shared/node-type-builders.ts'
 
@@ -6,8 +6,8 @@ function defineConstant(name: string, type: string, title: string, what: string,
   return {
     node_type: `constant.${name}`,
     title,
-    description: `Gives ${what} that is written down in the graph.`,
-    properties: [optionalProperty('value', type, 'What to give.', { default: value })],
+    description: `Gives ${what} that is stored in the graph.`,
+    properties: [optionalProperty('value', type, 'The value to give.', { default: value })],
     cost: 0,
     outputs: [valueOutput('output', type)],
     gives_all: true,

@@ -1,4 +1,4 @@
-// dict.*: reading, changing and taking apart of objects. None of them changes the object that it is given.
+// dict.*: read, change and split objects. No node changes the object that it is given.
 
 import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import { MAX_VALUE_DEPTH } from '../engine/node-api/values/measure.ts'
@@ -26,23 +26,26 @@ function setItem(list: readonly unknown[], step: string | number, rest: readonly
   const place = /^-?\d+$/.test(String(step)) ? Number(step) : Number.NaN
   const index = place < 0 ? list.length + place : place
   if (!(index >= 0 && index <= list.length)) {
-    throw new NodeError(`A list of ${list.length} items has no place "${abbreviate(String(step))}".`, 'bad_path')
+    throw new NodeError(`A list of ${list.length} items has no position "${abbreviate(String(step))}".`, 'bad_path')
   }
   guardListLength(index + 1)
   return list.toSpliced(index, 1, setAtPath(list[index], rest, value))
 }
 
-/** A copy with `value` at a path; objects and, for places, lists on the way are made where there are none. */
+/** A copy with `value` at a path. Missing objects, and lists for numeric steps, are created on the way. */
 function setAtPath(target: unknown, [step, ...rest]: readonly (string | number)[], value: unknown): unknown {
   if (step === undefined) return value
   const isNothing = target === undefined || target === null
   if (Array.isArray(target) || (isNothing && typeof step === 'number')) return setItem(target ?? [], step, rest, value)
   if (!isNothing && !isDict(target)) {
-    throw new NodeError(`There is a value where the path goes on at "${abbreviate(String(step))}".`, 'bad_path')
+    throw new NodeError(
+      `The path continues with "${abbreviate(String(step))}", but the value before it is neither an object nor a list.`,
+      'bad_path',
+    )
   }
   if (typeof step === 'number') {
     throw new NodeError(
-      `There is an object where the path says place ${step} of a list. A key has no brackets.`,
+      `The path has position ${step} of a list, but there is an object. Write keys without brackets.`,
       'bad_path',
     )
   }
@@ -50,7 +53,7 @@ function setAtPath(target: unknown, [step, ...rest]: readonly (string | number)[
   return copyWithKey(record, step, setAtPath(Object.hasOwn(record, step) ? record[step] : undefined, rest, value))
 }
 
-/** How many keys one merging goes through, of both sides and on all levels: two of the largest objects. */
+/** In keys of both sides and on all levels of a merge: two of the largest objects. */
 const MOST_MERGED = 2 * LONGEST_LIST
 
 function mergeDicts(a: Dict, b: Dict, spend: StepBudget | null): Dict {
@@ -79,18 +82,18 @@ export const dictNodes: NodeType[] = [
   {
     node_type: 'dict.Get',
     title: 'Get value',
-    description: 'Gives what lies at a path such as `user.names[0]`, or the default where there is nothing.',
+    description: 'Gives the value at a path such as `user.names[0]`, or the default if there is no value.',
     properties: [
       requiredProperty('dict', 'any', 'The object or list.'),
       optionalProperty(
         'path',
         'str',
-        'Keys with dots between, places of lists in brackets: `[-1]` is the last. `["a.b"]` is a key.',
+        'Keys separated by dots, and positions of lists in brackets: `[-1]` is the last item. `["a.b"]` is a key with a dot.',
         {
           default: '',
         },
       ),
-      optionalProperty('default', 'any', 'What to give where there is nothing.'),
+      optionalProperty('default', 'any', 'The result if there is no value.'),
     ],
     cost: 0,
     outputs: [valueOutput('output', 'any')],
@@ -103,11 +106,15 @@ export const dictNodes: NodeType[] = [
   {
     node_type: 'dict.Set',
     title: 'Set value',
-    description: `Gives a copy of an object with a value at a path, at most ${MAX_VALUE_DEPTH} levels deep. Objects and, for \`[0]\`, lists on the way are made.`,
+    description: `Gives a copy of an object with a value at a path, at most ${MAX_VALUE_DEPTH} levels deep. Missing objects and, for \`[0]\`, lists on the way are created.`,
     properties: [
       dictProperty(),
-      requiredProperty('path', 'str', 'Where to put it; in a list at most one place behind the last item.'),
-      optionalProperty('value', 'any', 'What to put there.'),
+      requiredProperty(
+        'path',
+        'str',
+        'The path of the value. In a list it may be at most one position behind the last item.',
+      ),
+      optionalProperty('value', 'any', 'The value to set.'),
     ],
     outputs: [valueOutput('output', 'dict[str,any]')],
     expressions: { path: parseNonEmptyPath },
@@ -122,11 +129,11 @@ export const dictNodes: NodeType[] = [
   {
     node_type: 'dict.Merge',
     title: 'Merge objects',
-    description: 'Puts two objects together. Where both have a key the second one wins.',
+    description: 'Merges two objects. If both have a key, the value of the second object is used.',
     properties: [
       optionalProperty('a', 'dict[str,any]', 'The first object.', { default: {} }),
       optionalProperty('b', 'dict[str,any]', 'The second object.', { default: {} }),
-      optionalProperty('deep', 'bool', 'Merges objects inside of them as well.', { default: false }),
+      optionalProperty('deep', 'bool', 'Merges nested objects as well.', { default: false }),
     ],
     outputs: [valueOutput('output', 'dict[str,any]')],
     run: ({ a, b, deep }: { a: Dict; b: Dict; deep: boolean }) => ({
@@ -145,11 +152,11 @@ export const dictNodes: NodeType[] = [
   {
     node_type: 'dict.Select',
     title: 'Select keys',
-    description: 'Keeps some keys of an object, or all but those. Keys that are not there count for nothing.',
+    description: 'Keeps some keys of an object, or all other keys. Unknown keys are ignored.',
     properties: [
       dictProperty(),
-      optionalProperty('keys', 'list[str]', 'The keys; without any it keeps all.', { default: [] }),
-      optionalProperty('invert', 'bool', 'Leaves these keys out instead of keeping them.', { default: false }),
+      optionalProperty('keys', 'list[str]', 'The keys. Without keys all are kept.', { default: [] }),
+      optionalProperty('invert', 'bool', 'Removes these keys instead of keeping them.', { default: false }),
     ],
     outputs: [valueOutput('output', 'dict[str,any]')],
     run({ dict, keys, invert }: { dict: Dict; keys: string[]; invert: boolean }) {
@@ -162,7 +169,7 @@ export const dictNodes: NodeType[] = [
     node_type: 'dict.Rename',
     title: 'Rename keys',
     description:
-      'Gives keys of an object other names; the others stay as they are. Two values never get the same key; names of keys that are not there count for nothing.',
+      'Renames keys of an object; other keys stay unchanged. The node fails if two values would get the same key. Unknown keys are ignored.',
     properties: [dictProperty(), requiredProperty('names', 'dict[str,str]', 'Old name → new name.')],
     outputs: [valueOutput('output', 'dict[str,any]')],
     run: ({ dict, names }: { dict: Dict; names: Record<string, string> }) => ({ output: renameKeys(dict, names) }),
@@ -170,7 +177,7 @@ export const dictNodes: NodeType[] = [
   {
     node_type: 'dict.FromLists',
     title: 'Object from lists',
-    description: 'Makes an object out of a list of keys and a list of values.',
+    description: 'Makes an object from a list of keys and a list of values.',
     properties: [
       requiredProperty('keys', 'list[str]', 'The keys.'),
       requiredProperty('values', 'list[any]', 'Their values.'),

@@ -1,4 +1,4 @@
-// dict.*: objects by the paths of what is in them, taken apart and put together again, and calculated with.
+// dict.*: flattens, unflattens and changes objects by the paths of their values, and calculates with values.
 
 import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import { MAX_VALUE_DEPTH } from '../engine/node-api/values/measure.ts'
@@ -27,7 +27,7 @@ function isNonEmpty(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }
 
-/** What lies at the end of each path. Empty lists and objects are ends too. */
+/** The value at the end of each path. Empty lists and objects count as values. */
 function flatten(whole: Dict, lists: boolean): Dict {
   guardDepth(whole)
   const flat = new Map<string, unknown>()
@@ -51,7 +51,7 @@ function flatten(whole: Dict, lists: boolean): Dict {
   return Object.fromEntries(flat)
 }
 
-/** What is put together: places of lists are numbers, keys of objects texts. */
+/** A value under construction: list positions are numbers, object keys are texts. */
 type Tree = Map<string | number, Tree | Leaf>
 
 class Leaf {
@@ -61,7 +61,7 @@ class Leaf {
   }
 }
 
-/** `a.b[0]` as a, b and 0. */
+/** Splits `a.b[0]` into a, b and 0. */
 function splitPath(path: string): (string | number)[] {
   if (!path.includes('.') && !path.includes('[')) return [path]
   const found = Array.from(path.matchAll(/\[(\d+)\]|([^.[]|\[(?!\d+\]))+/g), ([all, place]) =>
@@ -85,7 +85,7 @@ function insertAtPath(tree: Tree, path: string, value: unknown, spend: PathBudge
     if (!found) spend.inner(1)
     const next = found ?? new Map()
     if (next instanceof Leaf)
-      throw new NodeError(`A value is in the way of the path "${abbreviate(path)}".`, 'bad_path')
+      throw new NodeError(`The path "${abbreviate(path)}" goes through another value.`, 'bad_path')
     at.set(step, next)
     at = next
   }
@@ -101,7 +101,7 @@ function buildValue(tree: Tree | Leaf, path: string): unknown {
   for (const [key, inner] of tree) {
     const below = isList ? `${path}[${key}]` : `${path}${path === '' ? '' : '.'}${key}`
     if (isList ? typeof key === 'string' || key >= tree.size : typeof key === 'number') {
-      const text = `The path "${abbreviate(below)}" does not fit the others: a list has all places from 0.`
+      const text = `The path "${abbreviate(below)}" does not fit the other paths. A list needs all positions from 0 without gaps.`
       throw new NodeError(text, 'bad_path')
     }
     made.push([key, buildValue(inner, below)])
@@ -115,13 +115,13 @@ function unflatten(flat: Dict): Dict {
   const spend = { steps: createStepBudget(), inner: createStepBudget(LONGEST_LIST) }
   for (const [path, value] of Object.entries(flat)) insertAtPath(tree, path, value, spend)
   if (typeof tree.keys().next().value === 'number')
-    throw new NodeError('A path begins with a place of a list.', 'bad_path')
+    throw new NodeError('A path must begin with a key, not with a position of a list.', 'bad_path')
   const made = buildValue(tree, '') as Dict
   guardDepth(made)
   return made
 }
 
-/** A copy without what lies at a path; where there is nothing, all of it. */
+/** A copy without the value at a path. If there is none, the copy is complete. */
 function removeAtPath(target: unknown, [part, ...rest]: readonly string[]): unknown {
   if (part === undefined || typeof target !== 'object' || target === null) return target
   if (Array.isArray(target)) {
@@ -145,8 +145,8 @@ export const dictPathsNodes: NodeType[] = [
     node_type: 'dict.Flatten',
     title: 'Flatten object',
     description:
-      'Gives an object of one level, whose keys are the paths of all values, such as `user.names[0]`. Empty lists and objects stay.',
-    properties: [dictProperty(), optionalProperty('lists', 'bool', 'Goes into lists as well.', { default: true })],
+      'Gives an object of one level. Its keys are the paths of all values, such as `user.names[0]`. Empty lists and objects are kept as values.',
+    properties: [dictProperty(), optionalProperty('lists', 'bool', 'Flattens lists as well.', { default: true })],
     cost: costOfPaths,
     outputs: [resultOutput()],
     run: ({ dict, lists }: { dict: Dict; lists: boolean }) => ({ output: flatten(dict, lists) }),
@@ -154,7 +154,7 @@ export const dictPathsNodes: NodeType[] = [
   {
     node_type: 'dict.Unflatten',
     title: 'Unflatten object',
-    description: 'Puts an object together out of paths such as `user.names[0]` and their values.',
+    description: 'Builds an object from paths such as `user.names[0]` and their values.',
     properties: [dictProperty()],
     cost: 300,
     outputs: [resultOutput()],
@@ -163,7 +163,7 @@ export const dictPathsNodes: NodeType[] = [
   {
     node_type: 'dict.Remove',
     title: 'Remove value',
-    description: 'Gives a copy of an object without what lies at a path. Items of lists behind it move up.',
+    description: 'Gives a copy of an object without the value at a path. In a list, later items move up.',
     properties: [dictProperty(), requiredProperty('path', 'str', 'The path, such as `user.names[0]`.')],
     outputs: [resultOutput()],
     expressions: { path: parseNonEmptyPath },
@@ -175,7 +175,7 @@ export const dictPathsNodes: NodeType[] = [
   {
     node_type: 'dict.MapValues',
     title: 'Calculate with values',
-    description: 'Gives what a formula makes of each number in an object: `x` is the number, `i` its place from 0.',
+    description: 'Computes a formula for each number in an object. `x` is the number, `i` its position from 0.',
     properties: [
       requiredProperty('dict', 'dict[str,float]', 'The object.'),
       requiredProperty('formula', 'str', 'For instance `x * 1.19`.'),

@@ -1,4 +1,4 @@
-// hash.*: digests, checksums and names that follow from their content. Texts are taken as their UTF-8 bytes.
+// hash.*: digests, checksums and content ids. Texts are hashed as their UTF-8 bytes.
 import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import { createEnumType } from '../engine/node-api/values/type-metadata.ts'
 import { cryptoLibrary, zlibLibrary } from './shared/lazy-libraries.ts'
@@ -15,7 +15,7 @@ const algorithmProperty = () =>
   optionalProperty(
     'algorithm',
     createEnumType('sha256', 'sha512', 'sha1', 'md5'),
-    'SHA-1 and MD5 only for what still asks for them.',
+    'The algorithm. Use SHA-1 and MD5 only for systems that still need them.',
     {
       default: 'sha256',
     },
@@ -39,7 +39,7 @@ function namespaceBytes(namespace: string): Buffer {
   const uuid = Object.hasOwn(NAMESPACES, namespace) ? NAMESPACES[namespace]! : namespace
   if (!UUID.test(uuid)) {
     const known = Object.keys(NAMESPACES).join(', ')
-    throw new NodeError(`The namespace "${abbreviate(namespace)}" is no UUID, nor one of ${known}.`, 'bad_input')
+    throw new NodeError(`The namespace "${abbreviate(namespace)}" is neither a UUID nor one of ${known}.`, 'bad_input')
   }
   return Buffer.from(uuid.replaceAll('-', ''), 'hex')
 }
@@ -67,7 +67,7 @@ export const hashNodes: NodeType[] = [
   {
     node_type: 'hash.Digest',
     title: 'Digest',
-    description: 'Gives the digest of a text: the same for the same text, and different for any other.',
+    description: 'Gives the digest of a text. The same text always has the same digest; another text has another one.',
     properties: [textProperty(), algorithmProperty(), encodingProperty()],
     cost: 2,
     outputs: [resultOutput()],
@@ -78,7 +78,7 @@ export const hashNodes: NodeType[] = [
   {
     node_type: 'hash.Hmac',
     title: 'Signature',
-    description: 'Signs a text with a key (HMAC, RFC 2104), as web hooks ask for it.',
+    description: 'Signs a text with a key (HMAC, RFC 2104), as webhooks require.',
     properties: [
       textProperty(),
       requiredProperty('key', 'str', 'The secret key.'),
@@ -88,7 +88,8 @@ export const hashNodes: NodeType[] = [
     cost: 2,
     outputs: [resultOutput()],
     run({ text, key, algorithm, encoding }: DigestInputs & { key: string }) {
-      if (key === '') throw new NodeError('The key is empty: anyone could sign like that.', 'bad_input')
+      if (key === '')
+        throw new NodeError('The key is empty, so anyone could make the signature. Set a key.', 'bad_input')
       return { output: cryptoLibrary().createHmac(algorithm, key).update(text).digest(encoding) }
     },
   },
@@ -96,7 +97,7 @@ export const hashNodes: NodeType[] = [
     node_type: 'hash.ContentId',
     title: 'Content id',
     description:
-      'Gives an id of any value by its content: the SHA-256 of its canonical JSON (RFC 8785), in which the order of keys does not matter.',
+      'Gives an id of any value by its content: the SHA-256 of its canonical JSON (RFC 8785). The order of keys does not matter.',
     properties: [optionalProperty('value', 'any', 'The value.')],
     outputs: [resultOutput()],
     run: ({ value }) => ({ output: cryptoLibrary().createHash('sha256').update(toCanonicalText(value)).digest('hex') }),
@@ -104,7 +105,8 @@ export const hashNodes: NodeType[] = [
   {
     node_type: 'hash.Checksum',
     title: 'Checksum',
-    description: 'Gives the CRC-32 of a text, as a number and as 8 hexadecimal digits. It notices slips, not forgery.',
+    description:
+      'Gives the CRC-32 of a text, as a number and as 8 hexadecimal digits. It detects accidental changes, not forgery.',
     properties: [textProperty()],
     cost: 2,
     outputs: [valueOutput('output', 'int'), valueOutput('hex', 'str')],
@@ -116,7 +118,7 @@ export const hashNodes: NodeType[] = [
   {
     node_type: 'hash.Uuid',
     title: 'UUID of a name',
-    description: 'Gives the UUID that belongs to a name in a namespace (version 5): the same for the same name.',
+    description: 'Gives the UUID (version 5) of a name in a namespace. The same name always has the same UUID.',
     properties: [
       requiredProperty('name', 'str', 'The name.'),
       optionalProperty('namespace', 'str', '`dns`, `url`, `oid`, `x500`, or a UUID of your own.', { default: 'url' }),

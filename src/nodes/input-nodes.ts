@@ -1,4 +1,4 @@
-// input.*: where a run's params enter a graph. The engine puts the param, or else the node's own value, into `value`.
+// input.*: nodes through which the params of a run enter a graph. The engine puts the param, or else the node's own value, into `value`.
 import type { NodeProperty, NodeType } from '../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty, valueOutput } from './shared/node-type-builders.ts'
 
@@ -15,14 +15,10 @@ function defineInput(name: string, type: string, title: string, what: string, li
     role: 'input',
     properties: [
       requiredProperty('name', 'str', 'The name of the param.'),
-      optionalProperty(
-        'value',
-        type,
-        'What the input is where the run gives nothing. Without it the param is required.',
-      ),
-      optionalProperty('description', 'str', 'What the input is for.', { default: '' }),
+      optionalProperty('value', type, 'The default if the run has no such param. Without it the param is required.'),
+      optionalProperty('description', 'str', 'The purpose of the input.', { default: '' }),
       ...limits,
-      optionalProperty('stream', 'bool', 'Takes any number of values, also while the run goes on.', { default: false }),
+      optionalProperty('stream', 'bool', 'Accepts any number of values, also during the run.', { default: false }),
     ],
     outputs: [valueOutput('output', type)],
     gives_all: true,

@@ -13,11 +13,11 @@ function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new NodeError(`The text is no JSON: ${describeJsonError(text, error)}`, 'not_json')
+    throw new NodeError(`The text is not JSON: ${describeJsonError(text, error)}`, 'not_json')
   }
 }
 
-/** Of longer texts the place is not looked for, which takes as long as to read them twenty times. */
+/** In characters. The error position is not located in longer texts, because that takes as long as twenty reads. */
 const LONGEST_LOCATED = 1_000_000
 
 function describeJsonError(text: string, error: unknown): string {
@@ -36,7 +36,7 @@ export const jsonNodes: NodeType[] = [
   {
     node_type: 'json.Parse',
     title: 'Read JSON',
-    description: `Reads a value out of a JSON text, nested at most ${MAX_VALUE_DEPTH} levels deep.`,
+    description: `Reads a value from a JSON text, nested at most ${MAX_VALUE_DEPTH} levels deep.`,
     properties: [requiredProperty('text', 'str', 'The text.')],
     outputs: [valueOutput('output', 'any')],
     gives_all: true,

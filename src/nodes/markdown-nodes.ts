@@ -1,5 +1,5 @@
-// text.ParseMarkdown and text.RenderMarkdown: CommonMark with tables, read by markdown-it. HTML inside of it is text, and
-// addresses such as javascript: are no links.
+// text.ParseMarkdown and text.RenderMarkdown: CommonMark with tables, read by markdown-it. HTML in it is read as text, and URLs such as
+// javascript: do not become links.
 import type { Token } from 'markdown-it'
 import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import { createLazyGetter, markdownLibrary } from './shared/lazy-libraries.ts'
@@ -9,7 +9,7 @@ import { ensureTextLimit } from './shared/value-limits.ts'
 /** In characters: some fifty pages. Hostile texts of that length are read in less than a second. */
 const LONGEST_MARKDOWN = 150_000
 
-/** Lists and quotes in each other, as CommonMark's own reader has it. */
+/** Nested lists and quotes: the limit of CommonMark's own reader. */
 const DEEPEST = 20
 
 const markdownParser = createLazyGetter(() => {
@@ -89,7 +89,7 @@ export const markdownNodes: NodeType[] = [
     node_type: 'text.ParseMarkdown',
     title: 'Read Markdown',
     description:
-      'Takes Markdown apart: headings as {level, text}, links and images as {url, text, title}, code blocks as {language, text}, and all of its text without marks. At most 150,000 characters.',
+      'Splits Markdown into its parts: headings as {level, text}, links and images as {url, text, title}, code blocks as {language, text}, and its text without marks. At most 150,000 characters.',
     properties: [markdownProperty()],
     cost: 2_000,
     outputs: [
@@ -105,7 +105,7 @@ export const markdownNodes: NodeType[] = [
     node_type: 'text.RenderMarkdown',
     title: 'Markdown to HTML',
     description:
-      'Writes Markdown as HTML that is safe to show: HTML in it becomes text, and only harmless addresses become links. At most 150,000 characters.',
+      'Writes Markdown as HTML that is safe to show: HTML in it becomes text, and only harmless URLs become links. At most 150,000 characters.',
     properties: [markdownProperty()],
     cost: 1_000,
     outputs: [valueOutput('output', 'str')],

@@ -1,4 +1,4 @@
-// math.*: numbers. A result that is no finite number is an error and never leaves a node.
+// math.*: numbers. A result that is not a finite number is an error and never leaves a node.
 import { type InputValues, NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import { getValueKind } from '../engine/node-api/values/type-conformance.ts'
 import { createEnumType, parseType } from '../engine/node-api/values/type-metadata.ts'
@@ -18,7 +18,7 @@ function readVariables(inputs: InputValues): FormulaVariables {
     else if (typeof value === 'number') names[name] = value
     else {
       const what = typeof value === 'string' ? `${getValueKind(value)} ("${abbreviate(value)}")` : getValueKind(value)
-      throw new NodeError(`Input "${abbreviate(name)}" is ${what}, and a formula takes numbers.`, 'bad_input')
+      throw new NodeError(`Input "${abbreviate(name)}" is ${what}, but a formula takes numbers.`, 'bad_input')
     }
   }
   return names
@@ -70,7 +70,7 @@ export const mathNodes: NodeType[] = [
   {
     node_type: 'math.Round',
     title: 'Round',
-    description: 'Rounds a number to some digits after the point; halves go away from zero.',
+    description: 'Rounds a number to some digits after the point; halves are rounded away from zero.',
     properties: [
       requiredProperty('value', 'float', 'The number.'),
       optionalProperty('digits', 'int', 'Digits after the point; negative ones round to tens or hundreds.', {
@@ -81,7 +81,7 @@ export const mathNodes: NodeType[] = [
       optionalProperty(
         'how',
         createEnumType(...(Object.keys(ROUNDING_FUNCTIONS) as RoundingMode[])),
-        'In which direction.',
+        'The direction of rounding.',
         { default: 'nearest' },
       ),
     ],
@@ -94,44 +94,49 @@ export const mathNodes: NodeType[] = [
     node_type: 'math.ParseNumber',
     title: 'Text to number',
     description:
-      'Reads a number out of a text such as `-12.5` or `3e8`, or as people of a language write it, such as `1.234,5` in `de`.',
+      'Reads a number from a text such as `-12.5` or `3e8`, or in the notation of a language, such as `1.234,5` in `de`.',
     properties: [
       requiredProperty('text', 'str', 'The text.'),
       optionalProperty(
         'locale',
         'str',
-        'The language, such as `en` or `de-CH`; empty: digits and a decimal point alone.',
+        'The language, such as `en` or `de-CH`; empty: only digits and a decimal point.',
         {
           default: '',
         },
       ),
-      optionalProperty('default', 'float?', 'What to give where the text is no number; without it that is an error.'),
+      optionalProperty('default', 'float?', 'The result if the text is not a number. Without it the node fails.'),
     ],
     outputs: [valueOutput('output', 'float')],
     converts: [typeConversion('str', 'float', 'reads a number out of it')],
     run({ text, locale, default: otherwise }: { text: string; locale: string; default: number | null }) {
       const number = parseNumber(text, locale === '' ? null : numberNotationOf(locale))
       if (number !== null) return { output: requireFinite(number, 'The number') }
-      if (otherwise === null) throw new NodeError(`The text "${abbreviate(text)}" is no number.`, 'bad_input')
+      if (otherwise === null) throw new NodeError(`The text "${abbreviate(text)}" is not a number.`, 'bad_input')
       return { output: otherwise }
     },
   },
   {
     node_type: 'math.FormatNumber',
     title: 'Write number',
-    description: 'Writes a number as people of a language do. Halves are rounded away from zero.',
+    description: 'Writes a number in the notation of a language. Halves are rounded away from zero.',
     properties: [
       requiredProperty('value', 'float', 'The number.'),
       optionalProperty('min_digits', 'int', 'The fewest digits after the point.', { default: 0, min: 0, max: 20 }),
-      optionalProperty('max_digits', 'int', 'The most digits after the point; never fewer than the fewest.', {
-        default: 3,
-        min: 0,
-        max: 20,
-      }),
+      optionalProperty(
+        'max_digits',
+        'int',
+        'The most digits after the point. It is raised to min_digits if it is less.',
+        {
+          default: 3,
+          min: 0,
+          max: 20,
+        },
+      ),
       optionalProperty('notation', createEnumType(...NOTATIONS), 'How to write it; 0.25 in percent is `25%`.', {
         default: 'plain',
       }),
-      optionalProperty('grouping', 'bool', 'Parts the thousands.', { default: true }),
+      optionalProperty('grouping', 'bool', 'Separates the thousands.', { default: true }),
       optionalProperty('locale', 'str', 'The language, such as `en` or `de-CH`.', { default: 'en' }),
     ],
     outputs: [valueOutput('output', 'str')],

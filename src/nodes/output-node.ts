@@ -1,4 +1,4 @@
-// output.*: where a graph publishes values. The engine itself hands `value` to the run's host.
+// output.*: nodes that publish values of a graph. The engine itself passes `value` to the host of the run.
 import type { NodeType } from '../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty } from './shared/node-type-builders.ts'
 
@@ -11,7 +11,7 @@ export const outputNodes: NodeType[] = [
     properties: [
       requiredProperty('name', 'str', 'The name of the result.'),
       requiredProperty('value', 'any', 'The value to publish.'),
-      optionalProperty('description', 'str', 'What the result is.', { default: '' }),
+      optionalProperty('description', 'str', 'A description of the result.', { default: '' }),
     ],
     outputs: [],
   },

@@ -1,4 +1,4 @@
-// prompt.Template: a conversation for a model, made of templates. Their rules are in prompt-template.ts.
+// prompt.Template: builds the conversation for a model from templates, by the rules of prompt-template.ts.
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { InputValues, NodeFacts, NodeProblem, NodeType, UnknownName } from '../engine/node-api/node-type.ts'
 import { collectInputNames, parsePromptTemplate, renderPromptTemplate, type TemplatePiece } from './prompt-template.ts'
@@ -13,18 +13,18 @@ interface TemplateInputs extends InputValues {
 }
 
 function renderMessages({ system, template, messages, ...inputs }: TemplateInputs) {
-  const [told, prompt] = [
+  const [systemText, prompt] = [
     renderPromptTemplate(parsePromptTemplate(system), inputs),
     renderPromptTemplate(parsePromptTemplate(template), inputs),
   ]
-  const first = told === '' ? [] : [{ role: 'system', content: told }]
+  const first = systemText === '' ? [] : [{ role: 'system', content: systemText }]
   const last = prompt === '' ? [] : [{ role: 'user', content: prompt }]
-  return { messages: [...first, ...messages, ...last], prompt, system: told }
+  return { messages: [...first, ...messages, ...last], prompt, system: systemText }
 }
 
 const TEMPLATE_PROPERTIES = ['system', 'template'] as const
 
-/** A template that is no template: its tags do not fit each other. */
+/** Finds invalid templates, such as sections that are not closed. */
 function findTemplateProblem({ data, isConnected }: NodeFacts): NodeProblem | null {
   for (const property of TEMPLATE_PROPERTIES) {
     const pieces = isConnected(property) ? [] : tryParseTemplate(data[property])
@@ -32,7 +32,11 @@ function findTemplateProblem({ data, isConnected }: NodeFacts): NodeProblem | nu
   }
   const [system, template] = TEMPLATE_PROPERTIES.map((name) => !isConnected(name) && data[name] === '')
   if (!system || !template || isConnected('messages')) return null
-  return { property: 'template', code: 'missing_property', message: 'There is no template to fill.' }
+  return {
+    property: 'template',
+    code: 'missing_property',
+    message: 'There is nothing to render. Set system, template or messages.',
+  }
 }
 
 function tryParseTemplate(template: unknown): readonly TemplatePiece[] | NodeError {
@@ -54,7 +58,7 @@ function findUnknownName(data: Readonly<InputValues>, inputs: ReadonlyMap<string
   return null
 }
 
-/** The input that a path begins with; the whole path where it can't be read, which the firing will tell. */
+/** The input that a path begins with. An invalid path is returned whole, and the firing reports it. */
 function firstPathPart(path: string): string {
   try {
     return parsePathTexts(path)[0] ?? ''
@@ -68,16 +72,16 @@ export const promptNodes: NodeType[] = [
     node_type: 'prompt.Template',
     title: 'Prompt template',
     description:
-      'Makes the messages of a conversation. `{{name}}` and `{{name.key[0]}}` are dynamic inputs; `{{#name}}…{{/name}}` stands only where there is something, once for each item of a list, which is `{{.}}` and `{{.key}}`; `{{^name}}…{{/name}}` where there is nothing.',
+      'Makes the messages of a conversation. `{{name}}` and `{{name.key[0]}}` are dynamic inputs; `{{#name}}…{{/name}}` is rendered only if the input has a value, and once for each item of a list, which is `{{.}}` and `{{.key}}`. `{{^name}}…{{/name}}` is rendered only if it has no value.',
     properties: [
-      optionalProperty('system', 'str', 'The template of what the model is told before the conversation.', {
+      optionalProperty('system', 'str', 'The template of the system message.', {
         default: '',
       }),
-      optionalProperty('template', 'str', 'The template of what the user says last.', { default: '' }),
+      optionalProperty('template', 'str', 'The template of the last message of the user.', { default: '' }),
       optionalProperty(
         'messages',
         'list[dict[str,any]]',
-        'Messages in between, as they are: what was said before, or examples of how to answer.',
+        'Messages in between, without templates: earlier messages, or examples of answers.',
         { default: [] },
       ),
     ],

@@ -1,5 +1,5 @@
-// Prompts with places and sections: `{{name}}`, `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`. A subset of Mustache, with the paths of
-// text.Template and without what changes its meaning from afar: no partials, no lambdas, no looking up in the sections around.
+// Prompt templates with values and sections: `{{name}}`, `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`. They are a subset of Mustache with
+// the paths of text.Template, without partials, lambdas and lookup in outer sections, because these make a template hard to read.
 
 import { suggestName } from '../engine/node-api/did-you-mean.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
@@ -9,9 +9,9 @@ import { parsePathTexts, readAtPath, toText } from './shared/value-operations.ts
 
 const TAG = /\{\{([#^/]?)([^{}]*)\}\}/g
 
-/** Sections within sections. */
+/** Nested sections. */
 const DEEPEST_SECTION = 16
-/** Nobody means more of them, and each costs some time. */
+/** In tags. No real template has more, and each costs some time. */
 const MOST_TAGS = 100_000
 /** Characters of a path that are read in the time of one step. */
 const PATH_CHARACTERS_PER_STEP = 16
@@ -19,7 +19,7 @@ const PATH_CHARACTERS_PER_STEP = 16
 export type TemplatePiece =
   | string
   | { readonly kind: 'value'; readonly path: string }
-  /** `given`: it stands where there is something, once for each item of a list; else where there is nothing. */
+  /** `given`: the section is rendered if there is a value, once for each item of a list; otherwise it is rendered if there is none. */
   | {
       readonly kind: 'section'
       readonly path: string
@@ -52,7 +52,7 @@ export function parsePromptTemplate(template: string): readonly TemplatePiece[] 
     else open.push({ path, given: sign === '#', pieces: [] })
   }
   if (open.length > 1)
-    throw badTemplateError(`The section "${abbreviate(open.at(-1)!.path)}" of the template has no end.`)
+    throw badTemplateError(`The section "${abbreviate(open.at(-1)!.path)}" of the template is not closed.`)
   root.pieces.push(template.slice(from))
   return root.pieces
 }
@@ -60,8 +60,8 @@ export function parsePromptTemplate(template: string): readonly TemplatePiece[] 
 function closeSection(open: OpenSection[], path: string): void {
   const last = open.length > 1 ? open.pop()! : null
   if (last?.path !== path) {
-    const which = last ? `, where "${abbreviate(last.path)}" is open` : ', which was not begun'
-    throw badTemplateError(`The template ends the section "${abbreviate(path)}"${which}.`)
+    const which = last ? `, where "${abbreviate(last.path)}" is open` : ', which was not opened'
+    throw badTemplateError(`The template closes the section "${abbreviate(path)}"${which}.`)
   }
   open.at(-1)!.pieces.push({ kind: 'section', ...last })
 }
@@ -70,7 +70,10 @@ function badTemplateError(message: string): NodeError {
   return new NodeError(message, 'bad_template')
 }
 
-/** The names of all inputs that a template looks at; what begins with a dot is of the item of a section. @throws NodeError `bad_template`, `bad_path` */
+/**
+ * The names of all inputs that a template uses. Paths with a leading dot refer to the item of a section. @throws NodeError `bad_template`,
+ * `bad_path`
+ */
 export function collectInputNames(pieces: readonly TemplatePiece[]): Set<string> {
   const names = new Set<string>()
   for (const piece of pieces) {
@@ -96,13 +99,13 @@ export function renderPromptTemplate(pieces: readonly TemplatePiece[], inputs: I
 
 interface RenderScope {
   readonly inputs: InputValues
-  /** Of the innermost section that stands for each item of a list; undefined outside of all. */
+  /** The item of the innermost section over a list; undefined outside of all sections. */
   item: unknown
   put(text: string): void
   readonly spend: StepBudget
   /** The parts of each path that was read. */
   readonly known: Map<string, readonly string[]>
-  /** The texts of lists and objects that were written: one may be meant many times. */
+  /** The texts of lists and objects, because one may be used many times. */
   readonly texts: Map<object, string>
 }
 
@@ -127,7 +130,7 @@ function renderSection({ path, given, pieces }: Extract<TemplatePiece, { kind: '
   if (isPresent(value) !== given) return
   if (!given) return renderPieces(pieces, scope)
   const items: readonly unknown[] = Array.isArray(value) ? value : [value]
-  // What is in the section costs for itself; that it stands costs even where nothing is in it.
+  // A section costs a step even if it is empty; its content costs extra.
   scope.spend(items.length)
   const inner = { ...scope }
   for (const item of items) {
@@ -141,11 +144,11 @@ function isPresent(value: unknown): boolean {
   return value !== null && value !== undefined && value !== false && value !== ''
 }
 
-/** What a path stands for; null where nothing is there. */
+/** The value at a path, or null if there is none. */
 function resolveValue(path: string, scope: RenderScope): unknown {
   const { inputs, item, spend } = scope
   if (path.startsWith('.')) {
-    if (item === undefined) throw unknownNameError(path, 'stands in no section')
+    if (item === undefined) throw unknownNameError(path, 'is outside of any section')
     if (path === '.') return item
     const parts = parseCachedPath(path, scope)
     spend(parts.length)
@@ -154,12 +157,12 @@ function resolveValue(path: string, scope: RenderScope): unknown {
   if (Object.hasOwn(inputs, path)) return inputs[path]
   const [name = '', ...rest] = parseCachedPath(path, scope)
   if (!Object.hasOwn(inputs, name))
-    throw unknownNameError(path, `is no input.${suggestName(abbreviate(path), Object.keys(inputs))}`)
+    throw unknownNameError(path, `is not an input.${suggestName(abbreviate(path), Object.keys(inputs))}`)
   spend(rest.length)
   return readAtPath(inputs[name], rest) ?? null
 }
 
-/** The parts of a path, behind the dot of one that begins with it. Each is read once. */
+/** The parts of a path, without a leading dot. Each path is parsed once. */
 function parseCachedPath(path: string, { known, spend }: RenderScope): readonly string[] {
   const before = known.get(path)
   if (before) return before

@@ -1,5 +1,5 @@
-// Bounds what one firing spends on a pattern. Matching is linear in the text for one search, but its factor is the size of
-// the pattern times its groups, and a search for all matches may read to the end of the text for each of them.
+// Limits the work that one firing spends on a pattern. A search is linear in the text, but its factor is the pattern's size times its
+// groups. A search for all matches may read to the end of the text for each match.
 import type { RE2JS } from 're2js'
 import { NodeError } from '../engine/node-api/node-type.ts'
 import { findText } from './shared/text-search.ts'
@@ -7,17 +7,17 @@ import { findText } from './shared/text-search.ts'
 type Pattern = ReturnType<typeof RE2JS.compile>
 type Matcher = ReturnType<Pattern['matcher']>
 
-/** In steps of the matching machine at most: a second or so. */
+/** In steps of the matching machine: about a second. */
 const MOST_STEPS = 500_000_000
 
-/** Steps that the beginning of a search takes, and a character that is read, besides those of the pattern. */
+/** Steps of the start of a search, and of a character that is read, besides those of the pattern. */
 const STEPS_PER_SEARCH = 700
 const STEPS_PER_READ = 24
 
-/** In instructions. Few of them are at work at once, save in large patterns that were made to harm: those count for more. */
+/** In instructions. Few instructions are active at once, except in large hostile patterns, which therefore cost more. */
 const LARGE_PROGRAM = 300
 
-/** Places of groups that are copied in the time of one step. */
+/** Group positions that are copied in the time of one step. */
 const GROUPS_PER_STEP = 16
 
 function stepsPerRead(pattern: Pattern, groups: number): number {
@@ -25,14 +25,14 @@ function stepsPerRead(pattern: Pattern, groups: number): number {
   return (size + STEPS_PER_READ) * (1 + size / LARGE_PROGRAM) * (1 + (2 * (groups + 1)) / GROUPS_PER_STEP)
 }
 
-/** What several searches of one firing may cost together. */
+/** The budget that several searches of one firing share. */
 export class MatchBudget {
   left = MOST_STEPS
 }
 
 /**
- * A text that counts how often it is read. The matching machine takes strings and what calls itself one, and reads its
- * characters one by one; that it still does is held by a test.
+ * A text that counts how often it is read. The matching machine accepts strings and objects that look like strings, and reads their
+ * characters one by one. A test checks that this stays so.
  */
 class MeteredText {
   readonly length: number
@@ -46,7 +46,7 @@ class MeteredText {
     this.length = text.length
   }
 
-  /** Each search asks it what it is, and so is counted as well. */
+  /** Each search reads this tag, so each search is counted. */
   get [Symbol.toStringTag](): string {
     this.#spend(STEPS_PER_SEARCH)
     return 'String'
@@ -75,13 +75,13 @@ class MeteredText {
     this.#work.left -= steps
     if (this.#work.left >= 0) return
     throw new NodeError(
-      'The pattern takes too much work on this text. Make it simpler, with fewer groups and repeats, or cut the text up first.',
+      'The pattern takes too much work on this text. Simplify it, with fewer groups and repeats, or split the text first.',
       'too_large',
     )
   }
 }
 
-/** One firing's search for a pattern in a text. Throws NodeError `too_large` where it takes too much work. */
+/** Searches a text for a pattern. Throws NodeError `too_large` if that takes too much work. */
 export class BoundedMatcher {
   readonly #matcher: Matcher
   readonly #text: MeteredText
@@ -95,7 +95,7 @@ export class BoundedMatcher {
     this.#matcher = pattern.matcher(this.#text as unknown as string)
   }
 
-  /** The next match, if there is one. Groups are only looked for when they are asked for. */
+  /** The next match, or null. Groups are located only when they are read. */
   find(): Matcher | null {
     this.#text.stepsPerRead = this.#stepsToFind
     if (!this.#matcher.find()) return null

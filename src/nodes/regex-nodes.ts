@@ -1,5 +1,5 @@
-// regex.*: patterns in texts. They are matched by RE2's rules, in time that grows with the text alone, so that no
-// pattern can hold up the server; what needs more than that (look-around, back references) is refused.
+// regex.*: regular expressions by the rules of RE2. Matching time is linear in the text, so that no pattern blocks the server. Look-around
+// and back references need more and are refused.
 
 import type { RE2JS } from 're2js'
 import {
@@ -18,14 +18,14 @@ import { catchErrorMessage } from './shared/node-error-message.ts'
 import { optionalProperty, requiredProperty, valueOutput } from './shared/node-type-builders.ts'
 import { guardListLength, guardTextLength, guardTotalText, LONGEST_TEXT } from './shared/value-limits.ts'
 
-/** Matching is linear, but not free: longer texts are cut up first. */
+/** In characters. Matching is linear, but not free: longer texts must be split first. */
 const LONGEST_SEARCHED = 1_000_000
 const LONGEST_PATTERN = 2000
 const MOST_MATCHES = 100_000
-/** A reason quotes the pattern. */
+/** In characters. The reason of an error quotes the pattern. */
 const LONGEST_REASON = 500
 
-/** What other engines know: look-around, groups that hold what they have, back references. */
+/** Syntax that only other engines support: look-around, atomic groups, back references. */
 const UNSUPPORTED_SYNTAX = /\(\?<?[=!]|\(\?>|\\[1-9]|\\k</
 
 type Pattern = ReturnType<typeof RE2JS.compile>
@@ -40,10 +40,8 @@ function compile(pattern: string, ignoreCase: boolean): Pattern {
     return RE2JS.compile(pattern, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0)
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^error parsing regexp: /, '') : 'it is not valid'
-    const advice = UNSUPPORTED_SYNTAX.test(pattern)
-      ? ' There is no look-around and there are no back references here.'
-      : ''
-    throw new NodeError(`The pattern can't be used: ${truncateText(why, LONGEST_REASON)}.${advice}`, 'bad_pattern')
+    const advice = UNSUPPORTED_SYNTAX.test(pattern) ? ' Look-around and back references are not supported.' : ''
+    throw new NodeError(`The pattern is invalid: ${truncateText(why, LONGEST_REASON)}.${advice}`, 'bad_pattern')
   }
 }
 
@@ -55,28 +53,28 @@ type SearchInputs = { text: string; pattern: string; ignore_case: boolean }
 function compileForText({ text, pattern, ignore_case }: SearchInputs): Pattern {
   if (text.length > LONGEST_SEARCHED) {
     throw new NodeError(
-      `The text has more than ${LONGEST_SEARCHED} characters, too many to match patterns in.`,
+      `The text has more than ${LONGEST_SEARCHED} characters, which is too many for a pattern. Split it first.`,
       'too_large',
     )
   }
   return ignore_case ? compileIgnoringCase(pattern) : compileExact(pattern)
 }
 
-/** Nanoseconds that any pattern takes to be read, and each of its characters. */
+/** Nanoseconds to compile any pattern, and per character of it. */
 const READING = 30_000
 const READING_CHARACTER = 5_000
 
-/** About how many nanoseconds it takes to read a pattern. */
+/** The approximate time to compile a pattern, in nanoseconds. */
 export function costOfReading(pattern: string): number {
   return pattern.length > LONGEST_PATTERN ? 0 : READING + pattern.length * READING_CHARACTER + costOfCompiling(pattern)
 }
 
-/** Throws NodeError where a pattern can't be used. */
+/** Throws NodeError if a pattern is invalid. */
 export function checkRegexPattern(pattern: string, { ignore_case }: Readonly<InputValues>): void {
   compileForText({ text: '', pattern, ignore_case: ignore_case === true })
 }
 
-/** Does so in a thread. */
+/** Checks a pattern in a worker. */
 function backgroundRegexReader(pattern: string, { ignore_case }: Readonly<InputValues>): BackgroundExpressionReader {
   return async ({ compute, owner, signal }) => {
     const inputs = { text: '', pattern, ignore_case }
@@ -90,7 +88,7 @@ export { MatchBudget }
 
 export type TextMatcher = (text: string) => boolean
 
-/** Says of texts whether a pattern matches somewhere in them. Throws NodeError, also where all of them are too much work. */
+/** Tests whether a pattern matches somewhere in a text. Throws NodeError, also if all texts together take too much work. */
 export function createTextMatcher(pattern: string, ignore_case: boolean, work: MatchBudget): TextMatcher {
   const compiled = compileForText({ text: '', pattern, ignore_case })
   return (text) => {
@@ -133,11 +131,11 @@ function findAllMatches(pattern: Pattern, text: string): Match[] {
   return found
 }
 
-/** What a `$` in a replacement stands for at most: the whole text (what is before or after the match) or the match. */
+/** References in a replacement that may insert the whole text (before or after the match), or the match. */
 const WHOLE_TEXT = /\$[`']/g
 const OF_MATCH = /\$[^`']/g
 
-/** Throws where the replaced text could become too long. Looks at the matches only where a glance does not tell. */
+/** Throws if the replaced text could become too long. It searches for matches only if a rough bound does not settle that. */
 function guardReplacement(searching: BoundedMatcher, text: string, replacement: string): void {
   const whole = replacement.match(WHOLE_TEXT)?.length ?? 0
   const ofMatch = replacement.match(OF_MATCH)?.length ?? 0
@@ -155,9 +153,9 @@ const searchProperties = () => [
   requiredProperty(
     'pattern',
     'str',
-    'The pattern, in RE2 syntax. `(?m)` and `(?s)` at its start change how lines are seen.',
+    'The pattern, in RE2 syntax. `(?m)` and `(?s)` at its start change how lines are matched.',
   ),
-  optionalProperty('ignore_case', 'bool', 'Takes capital and small letters as the same.', { default: false }),
+  optionalProperty('ignore_case', 'bool', 'Ignores upper and lower case.', { default: false }),
 ]
 
 export const regexNodes: NodeType[] = [
@@ -202,10 +200,10 @@ export const regexNodes: NodeType[] = [
   {
     node_type: 'regex.Replace',
     title: 'Replace matches',
-    description: 'Puts a text in the place of every match; `$1` or `$<name>` stand for groups, `$&` for the match.',
+    description: 'Replaces every match with a text. `$1` and `$<name>` stand for groups, `$&` for the match.',
     properties: [
       ...searchProperties(),
-      optionalProperty('replacement', 'str', 'What to put in its place.', { default: '' }),
+      optionalProperty('replacement', 'str', 'The text for each match.', { default: '' }),
     ],
     expressions: { pattern: checkRegexPattern },
     costlyExpressions: { pattern: costlyPattern },
@@ -220,7 +218,7 @@ export const regexNodes: NodeType[] = [
   {
     node_type: 'regex.Split',
     title: 'Split at matches',
-    description: 'Cuts a text at every match of a pattern.',
+    description: 'Splits a text at every match of a pattern.',
     properties: searchProperties(),
     expressions: { pattern: checkRegexPattern },
     costlyExpressions: { pattern: costlyPattern },

@@ -5,10 +5,10 @@ import { sha256 } from '../shared/hashes.ts'
 import { canonicalJson } from '../shared/json.ts'
 
 const revisionByRegistry = new WeakMap<NodeRegistry, number>()
-/** Twelve hexadecimal digits: every client reads 48 bits exactly. */
+/** In hexadecimal digits: every client reads 48 bits exactly. */
 const DIGITS = 12
 
-/** The same for registries of the same node types, whatever process they are in. */
+/** Equal for registries with the same node types, in all processes. */
 export function readRegistryRevision(registry: NodeRegistry): number {
   const found = revisionByRegistry.get(registry) ?? computeRevision(registry)
   revisionByRegistry.set(registry, found)

@@ -1,4 +1,4 @@
-// All node types that come with the service, by their names.
+// All node types that come with the service, by name.
 import type { NodeRegistry, NodeType } from '../engine/node-api/node-type.ts'
 import { agentNodes } from './agent/run-node.ts'
 import { archiveNodes } from './archive-nodes.ts'
@@ -64,7 +64,7 @@ import { similarityNodes } from './text/similarity-node.ts'
 import { textSplitJoinNodes } from './text/split-join-nodes.ts'
 import { vectorNodes } from './vector/index-and-search-nodes.ts'
 
-/** A registry of the given node types, in the order of their names. Throws where two have the same name. */
+/** A registry of the given node types, sorted by name. Throws if two have the same name. */
 export function createRegistry(types: readonly NodeType[]): NodeRegistry {
   const byName = new Map(types.map((type) => [type.node_type, type]))
   if (byName.size !== types.length) throw new Error('Two node types have the same name')

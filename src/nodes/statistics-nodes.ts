@@ -1,4 +1,4 @@
-// Statistics of numbers: list.Statistics, and math.* of samples and pairs. How sums are kept exact is in sums.ts.
+// Statistics of numbers: list.Statistics, and math.* of samples and pairs. Exact sums are in shared/descriptive-statistics.ts.
 import { NodeError, type NodeType } from '../engine/node-api/node-type.ts'
 import { createEnumType } from '../engine/node-api/values/type-metadata.ts'
 import {
@@ -24,12 +24,12 @@ function summarizeNumbers(list: number[]) {
   const known = { sum, count: list.length, mean: meanOf(list), min, max, median: quantileOf(inOrder, 0.5) }
   const spread = sampleDeviation(list)
   if (!spread) return known
-  // Where numbers are very great, their variance is none.
+  // For very large numbers the variance overflows.
   const { deviation, variance } = spread
   return Number.isFinite(variance) ? { ...known, variance, deviation } : { ...known, deviation }
 }
 
-/** The place of each number in order, from 1; equal ones share the mean of theirs. */
+/** The rank of each number, from 1. Equal numbers share the mean of their ranks. */
 function averageRanks(list: readonly number[]): number[] {
   const places = list.map((_, index) => index).sort((a, b) => list[a]! - list[b]!)
   const ranked = new Array<number>(list.length)
@@ -42,11 +42,11 @@ function averageRanks(list: readonly number[]): number[] {
   return ranked
 }
 
-/** Distances from the mean. Throws NodeError where all are zero. */
+/** Distances from the mean. Throws NodeError if all are zero. */
 function requireVariation(list: readonly number[], name: string): CentredNumbers {
   const made = centreNumbers(list)
   if (made.parts.some((part) => part !== 0)) return made
-  throw new NodeError(`All numbers of ${name} are the same: nothing can be said of how they vary.`, 'bad_input')
+  throw new NodeError(`All numbers of ${name} are the same, so they have no variation.`, 'bad_input')
 }
 
 function computeCorrelation(x: number[], y: number[], method: string): number {
@@ -65,7 +65,7 @@ function fitLine(x: number[], y: number[]) {
   const both = dotProduct(a.parts, b.parts)
   const [ofX, ofY] = [dotProduct(a.parts, a.parts), dotProduct(b.parts, b.parts)]
   const slope = (both / ofX) * (b.unit / a.unit)
-  // A level line explains all of what doesn't vary.
+  // A horizontal line explains constant values completely.
   return { slope, intercept: b.mean - slope * a.mean, r_squared: ofY === 0 ? 1 : Math.min(1, both ** 2 / (ofX * ofY)) }
 }
 
@@ -76,7 +76,7 @@ interface HistogramInputs {
   max: number | null
 }
 
-/** The place of the bin that a number lies in, by the edges themselves; the last edge belongs to the last bin. */
+/** The position of the bin that contains a number, by the edges themselves. The last edge belongs to the last bin. */
 function findBin(edges: readonly number[], number: number): number {
   let [low, high] = [0, edges.length - 1]
   while (high - low > 1) {
@@ -91,10 +91,10 @@ function computeHistogram({ list, bins, min, max }: HistogramInputs) {
   const least = min ?? list.reduce((one, other) => Math.min(one, other), max ?? Number.POSITIVE_INFINITY)
   const most = max ?? list.reduce((one, other) => Math.max(one, other), min ?? Number.NEGATIVE_INFINITY)
   if (least > most && (min !== null || max !== null)) {
-    throw new NodeError(`The least number, ${least}, is above the greatest, ${most}.`, 'bad_input')
+    throw new NodeError(`The least number, ${least}, is greater than the greatest, ${most}.`, 'bad_input')
   }
   if (least > most) return { output: [], outside: 0 }
-  // All the same: bins with some room around it.
+  // If all numbers are equal, the bins get some width around them.
   const room = least === most ? Math.max(0.5, Math.abs(least) * 1e-9) : 0
   const [from, to] = [least - room, most + room]
   const edges = Array.from({ length: bins + 1 }, (_, at) => from * (1 - at / bins) + to * (at / bins))
@@ -110,7 +110,7 @@ export const statisticsNodes: NodeType[] = [
     node_type: 'list.Statistics',
     title: 'Statistics of numbers',
     description:
-      'Sums up a list of numbers. An empty list has but a sum and a count; variance and deviation are those of a sample (n − 1) and need two numbers.',
+      'Computes statistics of a list of numbers. An empty list has only a sum and a count. Variance and deviation are those of a sample (n − 1) and need two numbers.',
     properties: [numbersProperty()],
     outputs: [
       valueOutput('sum', 'float'),
@@ -123,7 +123,7 @@ export const statisticsNodes: NodeType[] = [
     node_type: 'math.Quantile',
     title: 'Quantile',
     description:
-      'Gives the number below which a share of a list lies, in between where it meets none. Nothing for an empty list.',
+      'Gives the number below which a share of a list lies, interpolated between two numbers. An empty list gives no output.',
     properties: [
       numbersProperty(),
       optionalProperty('q', 'float', 'The share; 0.5 is the median.', { default: 0.5, min: 0, max: 1 }),
@@ -135,14 +135,15 @@ export const statisticsNodes: NodeType[] = [
   {
     node_type: 'math.Correlation',
     title: 'Correlation',
-    description: 'Says how far two lists of numbers go together: 1 for always, −1 for always against each other.',
+    description:
+      'Measures how far two lists of numbers rise and fall together: 1 for always, −1 for always in opposite directions.',
     properties: [
       numbersProperty('x'),
       numbersProperty('y'),
       optionalProperty(
         'method',
         createEnumType('pearson', 'spearman'),
-        'By the numbers themselves, or by their places in order.',
+        'By the numbers themselves (pearson), or by their ranks (spearman).',
         {
           default: 'pearson',
         },
@@ -165,12 +166,12 @@ export const statisticsNodes: NodeType[] = [
     node_type: 'math.Histogram',
     title: 'Histogram',
     description:
-      'Counts numbers by bins of the same width: {from, to, count}. A bin includes its lower edge, the last one its upper edge as well.',
+      'Counts numbers by bins of the same width: {from, to, count}. A bin includes its lower edge; the last bin includes its upper edge too.',
     properties: [
       numbersProperty(),
       optionalProperty('bins', 'int', 'How many bins.', { default: 10, min: 1, max: 10_000 }),
-      optionalProperty('min', 'float?', 'Where the first bin begins; without it the least number.'),
-      optionalProperty('max', 'float?', 'Where the last bin ends; without it the greatest number.'),
+      optionalProperty('min', 'float?', 'The start of the first bin. Without it: the least number.'),
+      optionalProperty('max', 'float?', 'The end of the last bin. Without it: the greatest number.'),
     ],
     outputs: [valueOutput('output', 'list[dict[str,float]]'), valueOutput('outside', 'int')],
     run: (inputs) => computeHistogram(inputs as unknown as HistogramInputs),

@@ -1,4 +1,4 @@
-// The types that flow between nodes, each with where it is used.
+// The types that flow between nodes, with their uses.
 import type { NodeTypeInventory } from '../../generated/types.ts'
 import type { NodeRegistry, NodeType } from '../engine/node-api/node-type.ts'
 import { formatType, type TypeMetadata } from '../engine/node-api/values/type-metadata.ts'
@@ -18,7 +18,7 @@ const MOST_EXAMPLES = 5
 
 const inventoryByRegistry = new WeakMap<NodeRegistry, readonly InventoryType[]>()
 
-/** One page of the types, by signature. A cursor behind the last one gives an empty page. */
+/** One page of the types, by signature. A cursor behind the last type gives an empty page. */
 export function readTypeInventory(registry: NodeRegistry, request: TypeInventoryRequest): NodeTypeInventory {
   const types = inventoryByRegistry.get(registry) ?? buildInventory(registry)
   inventoryByRegistry.set(registry, types)
@@ -64,7 +64,7 @@ function listUses({ node_type, properties, outputs }: NodeType): { type: TypeMet
   ]
 }
 
-/** Two records or enumerations of one shape are two types where they have names. */
+/** Named records or enumerations of the same shape are different types. */
 function formatSignature(type: TypeMetadata): string {
   return type.type_name === null ? formatType(type) : `${formatType(type)} ${type.type_name}`
 }

@@ -1,4 +1,4 @@
-// What is wrong with a large body or frame: found in a worker thread, on its bytes. Only the verdict leaves the thread.
+// Validates the bytes of a large body or frame in a worker thread. Only the verdict leaves the thread.
 import { isUtf8 } from 'node:buffer'
 import { bodyValidators, commandValidators, type Validate } from '../../generated/validators.js'
 import { MAX_PROBLEMS, type Problem } from '../errors.ts'
@@ -10,40 +10,40 @@ import { estimateJsonMemory, estimatePayloadMemory } from './memory-estimate.ts'
 import { findWideIntegersInUtf8 } from './wide-integers.ts'
 
 export type ValidationRequest =
-  /** `passed_on`: the service does not read the numbers in it. */
+  /** `passed_on`: the service passes the body on, and does not read the numbers in it. */
   | { readonly kind: 'body'; readonly operation: string; readonly passed_on: boolean; readonly bytes: Uint8Array }
   | { readonly kind: 'frame'; readonly channel: string; readonly binary: boolean; readonly bytes: Uint8Array }
 
 export type BodyVerdict =
   | { readonly kind: 'not_utf8' | 'not_json' | 'too_deep' }
-  /** `memory_bytes`: about what its value takes. */
+  /** `memory_bytes`: roughly the memory that the value takes. */
   | { readonly kind: 'valid'; readonly memory_bytes: number }
   /** The object at `path` has too many keys. */
   | { readonly kind: 'too_many_keys'; readonly path: string }
-  /** Texts with half a character in them, or integers beyond 2^53. */
+  /** The body has texts with half a character in them, or integers beyond 2^53. */
   | { readonly kind: 'ill_formed' | 'wide'; readonly problems: readonly Problem[] }
-  /** Not what the schema says. */
+  /** The body does not match the schema. */
   | { readonly kind: 'invalid'; readonly problems: readonly Problem[]; readonly memory_bytes: number }
 
 export type FrameVerdict =
   | { readonly kind: 'unreadable'; readonly message: string }
-  /** `head` is the message without what is large in it; enough to answer a message that is refused. */
+  /** `head` is the message without its large parts; it is enough to answer a message that is refused. */
   | {
       readonly kind: 'message'
       readonly head: unknown
-      /** By the schema of the command; empty where there is no such command. */
+      /** The problems by the schema of the command; empty if there is no such command. */
       readonly problems: readonly Problem[]
-      /** What of it would be stored as something else. */
+      /** The values that would be stored as different ones. */
       readonly inexact: readonly Problem[]
-      /** About what its value takes. */
+      /** Roughly the memory that the value takes. */
       readonly memory_bytes: number
     }
 
 export function validateBody({ operation, passed_on, bytes }: ValidationRequest & { kind: 'body' }): BodyVerdict {
   if (!isUtf8(bytes)) return { kind: 'not_utf8' }
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const { memory_bytes, crowded_at: crowded } = estimateJsonMemory(buffer)
-  if (crowded !== null) return { kind: 'too_many_keys', path: `/body${crowded}` }
+  const { memory_bytes, crowded_at } = estimateJsonMemory(buffer)
+  if (crowded_at !== null) return { kind: 'too_many_keys', path: `/body${crowded_at}` }
   let body: unknown
   try {
     body = parseUtf8Json(buffer)
@@ -62,13 +62,13 @@ export function validateBody({ operation, passed_on, bytes }: ValidationRequest 
 
 const BYTE_ORDER_MARK = '\ufeff'
 
-/** Text in UTF-8, without the mark of a byte order that it may have. */
+/** Decodes UTF-8 without a byte order mark. */
 export function decodeUtf8Text(bytes: Buffer): string {
   const text = bytes.toString()
   return text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text
 }
 
-/** The value of JSON text in UTF-8. @throws SyntaxError */
+/** Parses JSON text in UTF-8. @throws SyntaxError */
 export function parseUtf8Json(bytes: Buffer): unknown {
   return JSON.parse(decodeUtf8Text(bytes))
 }
@@ -79,8 +79,8 @@ function limitProblems(problems: readonly Problem[]): Problem[] {
 
 export function validateFrame({ channel, binary, bytes }: ValidationRequest & { kind: 'frame' }): FrameVerdict {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const { memory_bytes, crowded_at: crowded } = estimatePayloadMemory(data, binary)
-  if (crowded !== null) return { kind: 'unreadable', message: tooManyKeysMessage(crowded) }
+  const { memory_bytes, crowded_at } = estimatePayloadMemory(data, binary)
+  if (crowded_at !== null) return { kind: 'unreadable', message: tooManyKeysMessage(crowded_at) }
   let message: unknown
   try {
     message = decodeFrame(data, binary)
@@ -107,7 +107,7 @@ function findCommandProblems(channel: string, message: unknown): Problem[] {
 
 const ENVELOPE_KEYS = ['command', 'type', 'request_id']
 const ID_KEYS = ['job_id', 'thread_id']
-/** Longer than any name that is answered with. */
+/** Longer than any name in an answer. */
 const LONGEST = 1_024
 
 function extractHead(message: unknown): unknown {
@@ -123,7 +123,7 @@ function pickMembers(of: Record<string, unknown>, keys: readonly string[]): Reco
   return Object.fromEntries(found)
 }
 
-/** A value of the same type, and where it is short the value itself. */
+/** Returns a value of the same type: the value itself if it is short. */
 function shortenValue(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, LONGEST)
   return typeof value === 'object' && value !== null ? {} : value

@@ -1,4 +1,4 @@
-// One piece of work at a time; owners take turns.
+// FairExecutor runs one piece of work at a time, and owners take turns.
 import { FairQueue } from '../shared/fair-queue.ts'
 
 type Work = () => Promise<void>
@@ -7,10 +7,10 @@ export class FairExecutor {
   readonly #waiting = new FairQueue<Work>()
   #busy = false
 
-  /** Runs `work` in its turn, and gives what it gives. */
+  /** Runs `work` in its turn, and resolves to its result. */
   run<T>(owner: string, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      // Work may also fail before it gives a promise: what waits behind it goes on.
+      // Work may also throw synchronously; the work behind it still runs.
       const begun = async () => work()
       this.#waiting.add(owner, () => begun().then(resolve, reject))
       if (!this.#busy) void this.#runAll()

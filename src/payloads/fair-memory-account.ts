@@ -1,19 +1,19 @@
-// How much memory the values of large bodies and frames take, or those of runs, all owners together. Where there is no room for another one, it waits for its
-// turn before anything is made of it, and is refused where its turn does not come in time.
+// FairMemoryAccount limits the memory that the values of large bodies and frames, or of runs, take for all owners together. A value without
+// room waits for its turn before it is made. It is refused if its turn does not come in time.
 import { getHeapStatistics } from 'node:v8'
 import { ServiceError } from '../errors.ts'
 import { FairShareLimit, RESERVED_FRACTION } from '../shared/fair-share.ts'
 
-/** What values of requests may take of the heap: values of runs, texts and garbage take the rest. */
+/** The part of the heap that values of requests may take. Values of runs, texts and garbage take the rest. */
 const REQUESTS_HEAP_FRACTION = 0.5
-/** What runs may hold of it. What a request brought counts as well for as long as it is answered. */
+/** The part of the heap that runs may hold. A value from a request also counts there until the request is answered. */
 export const RUNS_HEAP_FRACTION = 0.375
-/** How long one waits, in milliseconds. */
+/** How long a value waits, in milliseconds. */
 const WAIT_TIMEOUT_MS = 10_000
 
-const TOO_MANY_VALUES = 'The request holds more values than can be read.'
+const TOO_MANY_VALUES = 'The request contains more values than the server can read.'
 
-/** SERVICE_UNAVAILABLE: an owner waited for memory, and it did not come in time. Others may find some. */
+/** SERVICE_UNAVAILABLE: memory for an owner did not become free in time. Other owners may still get some. */
 export class MemoryUnavailableError extends ServiceError {
   constructor() {
     super('SERVICE_UNAVAILABLE')
@@ -29,10 +29,10 @@ interface Waiter {
 export class FairMemoryAccount {
   readonly #shares: FairShareLimit
   readonly #patience_ms: number
-  /** In the order of their turns. */
+  /** In the order of arrival. */
   #waiting: Waiter[] = []
   readonly #pressureHandlers: (() => void)[] = []
-  /** Gives back what was taken for a value that is garbage by now. */
+  /** Releases the memory of values that were garbage collected. */
   readonly #collected = new FinalizationRegistry<() => void>((release) => release())
 
   constructor(limit = heapShareBytes(REQUESTS_HEAP_FRACTION), patience_ms = WAIT_TIMEOUT_MS) {
@@ -40,14 +40,15 @@ export class FairMemoryAccount {
     this.#patience_ms = patience_ms
   }
 
-  /** How many bytes one owner may hold at the most, while nobody else holds any. */
+  /** The most bytes that one owner may hold, while no other owner holds any. */
   get largest(): number {
     return this.#shares.limit * (1 - RESERVED_FRACTION)
   }
 
   /**
-   * Takes memory for a value that is about to be made, and gives what gives it back, once.
-   * @throws REQUEST_TOO_LARGE where there never is so much, in the words of `refusal`; NoRoom where there is not for too long
+   * Takes memory for a value that is about to be made, and returns the function that releases it once.
+   * @throws REQUEST_TOO_LARGE with the message `refusal` if the value exceeds the largest share; MemoryUnavailableError if memory is not
+   * free in time
    */
   async take(owner: string, bytes: number, refusal = TOO_MANY_VALUES): Promise<() => void> {
     if (bytes > this.largest) throw new ServiceError('REQUEST_TOO_LARGE', { message: refusal })
@@ -64,7 +65,7 @@ export class FairMemoryAccount {
     }
   }
 
-  /** Takes so many bytes more for an owner at once, or gives some back. False: there is no room for more, and nothing was taken. */
+  /** Takes more bytes for an owner, or releases some. Returns false, and takes nothing, if there is no room. */
   change(owner: string, bytes: number): boolean {
     if (bytes > 0 && !this.#shares.hasRoom(owner, bytes)) return false
     this.#shares.add(owner, bytes)
@@ -72,12 +73,12 @@ export class FairMemoryAccount {
     return true
   }
 
-  /** Has `giveBack` called where there is no room for somebody: it gives back what is only kept because it may be of use. */
+  /** Registers a function that is called when there is no room for an owner. It releases values that are only cached. */
   onPressure(giveBack: () => void): void {
     this.#pressureHandlers.push(giveBack)
   }
 
-  /** Has `release` called once nothing refers to the value any more. */
+  /** Calls `release` once the value is garbage collected. */
   releaseOnCollection(value: object, release: () => void): void {
     this.#collected.register(value, release)
   }
@@ -95,7 +96,7 @@ export class FairMemoryAccount {
     return promise.finally(() => clearTimeout(timer))
   }
 
-  /** Admits all that fit. Whoever holds least comes first, and of one owner whoever waits longest. */
+  /** Admits all waiting values that fit: the owner who holds least comes first, and the values of one owner come in order. */
   #admitWaiting(): void {
     for (let next = this.#next(); next; next = this.#next()) {
       const admitted = next
@@ -114,10 +115,13 @@ export class FairMemoryAccount {
   }
 }
 
-/** What V8 has for new objects on 64 bits unless it is told otherwise, and counts as part of its limit: values that last have no room there. */
+/** The space that V8 has for new objects on 64 bits by default. It counts in V8's limit, but long-lived values have no room there. */
 const YOUNG_BYTES = 192 * 1_048_576
 
-/** So much of the heap that the process may have for what lasts; a quarter where the limit leaves room for little but new objects. */
+/**
+ * Returns a part of the heap that is left for long-lived values. If the limit is so low that little is left, it is a part of a quarter of
+ * the limit.
+ */
 export function heapShareBytes(part: number): number {
   const { heap_size_limit } = getHeapStatistics()
   return Math.max(heap_size_limit - YOUNG_BYTES, heap_size_limit / 4) * part

@@ -1,4 +1,4 @@
-// How frames are read: one MessagePack map in a binary frame, or one JSON object in a text frame.
+// Decodes frames: one MessagePack map in a binary frame, or one JSON object in a text frame.
 import { DecodeError, decode, ExtensionCodec } from '@msgpack/msgpack'
 import { decodeWithProtoKeys } from '../client/message-pack-proto-keys.ts'
 import type { Problem } from '../errors.ts'
@@ -13,12 +13,12 @@ import {
 } from './frame-structure-checks.ts'
 import { findWideIntegersInMessagePack, findWideIntegersInUtf8 } from './wide-integers.ts'
 
-/** Thrown for a frame that cannot be read; the message may be shown. */
+/** A frame cannot be read. The message may be shown. */
 export class FrameDecodeError extends Error {}
 
 const TIMESTAMP = -1
 
-/** Reads the timestamp extension, as the RFC 3339 string that the rest of the service uses, and no other. */
+/** Decodes the timestamp extension as an RFC 3339 string, which the rest of the service uses, and rejects all other extensions. */
 class TimestampCodec extends ExtensionCodec {
   override decode(data: Uint8Array, type: number): string {
     if (type === TIMESTAMP) return readTimestamp(data)
@@ -47,12 +47,12 @@ function readTimestampParts(view: DataView): [number, number] {
   throw new FrameDecodeError('a timestamp has a wrong length')
 }
 
-/** Reads a frame. The value is whatever the peer sent; nothing is known of its shape. @throws InvalidFrame */
+/** Decodes a frame. The value may have any shape. @throws FrameDecodeError */
 export function decodeFrame(data: Uint8Array, binary: boolean): unknown {
   return binary ? decodeBinary(data) : decodeText(data)
 }
 
-/** What of a frame, which was read as `message`, would be stored as something else: texts that are no Unicode, and integers beyond 2^53. */
+/** Returns the values of a decoded frame that would be stored as different ones: texts that are no Unicode, and integers beyond 2^53. */
 export function findInexactValues(message: unknown, data: Buffer, binary: boolean): Problem[] {
   const texts = findIllFormedFrameTexts(message, data, binary)
   if (texts.length > 0) return texts
@@ -62,18 +62,18 @@ export function findInexactValues(message: unknown, data: Buffer, binary: boolea
 function findIllFormedFrameTexts(message: unknown, data: Buffer, binary: boolean): Problem[] {
   if (!mayHoldIllFormedText(data, binary)) return []
   const problems = findIllFormedTexts(message, '')
-  // What the decoder has put in the place of other bytes than UTF-8 cannot be told from what somebody wrote.
+  // A replacement character from the decoder looks the same as one from the sender.
   return binary && problems.length === 0 ? [NOT_UTF8] : problems
 }
 
 const NOT_UTF8: Problem = { path: '', message: 'has a text that is not UTF-8' }
 
-/** In JSON only an escape can make half a character, in MessagePack only bytes that are not UTF-8. */
+/** In JSON only an escape can make half a character; in MessagePack only bytes that are not UTF-8 can. */
 export function mayHoldIllFormedText(data: Buffer, binary: boolean): boolean {
   return binary ? !hasOnlyUtf8Texts(data) : data.includes('\\ud') || data.includes('\\uD')
 }
 
-/** The value of MessagePack that is known to be no deeper than it may be. */
+/** Decodes MessagePack whose depth was checked. */
 export function decodeMessagePack(data: Uint8Array): unknown {
   return decodeWithProtoKeys((options) => decode(data, { ...options, extensionCodec: extensions }))
 }

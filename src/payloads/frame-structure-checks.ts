@@ -1,16 +1,16 @@
-// How deep a frame is nested, and whether its texts are UTF-8, found on its bytes. Before anything is built from them: a decoder believes the lengths
-// that a frame claims, so that a hundred bytes can ask for gigabytes of arrays. What passes here is no larger than it looks.
+// Checks the nesting and the UTF-8 of a frame on its bytes, before it is decoded. A decoder trusts the lengths in a frame, so a hundred
+// bytes can request gigabytes of arrays. A frame that passes these checks is no larger than it looks.
 
 import { isUtf8 } from 'node:buffer'
 import { MAX_FILES_PER_VALUE } from '../shared/value-limits.ts'
 
-/** Thrown where MessagePack ends before what it announces, or has a head byte that means nothing. */
+/** MessagePack ends too early, or has an invalid head byte. */
 export class MalformedFrameError extends Error {}
 
-/** Thrown where MessagePack has more values, or byte strings, than a frame may have; the message says which. */
+/** MessagePack has more values or byte strings than a frame may have; the message says which. */
 export class TooManyValuesError extends Error {}
 
-/** As many values as JSON of 32 MiB can have. In MessagePack a byte is enough for one, and a list of them takes eight times as much memory. */
+/** As many values as JSON of 32 MiB can have. In MessagePack a value may be one byte, and takes eight times as much memory in a list. */
 const MOST_VALUES = 16_777_216
 
 const QUOTE = 0x22
@@ -18,7 +18,7 @@ const BACKSLASH = 0x5c
 const OPENING = new Set([0x5b, 0x7b])
 const CLOSING = new Set([0x5d, 0x7d])
 
-/** Whether JSON text goes deeper than `levels`. Whether it is JSON at all is the parser's business. */
+/** Whether JSON text is nested deeper than `levels`. The parser checks whether it is JSON at all. */
 export function isJsonDeeperThan(data: Uint8Array, levels: number): boolean {
   let depth = 0
   let quoted = false
@@ -33,12 +33,12 @@ export function isJsonDeeperThan(data: Uint8Array, levels: number): boolean {
 }
 
 /**
- * Whether MessagePack goes deeper than `levels`. Bytes behind the first item are the decoder's business.
- * @throws BrokenFrame, TooMany
+ * Whether MessagePack is nested deeper than `levels`. The decoder checks bytes after the first item.
+ * @throws MalformedFrameError, TooManyValuesError
  */
 export function isMessagePackDeeperThan(data: Uint8Array, levels: number): boolean {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
-  /** How many items are to come at each level. */
+  /** The number of remaining items at each level. */
   const left = [1]
   let values = 0
   let files = 0
@@ -52,7 +52,7 @@ export function isMessagePackDeeperThan(data: Uint8Array, levels: number): boole
     const { next, members } = readItemAt(view, at)
     if (isByteStringHead(data[at]!) && ++files > MAX_FILES_PER_VALUE)
       throw createTooManyError(MAX_FILES_PER_VALUE, 'byte strings')
-    // Every member takes a byte at least.
+    // Every member takes at least one byte.
     if (next + (members ?? 0) > data.length) throw new MalformedFrameError('the frame ends too early')
     at = next
     if (members === null) continue
@@ -62,12 +62,12 @@ export function isMessagePackDeeperThan(data: Uint8Array, levels: number): boole
   return false
 }
 
-/** The number is written when it is needed: the first one of a language takes long to write. */
+/** The number is formatted only when needed, because the first `toLocaleString` of a locale is slow. */
 function createTooManyError(most: number, what: string): TooManyValuesError {
   return new TooManyValuesError(`${most.toLocaleString('en')} ${what}`)
 }
 
-/** Whether all texts of MessagePack are UTF-8, keys as well: of others the decoder makes some other text. It is known to be whole. */
+/** Whether all texts and keys of MessagePack are UTF-8. The decoder would replace other bytes. The data has to be complete. */
 export function hasOnlyUtf8Texts(data: Uint8Array): boolean {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   for (let at = 0; at < data.length; ) {
@@ -80,20 +80,20 @@ export function hasOnlyUtf8Texts(data: Uint8Array): boolean {
   return true
 }
 
-/** Where the bytes of the text begin that is at a place; null where it is none. */
+/** Returns where the bytes of a text at `at` begin; null if the item is no text. */
 function findTextStart(data: Uint8Array, at: number): number | null {
   const head = data[at]!
   if (head >= STRING && head < NIL) return at + 1
   return head >= STRING_8 && head <= STRING_32 ? at + 1 + 2 ** (head - STRING_8) : null
 }
 
-/** Whether a head is that of a byte string. */
+/** Whether a head byte is that of a byte string. */
 export const isByteStringHead = (head: number) => head >= BYTES_8 && head <= BYTES_32
 
 export interface MessagePackItem {
-  /** Where the next item begins; for a container its first member. */
+  /** Offset of the next item; for a container, of its first member. */
   next: number
-  /** How many items it holds; null where it is not a container. */
+  /** Number of items in a container; null for other items. */
   members: number | null
 }
 
@@ -110,7 +110,7 @@ const ARRAY_16 = 0xdc
 const MAP_16 = 0xde
 const NEGATIVE = 0xe0
 
-/** From 0xc0 to 0xdf: how many bytes stand behind the head besides those that a length announces; null is no head. */
+/** For heads from 0xc0 to 0xdf: the number of bytes after the head, without those that a length announces; null for an invalid head. */
 const FIXED = [
   ...[0, null, 0, 0],
   ...[0, 0, 0, 1, 1, 1],
@@ -118,7 +118,7 @@ const FIXED = [
   ...[2, 3, 5, 9, 17],
   ...[0, 0, 0, 0, 0, 0, 0],
 ]
-/** From 0xc0 to 0xdf: how wide the length is. */
+/** For heads from 0xc0 to 0xdf: the width of the length. */
 const LENGTH_WIDTH = [
   ...[0, 0, 0, 0],
   ...[1, 2, 4, 1, 2, 4],
@@ -127,7 +127,7 @@ const LENGTH_WIDTH = [
   ...[1, 2, 4, 2, 4, 2, 4],
 ]
 
-/** The item that begins at a place. @throws BrokenFrame */
+/** Reads the item at an offset. @throws MalformedFrameError */
 export function readItemAt(view: DataView, at: number): MessagePackItem {
   if (at >= view.byteLength) throw new MalformedFrameError('the frame ends too early')
   const head = view.getUint8(at)
@@ -136,7 +136,7 @@ export function readItemAt(view: DataView, at: number): MessagePackItem {
   if (head < STRING) return { next: at + 1, members: head - ARRAY }
   if (head < NIL) return { next: at + 1 + head - STRING, members: null }
   const fixed = FIXED[head - NIL]
-  if (fixed === null || fixed === undefined) throw new MalformedFrameError('a byte means nothing')
+  if (fixed === null || fixed === undefined) throw new MalformedFrameError('a head byte is invalid')
   const width = LENGTH_WIDTH[head - NIL]!
   const length = readLengthAt(view, at + 1, width)
   const next = at + 1 + width

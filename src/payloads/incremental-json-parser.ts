@@ -1,14 +1,14 @@
-// JSON text parsed in parts: the engine's own parser reads each part, and this file finds where parts may be cut.
+// Parses JSON text in parts. This file finds where the text can be cut, and the engine's own parser parses each part.
 import type { Steps } from '../shared/time-slices.ts'
 import { ValueBuilder } from './value-builder.ts'
 
-/** Bytes of a part. Parsing one takes less than a millisecond. */
+/** Bytes of a part. Parsing a part takes less than a millisecond. */
 const PART_BYTES = 32_768
-/** A text of more bytes is read in parts itself. */
+/** A string of more bytes is itself parsed in parts. */
 const LONG_TEXT = 8 * PART_BYTES
-/** Bytes of the longest escape within a text, as in `\u00e9`. */
+/** Bytes of the longest escape in a string, such as `\u00e9`. */
 const ESCAPE = 6
-/** A character in UTF-8 has at most so many bytes behind its first. */
+/** Maximum number of continuation bytes of a UTF-8 character. */
 const CONTINUED = 3
 
 const QUOTE = 0x22
@@ -16,7 +16,7 @@ const COMMA = 0x2c
 const COLON = 0x3a
 const BACKSLASH = 0x5c
 const BRACKET = 0x5b
-/** By byte: what it is between strings. */
+/** The kind of each byte outside of strings. */
 const [OTHER, OPENING, CLOSING, SEPARATOR, NAMING, QUOTING] = [0, 1, 2, 3, 4, 5]
 const KINDS = new Uint8Array(256).fill(OTHER)
 for (const byte of [BRACKET, 0x7b]) KINDS[byte] = OPENING
@@ -26,8 +26,8 @@ KINDS[COLON] = NAMING
 KINDS[QUOTE] = QUOTING
 
 /**
- * The value of JSON text in UTF-8, which is known to be JSON.
- * @throws SyntaxError where it is cut off, where a part of it is none, and where an object has more than `most_names`
+ * Parses JSON text in UTF-8 that is known to be JSON.
+ * @throws SyntaxError if it is cut off, a part of it is invalid, or an object has more than `most_names` names
  */
 export function* parseJsonSteps(bytes: Buffer, most_names = Number.POSITIVE_INFINITY): Steps<unknown> {
   const parts = new IncrementalJsonParser(bytes, most_names)
@@ -35,16 +35,16 @@ export function* parseJsonSteps(bytes: Buffer, most_names = Number.POSITIVE_INFI
     at = parts.scan(at, Math.min(at + PART_BYTES, bytes.length))
     yield
   }
-  if (!parts.isWhole) throw new SyntaxError('JSON that is cut off')
+  if (!parts.isWhole) throw new SyntaxError('the JSON text is cut off')
   return parts.value
 }
 
-/** A long text that is read in parts. */
+/** A long string that is parsed in parts. */
 interface LongText {
-  /** Its name; null in a list. */
+  /** The key of the string; null in a list. */
   readonly key: string | null
   readonly pieces: string[]
-  /** Where the part that is not read yet begins. */
+  /** Start of the part that is not parsed yet. */
   from: number
 }
 
@@ -52,22 +52,22 @@ class IncrementalJsonParser {
   readonly #bytes: Buffer
   readonly #most_names: number
   readonly #assembly = new ValueBuilder()
-  /** How many containers are open at the place that is scanned. */
+  /** Number of open containers at the scanned offset. */
   #depth = 0
-  /** By depth: where the container begins, and where its present member does. */
+  /** By depth: the start of the container, and the start of its current member. */
   readonly #opened: number[] = [0]
   readonly #member: number[] = [0]
-  /** By depth: how many names the container has so far, if it is an object. */
+  /** By depth: the number of names so far, if the container is an object. */
   readonly #names: number[] = [0]
-  /** Where the part that is not parsed yet begins; null behind a container that was filled part by part. */
+  /** Start of the part that is not parsed yet; null after a container that was built part by part. */
   #from: number | null = 0
-  /** Where the last colon is that stands behind a key. */
+  /** Offset of the last colon after a key. */
   #lastColon = 0
   #isInText = false
-  /** Where the present text begins, and the last escape in it. */
+  /** Start of the current string, and its last escape. */
   #textStart = 0
   #lastEscape = 0
-  /** The present text, if it is a long one. */
+  /** The current string, if it is a long one. */
   #longText: LongText | null = null
 
   constructor(bytes: Buffer, most_names: number) {
@@ -75,7 +75,7 @@ class IncrementalJsonParser {
     this.#most_names = most_names
   }
 
-  /** Whether all that was opened is closed. */
+  /** Whether every container and string is closed. */
   get isWhole(): boolean {
     return this.#depth === 0 && !this.#isInText
   }
@@ -84,7 +84,7 @@ class IncrementalJsonParser {
     return this.#assembly.root ?? this.#parseSlice('', 0, this.#bytes.length, '')
   }
 
-  /** Scans from `at` to `end` or a little further, and gives the place behind what was scanned. */
+  /** Scans from `at` to `end` or a little further, and returns the next offset. */
   scan(at: number, end: number): number {
     const bytes = this.#bytes
     while (at < end) {
@@ -112,7 +112,7 @@ class IncrementalJsonParser {
   #countName(at: number): void {
     this.#lastColon = at
     const count = (this.#names[this.#depth] ?? 0) + 1
-    if (count > this.#most_names) throw new SyntaxError('an object with too many names')
+    if (count > this.#most_names) throw new SyntaxError('an object has too many keys')
     this.#names[this.#depth] = count
   }
 
@@ -122,7 +122,7 @@ class IncrementalJsonParser {
     this.#lastEscape = at
   }
 
-  /** Gives the place behind the string, or one that is not before `end`. */
+  /** Returns the offset after the string, or an offset that is not before `end`. */
   #skipString(at: number, end: number): number {
     const bytes = this.#bytes
     for (; at < end; at++) {
@@ -137,13 +137,13 @@ class IncrementalJsonParser {
     return at
   }
 
-  /** Reads the present text as far as `at`, if it is a long one. */
+  /** Parses the current string up to `at`, if it is a long one. */
   #readText(at: number): void {
     this.#longText ??= this.#beginText(at)
     if (this.#longText) this.#addPiece(this.#longText, this.#wholeCharacters(at))
   }
 
-  /** Null where the text is no member that is worth it: short so far, a key, or all that there is. */
+  /** Returns null for a string that need not be parsed in parts: it is short so far, a key, or the whole text. */
   #beginText(at: number): LongText | null {
     const level = this.#depth
     if (at - this.#textStart < LONG_TEXT || level !== this.#assembly.depth || level === 0 || this.#from === null)
@@ -156,7 +156,7 @@ class IncrementalJsonParser {
     return { key: isList ? null : this.#keyOf(member, this.#textStart - 1), pieces: [], from: this.#textStart }
   }
 
-  /** The place up to which no escape and no character is cut: `at`, or a little before. */
+  /** Returns the offset at or shortly before `at` that cuts no escape and no character. */
   #wholeCharacters(at: number): number {
     if (at - this.#lastEscape < ESCAPE) return this.#lastEscape
     let start = at
@@ -192,7 +192,7 @@ class IncrementalJsonParser {
     this.#depth--
   }
 
-  /** Where what is not parsed is longer than a part, parses the whole members before `at` and opens the container that `at` is in. */
+  /** If the unparsed text is longer than a part, parses the complete members before `at`, and opens the container around `at`. */
   #flushLargePart(at: number): void {
     while (this.#from !== null && at - this.#from >= PART_BYTES && this.#depth > this.#assembly.depth) {
       const level = this.#assembly.depth
@@ -215,13 +215,13 @@ class IncrementalJsonParser {
     const [before, after] = this.#assembly.isList ? '[]' : '{}'
     const from = this.#from!
     const part = this.#parseSlice(before!, from, to, after!) as unknown[]
-    // As many for each byte as in this part.
+    // The estimate assumes as many members per byte as in this part.
     this.#assembly.addMembers(part, Math.ceil((part.length * (this.#bytes.length - to)) / Math.max(1, to - from)))
     this.#from = next
   }
 
   #parseSlice(before: string, from: number, to: number, after: string): unknown {
-    // A mark of the byte order may stand before everything.
+    // The text may begin with a byte order mark.
     const start = from === 0 && this.#bytes[0] === 0xef ? 3 : from
     return JSON.parse(before + this.#bytes.toString('utf8', start, to) + after)
   }

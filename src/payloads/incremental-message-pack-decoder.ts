@@ -1,27 +1,27 @@
-// MessagePack decoded in parts: the library reads each part, and this file finds where parts may be cut.
+// Decodes MessagePack in parts. This file finds where the data can be cut, and the library decodes each part.
 import type { Steps } from '../shared/time-slices.ts'
 import { decodeMessagePack } from './frame-decoder.ts'
 import { readItemAt } from './frame-structure-checks.ts'
 import { ValueBuilder } from './value-builder.ts'
 
-/** Bytes of a part. Decoding one takes a millisecond or so. */
+/** Bytes of a part. Decoding a part takes about a millisecond. */
 const PART_BYTES = 16_384
 const [ARRAY_32, MAP_32] = [0xdd, 0xdf]
 const HEAD_BYTES = 5
 
-/** A container at whose members the scan is. */
+/** A container that the scan is in. */
 interface Level {
   readonly head: number
   readonly body: number
   readonly isList: boolean
-  /** How many members it has, keys and values counted, and how many of them were begun. */
+  /** Number of members, with keys and values counted, and how many of them the scan has begun. */
   readonly members: number
   begun: number
-  /** Where the present member begins, in a map with its key. */
+  /** Start of the current member; in a map, of its key. */
   member: number
 }
 
-/** The value of MessagePack, which is known to be whole and no deeper than it may be. */
+/** Decodes MessagePack that is known to be complete and within the allowed depth. */
 export function* decodeMessagePackSteps(data: Buffer): Steps<unknown> {
   const parts = new IncrementalMessagePackDecoder(data)
   while (!parts.scan()) yield
@@ -32,10 +32,10 @@ class IncrementalMessagePackDecoder {
   readonly #data: Buffer
   readonly #view: DataView
   readonly #assembly = new ValueBuilder()
-  /** Containers around the place that is scanned. */
+  /** The containers around the scanned offset. */
   readonly #levels: Level[] = []
   #at = 0
-  /** Where the part that is not decoded yet begins, and its first member's number. */
+  /** Start of the part that is not decoded yet, and the number of its first member. */
   #from = 0
   #first = 0
 
@@ -48,7 +48,7 @@ class IncrementalMessagePackDecoder {
     return this.#assembly.root ?? decodeMessagePack(this.#data)
   }
 
-  /** Scans a part; true at the end. */
+  /** Scans a part; returns true at the end. */
   scan(): boolean {
     const end = this.#at + PART_BYTES
     while (this.#at < end) {
@@ -85,7 +85,7 @@ class IncrementalMessagePackDecoder {
     this.#first = outer.begun
   }
 
-  /** Where what is not decoded is longer than a part, decodes the whole members before and opens the container that the scan is in. */
+  /** If the undecoded data is longer than a part, decodes the complete members before the offset, and opens the container around it. */
   #flushLargePart(): void {
     while (this.#at - this.#from >= PART_BYTES) {
       const inner = this.#levels[this.#assembly.depth]
@@ -99,7 +99,7 @@ class IncrementalMessagePackDecoder {
     }
   }
 
-  /** Decodes the members before the present one, or with it where it is whole. */
+  /** Decodes the members before the current one, and that one if it is complete. */
   #flushBefore(level: Level, within: boolean): void {
     const isWhole = !within && (level.isList || level.begun % 2 === 0)
     const present = level.isList ? 1 : 2 - (level.begun % 2)

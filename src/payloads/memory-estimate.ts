@@ -1,25 +1,24 @@
-// What a payload holds, found on its bytes before anything is made of them: about how much memory its value takes, and whether an object
-// in it has more keys than any may have.
+// Estimates from the bytes of a payload, before it is parsed, how much memory its value takes, and finds an object with too many keys.
 
 import { appendToPointer } from '../shared/validation-problems.ts'
 import { MAX_OBJECT_KEYS } from '../shared/value-limits.ts'
 import { isByteStringHead, MalformedFrameError, type MessagePackItem, readItemAt } from './frame-structure-checks.ts'
 
 export interface MemoryEstimate {
-  /** About how many bytes of memory the value takes. */
+  /** Roughly the bytes of memory that the value takes. */
   readonly memory_bytes: number
-  /** The JSON pointer to the first object with too many keys; null where there is none. Behind it nothing was looked at. */
+  /** The JSON pointer to the first object with too many keys; null if there is none. The estimate stops there. */
   readonly crowded_at: string | null
 }
 
-/** Bytes of memory, measured: what the engine takes for each. */
+/** Measured bytes of memory that the engine takes for each kind of value. */
 const SLOT = 8
 const OBJECT = 56
 const LIST = 48
 const TEXT = 24
 const BYTES = 128
 const FRACTION = 16
-/** A key that no object before had: its text, and what the engine keeps of the shapes that have it. */
+/** A key that occurs for the first time: its text, and the engine's records of the object shapes that have it. */
 const NEW_KEY = 112
 
 const QUOTE = 0x22
@@ -32,16 +31,16 @@ const CLOSING_LIST = 0x5d
 const LOWER_E = 0x65
 const OPENING_OBJECT = 0x7b
 const CLOSING_OBJECT = 0x7d
-/** From this byte on, a character takes two bytes in memory, and with it each other one of its text. */
+/** A character with this byte or a higher one takes two bytes in memory, as do then all characters of its text. */
 const WIDE = 0xc4
 
-/** Keys are looked up by a hash of so many bits: two that share one count as one. */
+/** Number of hash values of keys. Two keys with the same hash count as one. */
 const HASHES = 1 << 20
 
-/** What lies around the place that is looked at. Deeper than so many levels nothing is allowed, and keys are not counted. */
+/** Maximum number of tracked levels. Deeper payloads are refused anyway, and their keys are not counted. */
 const MOST_LEVELS = 66
 
-/** The contents of JSON text. Whether it is JSON is the parser's business. */
+/** Estimates the memory of JSON text. The parser checks whether it is JSON. */
 export function estimateJsonMemory(bytes: Uint8Array): MemoryEstimate {
   return new JsonScanner(bytes).estimate()
 }
@@ -49,17 +48,17 @@ export function estimateJsonMemory(bytes: Uint8Array): MemoryEstimate {
 class JsonScanner {
   readonly #bytes: Uint8Array
   readonly #seen = new Uint8Array(HASHES)
-  /** By level: how many members were begun, and where the last key begins and ends, with its quotation marks. */
+  /** By level: the number of begun members, and the start and end of the last key with its quotation marks. */
   readonly #members = new Float64Array(MOST_LEVELS)
   readonly #keyFrom = new Float64Array(MOST_LEVELS)
   readonly #keyTo = new Float64Array(MOST_LEVELS)
   #depth = 0
   #memory = SLOT
-  /** The last text. */
+  /** Start, end and hash of the last text. */
   #from = 0
   #to = 0
   #hash = 0
-  /** The memory without it. */
+  /** The memory without the last text. */
   #beforeText = 0
 
   constructor(bytes: Uint8Array) {
@@ -68,19 +67,19 @@ class JsonScanner {
 
   estimate(): MemoryEstimate {
     const bytes = this.#bytes
-    let crowded: string | null = null
-    for (let at = 0; at < bytes.length && crowded === null; at++) {
+    let crowded_at: string | null = null
+    for (let at = 0; at < bytes.length && crowded_at === null; at++) {
       const byte = bytes[at]!
       if (byte === QUOTE) at = this.#text(at)
       else if (byte === COMMA) this.#memory += SLOT
-      else if (byte === COLON) crowded = this.#key()
+      else if (byte === COLON) crowded_at = this.#key()
       else if (byte === OPENING_OBJECT) this.#open(OBJECT)
       else if (byte === OPENING_LIST) this.#open(LIST)
       else if (byte === CLOSING_OBJECT || byte === CLOSING_LIST) this.#depth = Math.max(0, this.#depth - 1)
       else if (byte === POINT || byte === LOWER_E) this.#memory += FRACTION
       if (byte === COMMA && this.#depth < MOST_LEVELS && this.#keyTo[this.#depth] === 0) this.#members[this.#depth]!++
     }
-    return { memory_bytes: this.#memory, crowded_at: crowded }
+    return { memory_bytes: this.#memory, crowded_at }
   }
 
   #open(memory: number): void {
@@ -91,7 +90,7 @@ class JsonScanner {
     this.#keyTo[this.#depth] = 0
   }
 
-  /** Gives the place of the quotation mark at the end. */
+  /** Returns the offset of the closing quotation mark. */
   #text(start: number): number {
     const bytes = this.#bytes
     let [at, hash, characters, isWide] = [start + 1, 0, 0, false]
@@ -111,7 +110,7 @@ class JsonScanner {
     return at
   }
 
-  /** The last text was a key. Gives the pointer to its object where that has too many. */
+  /** Counts the last text as a key. Returns the pointer to its object if that has too many keys. */
   #key(): string | null {
     const [from, to] = [this.#from, this.#to]
     this.#memory = this.#beforeText
@@ -144,7 +143,7 @@ function decodeKey(bytes: Uint8Array, from: number, to: number): string {
   try {
     return String(JSON.parse(text)).toWellFormed()
   } catch {
-    // Not JSON, which is told by the parser of whatever has fewer keys.
+    // The text is not JSON, which the parser would report for an object with fewer keys.
     return text.slice(1, -1)
   }
 }
@@ -153,7 +152,7 @@ interface Level {
   readonly isMap: boolean
   readonly items: number
   begun: number
-  /** Where the last key begins. */
+  /** Start of the last key. */
   key: number
 }
 
@@ -163,7 +162,7 @@ const [FLOAT_32, FLOAT_64, INT_64] = [0xca, 0xcb, 0xd3]
 const isList = (head: number) => (head & 0xf0) === 0x90 || head === 0xdc || head === 0xdd
 const isText = (head: number) => (head >= STRING && head < NIL) || (head >= STRING_8 && head <= STRING_32)
 
-/** The contents of MessagePack that is no deeper than it may be. @throws BrokenFrame */
+/** Estimates the memory of MessagePack that is within the allowed depth. @throws MalformedFrameError */
 export function estimateMessagePackMemory(data: Uint8Array): MemoryEstimate {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength)
   const seen = new Uint8Array(HASHES)
@@ -188,7 +187,7 @@ export function estimateMessagePackMemory(data: Uint8Array): MemoryEstimate {
       const isMap = !isList(data[at]!)
       if (isMap && item.members > 2 * MAX_OBJECT_KEYS)
         return { memory_bytes, crowded_at: levelPointer(data, view, levels) }
-      // Too deep for a frame, which its reader tells.
+      // The data is too deep for a frame, which the decoder reports.
       if (levels.length === MOST_LEVELS) return { memory_bytes, crowded_at: null }
       levels.push({ isMap, items: item.members, begun: 0, key: at })
     }
@@ -231,7 +230,7 @@ function decodeName(data: Uint8Array, from: number, to: number): string {
   return Buffer.from(data.buffer, data.byteOffset + from + skipped, to - from - skipped).toString()
 }
 
-/** As `messagePackContents`, for what may be broken: then it holds nothing. */
+/** Estimates the memory of JSON or MessagePack. Malformed MessagePack counts as empty. */
 export function estimatePayloadMemory(data: Uint8Array, binary: boolean): MemoryEstimate {
   if (!binary) return estimateJsonMemory(data)
   try {

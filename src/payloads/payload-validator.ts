@@ -1,5 +1,5 @@
-// Large bodies and frames, judged in a worker thread while the main thread serves everybody else. Owners take turns; nothing of what is judged
-// is copied into the main thread but its bytes and what is wrong with it.
+// PayloadValidator validates large bodies and frames in a worker thread, while the main thread serves other requests. Owners take turns.
+// Only the bytes and the verdict return to the main thread.
 import { SHARE_ENV, Worker } from 'node:worker_threads'
 import { ServiceError } from '../errors.ts'
 import type { BodyVerdict, FrameVerdict, ValidationRequest } from './body-and-frame-validation.ts'
@@ -11,36 +11,36 @@ export interface ValidationReply {
   readonly bytes: Uint8Array
 }
 
-/** What is larger, in bytes, is judged in the thread and parsed in time slices. Less than this takes two milliseconds or so. */
+/** Larger payloads, in bytes, are validated in the thread and parsed in time slices. A smaller one takes about two milliseconds. */
 export const LARGE_PAYLOAD_BYTES = 262_144
 
-/** How long a thread without work stays, in milliseconds: to start one takes about 100. */
+/** How long an idle thread stays, in milliseconds. Starting a thread takes about 100. */
 const IDLE_MS = 30_000
-/** The bytes are no part of the heap, and grow with it all the same: a small one is for a small machine. */
+/** The limit for received bytes, as a part of the heap. The bytes lie outside of the heap, but a small heap means a small machine. */
 const RECEIVED_HEAP_FRACTION = 0.25
-/** So many of the largest have room in any case: two of one owner, and one of another, who may have an eighth. */
+/** The number of largest payloads that always have room: two of one owner, and one of another owner, who may have an eighth. */
 const MANY = 8
-/** A value takes up to 20 times its text. */
+/** Megabytes of the thread's heap. A value takes up to 20 times its text. */
 const HEAP_MB = 4_096
 
-/** Sources run as they are, or compiled. */
+/** The script is the source or its compiled form. */
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
 export class PayloadValidator {
-  /** What the values of requests take. */
+  /** Memory of the values of requests. */
   readonly memory = new FairMemoryAccount()
-  /** What the bytes of large bodies and messages take, from before they are read until they are parsed. */
+  /** Memory of the bytes of large bodies and messages, from before they are read until they are parsed. */
   readonly received: FairMemoryAccount
   readonly #queue = new FairExecutor()
   #worker: Worker | null = null
   #idleTimer: NodeJS.Timeout | null = null
 
-  /** `largest`: bytes that a body or a message may have. */
+  /** `largest`: the maximum bytes of a body or a message. */
   constructor(largest: number) {
     this.received = new FairMemoryAccount(Math.max(heapShareBytes(RECEIVED_HEAP_FRACTION), MANY * largest))
   }
 
-  /** The verdict on a body, and its bytes. @throws REQUEST_TOO_LARGE where there is not enough memory to parse it */
+  /** Returns the verdict on a body, and its bytes. @throws REQUEST_TOO_LARGE if there is not enough memory to parse it */
   async validateBody(
     owner: string,
     of: { operation: string; passed_on: boolean; bytes: Buffer },
@@ -48,7 +48,7 @@ export class PayloadValidator {
     return (await this.#validate(owner, { kind: 'body', ...of, bytes: toTransferableBytes(of.bytes) })) as never
   }
 
-  /** The verdict on a frame, and its bytes. @throws REQUEST_TOO_LARGE where there is not enough memory to parse it */
+  /** Returns the verdict on a frame, and its bytes. @throws REQUEST_TOO_LARGE if there is not enough memory to parse it */
   async validateFrame(
     owner: string,
     of: { channel: string; binary: boolean; bytes: Buffer },
@@ -71,7 +71,7 @@ export class PayloadValidator {
       if (this.#worker === worker) this.#worker = null
       reject('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? outOfMemoryError() : error)
     }
-    const exited = () => failed(new Error('the thread that judges large payloads ended'))
+    const exited = () => failed(new Error('the thread that validates large payloads ended'))
     worker.once('message', resolve).once('error', failed).once('exit', exited)
     worker.postMessage(request, [request.bytes.buffer as ArrayBuffer])
     return promise.finally(() => {
@@ -91,7 +91,7 @@ export class PayloadValidator {
     this.#idleTimer ??= setTimeout(() => this.close(), IDLE_MS).unref()
   }
 
-  /** Ends the thread. What it judges at the moment fails. */
+  /** Ends the thread. A validation that is under way fails. */
   close(): void {
     if (this.#idleTimer) clearTimeout(this.#idleTimer)
     this.#idleTimer = null
@@ -101,23 +101,23 @@ export class PayloadValidator {
   }
 }
 
-/** Its output streams are its own and nobody reads them. It prints nothing. It keeps no process alive. */
+/** The thread has output streams of its own, which are not read because it prints nothing. It does not keep the process alive. */
 function startWorker(): Worker {
   const worker = new Worker(SCRIPT, {
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
-    // It names the cache of compiled sources: without, a thread starts later and takes twice the memory.
+    // The environment names the cache of compiled sources. Without it, a thread starts later and takes twice the memory.
     env: SHARE_ENV,
     execArgv: [],
     stdout: true,
     stderr: true,
   })
   worker.unref()
-  // Without a listener, the failure of a thread that nobody waits for would end the process.
+  // Without a listener, an error of an idle thread would end the process.
   worker.on('error', () => {})
   return worker
 }
 
-/** Bytes with memory of their own, which can be handed to another thread. */
+/** Returns the bytes in a buffer of their own, which can be transferred to another thread. */
 function toTransferableBytes(bytes: Buffer): Uint8Array {
   const { buffer, byteOffset, byteLength } = bytes
   const isAlone = byteOffset === 0 && byteLength === buffer.byteLength
@@ -125,5 +125,7 @@ function toTransferableBytes(bytes: Buffer): Uint8Array {
 }
 
 function outOfMemoryError(): ServiceError {
-  return new ServiceError('REQUEST_TOO_LARGE', { message: 'The request holds more values than can be read.' })
+  return new ServiceError('REQUEST_TOO_LARGE', {
+    message: 'The request contains more values than the server can read.',
+  })
 }

@@ -1,22 +1,22 @@
-// A large value that is put together from parts: containers that are larger than a part are filled part by part.
+// ValueBuilder builds a large value from parts: it fills containers that are larger than a part step by step.
 import { setOwnProperty } from '../shared/own-property.ts'
 
-/** A list with more items gets room for all that may come at once: moving it into a larger room takes longer each time, up to half a second. */
+/** A list with more items gets space for all items that may follow. Moving it to a larger space takes longer each time, up to half a second. */
 const LONG_LIST = 1_000_000
-/** More items than any list may have that is put together here. */
+/** More items than any list here can have. */
 const MOST_ITEMS = 2 ** 24
 
 type Container = unknown[] | Record<string, unknown>
 
-/** Containers that are open, from the outermost one. */
+/** Keeps the open containers, from the outermost to the innermost. */
 export class ValueBuilder {
   /** The outermost container, once it is open. */
   root: Container | null = null
   readonly #open: Container[] = []
-  /** How many items each has, if it is a list: there may be room for more behind them. */
+  /** The number of items of each open list; the list may have more space than items. */
   readonly #filled: number[] = []
 
-  /** How many containers are open. */
+  /** Number of open containers. */
   get depth(): number {
     return this.#open.length
   }
@@ -29,7 +29,7 @@ export class ValueBuilder {
     return Array.isArray(this.#innermost)
   }
 
-  /** Opens a container as the next member of the innermost one. `key` is its name there, if that is no list. */
+  /** Opens a container as the next member of the innermost one. `key` is its name there; null in a list. */
   open(isList: boolean, key: string | null): void {
     const container: Container = isList ? [] : {}
     if (this.#open.length === 0) this.root = container
@@ -38,7 +38,7 @@ export class ValueBuilder {
     this.#filled.push(0)
   }
 
-  /** Adds one member to the innermost container. `key` is its name there, if that is no list. */
+  /** Adds one member to the innermost container. `key` is its name there; null in a list. */
   addMember(key: string | null, value: unknown): void {
     if (key === null) (this.#innermost as unknown[])[this.#filled[this.depth - 1]!++] = value
     else setOwnProperty(this.#innermost as Record<string, unknown>, key, value)
@@ -50,7 +50,7 @@ export class ValueBuilder {
     if (Array.isArray(container)) container.length = filled
   }
 
-  /** Adds members to the innermost container. `more`: about how many may follow them, if it is a list. */
+  /** Adds members to the innermost container. `more`: roughly how many may follow, if it is a list. */
   addMembers(part: Container, more: number): void {
     const to = this.#innermost
     if (Array.isArray(to)) this.#addItems(to, part as unknown[], more)

@@ -1,5 +1,5 @@
-// Integers that no number of the engine holds: written without a point and an exponent, and beyond 2^53, one becomes another one when it is read.
-// Where the service itself reads a value they are refused, with their places.
+// Finds integers that a JavaScript number cannot hold: integers beyond 2^53, written without a point and an exponent, would change when
+// they are read. They are refused, with their places, if the service itself reads the value.
 import { decode } from '@msgpack/msgpack'
 import { decodeWithProtoKeys } from '../client/message-pack-proto-keys.ts'
 import { MAX_PROBLEMS, type Problem } from '../errors.ts'
@@ -8,15 +8,15 @@ import { appendToPointer } from '../shared/validation-problems.ts'
 
 const LARGEST = 2n ** 53n
 const LARGEST_DIGITS = String(LARGEST)
-/** Digits of the shortest one. */
+/** Digits of the shortest such integer. */
 const DIGITS = LARGEST_DIGITS.length
 const LONGEST_SHOWN = 40
 
 const [QUOTE, MINUS, ZERO, NINE, POINT, UPPER_E, BACKSLASH, LOWER_E] = [0x22, 0x2d, 0x30, 0x39, 0x2e, 0x45, 0x5c, 0x65]
 
-/** Whether JSON text may have one: a run of digits that is long enough, and no part of a fraction. One byte of each sixteen is looked at. */
+/** Whether JSON text may have such an integer: a run of enough digits that is no part of a fraction. The scan reads one byte in sixteen. */
 export function mayHoldWideInteger(text: Uint8Array): boolean {
-  /** Where a digit of a fraction is that was looked at: most long runs are such. */
+  /** Offset of a digit of the last fraction. Most long runs of digits are fractions. */
   let fraction = -1
   for (let at = DIGITS - 1; at < text.length; at += DIGITS) {
     if (!isDigit(text[at]!)) continue
@@ -42,25 +42,28 @@ function isNumberContinuation(byte: number | undefined): boolean {
   return byte === POINT || byte === UPPER_E || byte === LOWER_E
 }
 
-/** No text that is accepted begins with half a character. */
+/** Marks a wide integer. No accepted text begins with half a character. */
 const WIDE_MARK = '\ud800'
 
-/** Leaves the mark of a byte order away. */
+/** This decoder drops a byte order mark. */
 const UTF_8 = new TextDecoder()
 
-/** The problems of JSON text in UTF-8, which is known to be JSON: most have none, and are not read for that. */
+/** Returns the problems of JSON text in UTF-8 that is known to be JSON. Most texts have none, and are not parsed for this. */
 export function findWideIntegersInUtf8(text: Uint8Array, at: string): Problem[] {
   return mayHoldWideInteger(text) ? findWideIntegersInJson(UTF_8.decode(text), at) : []
 }
 
-/** The places of such integers of JSON text, which is known to be JSON: of as many as are told. */
+/** Returns the problems with wide integers in JSON text that is known to be JSON, up to one more than an error lists. */
 export function findWideIntegersInJson(text: string, at: string): Problem[] {
   const isMarked = (value: unknown) => typeof value === 'string' && value.startsWith(WIDE_MARK)
   const digitsOf = (value: unknown) => (isMarked(value) ? (value as string).slice(WIDE_MARK.length) : null)
   return findProblems(JSON.parse(markWideIntegers(text)), at, digitsOf)
 }
 
-/** The text with a marked text in the place of each such integer. It is read letter by letter: a regular expression has no room for long texts. */
+/**
+ * Replaces each wide integer by a marked string. The text is scanned character by character, because a regular expression overflows its
+ * stack on long texts.
+ */
 function markWideIntegers(text: string): string {
   const pieces: string[] = []
   let from = 0
@@ -82,10 +85,10 @@ function markWideIntegers(text: string): string {
   return pieces.join('') + text.slice(from)
 }
 
-/** More than what is shown, so that it is seen to be cut. */
+/** Longer than the shown digits, so that the cut is visible. */
 const CUT = 2 * LONGEST_SHOWN
 
-/** The place behind the text that begins at a quotation mark. */
+/** Returns the offset after the string that begins at a quotation mark. */
 function endOfText(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
@@ -101,14 +104,14 @@ function endOfNumber(text: string, start: number): number {
   return at
 }
 
-/** A sign, a point, or the letter of an exponent. */
+/** Whether a character is a sign, a point, or the letter of an exponent. */
 function isNumberCharacter(letter: number): boolean {
   return letter === MINUS || letter === PLUS || isNumberContinuation(letter)
 }
 
 const PLUS = 0x2b
 
-/** Whether the number between two places is an integer beyond 2^53. JSON has no zeros at the beginning of one. */
+/** Whether the number between two offsets is an integer beyond 2^53. JSON allows no leading zeros. */
 function isWideNumber(text: string, start: number, end: number): boolean {
   const from = text.charCodeAt(start) === MINUS ? start + 1 : start
   if (end - from < DIGITS) return false
@@ -116,10 +119,10 @@ function isWideNumber(text: string, start: number, end: number): boolean {
   return end - from > DIGITS || text.slice(from, end) > LARGEST_DIGITS
 }
 
-/** Heads of the integers of 64 bits. */
+/** Head bytes of 64-bit integers. */
 const [UNSIGNED_64, SIGNED_64] = [0xcf, 0xd3]
 
-/** The same of MessagePack, which is known to be whole and no deeper than it may be. */
+/** Does the same for MessagePack that is known to be complete and within the allowed depth. */
 export function findWideIntegersInMessagePack(data: Uint8Array): Problem[] {
   if (!data.includes(UNSIGNED_64) && !data.includes(SIGNED_64)) return []
   const value = decodeWithProtoKeys((options) => {
@@ -132,7 +135,7 @@ export function findWideIntegersInMessagePack(data: Uint8Array): Problem[] {
 
 const keepKey = (key: unknown) => key as string
 
-/** An integer as the name of a member; one that would become another is marked. */
+/** Returns an integer key as a name; a wide one is marked. */
 function markKey(key: bigint): string {
   return isWideInteger(key) ? `${WIDE_MARK}${key}` : String(key)
 }
@@ -143,7 +146,7 @@ function isWideInteger(integer: bigint): boolean {
 
 type DigitsOf = (value: unknown) => string | null
 
-/** `digitsOf` gives the digits of what is such an integer. One problem more than are told is found at the most. */
+/** `digitsOf` returns the digits of a wide integer, or null. The search stops at one problem more than an error lists. */
 function findProblems(value: unknown, at: string, digitsOf: DigitsOf): Problem[] {
   const problems: Problem[] = []
   const look = (one: unknown, place: string): void => {
@@ -169,7 +172,7 @@ function toProblem(digits: string, path: string): Problem {
   const shown = truncateText(digits, LONGEST_SHOWN)
   return {
     path,
-    message: `must not lie beyond 2^53: ${shown} would become another number; send it as a text`,
+    message: `must be between -2^53 and 2^53: ${shown} would become another number; send it as a string`,
     code: 'wide_integer',
   }
 }

@@ -1,4 +1,4 @@
-// The thread that judges large bodies and frames, one after the other. It gives the bytes back with the verdict.
+// The thread that validates large bodies and frames, one by one. It returns the bytes with the verdict.
 import { parentPort } from 'node:worker_threads'
 import { lowerCurrentThread } from '../shared/thread-priority.ts'
 import { type ValidationRequest, validateBody, validateFrame } from './body-and-frame-validation.ts'

@@ -1,16 +1,16 @@
-// JSON text whose letters and digits are written as themselves: `\u0073k-1` says what `sk-1` does (RFC 8259, section 7). Whoever looks for a secret in the
-// arguments of a call, which are JSON within a text, looks at this.
+// Unescapes letters and digits in JSON text: `\u0073k-1` means `sk-1` (RFC 8259, section 7). Tool call arguments are
+// JSON inside a string, and are searched for secrets in this form.
 
 import type { Steps } from '../shared/time-slices.ts'
 import { REDACTION_CHUNK_LENGTH } from './long-text-redaction.ts'
 
-/** A piece of JSON text may end within an escape; the pair of backslashes before it is none. */
+/** A piece of JSON text may end inside an escape; pairs of backslashes before it are complete. */
 const UNFINISHED_ESCAPE = /(?<!\\)(?:\\\\)*(\\(?:u(?:0(?:0[2-7]?)?)?)?)$/
 const ESCAPE = /\\(?:u00([2-7][\da-fA-F])|.)/gs
-/** What secrets are written with, and needs no escape. */
+/** Characters of secrets that need no escape. */
 const UNESCAPED_CHARACTER = /[\w.~+/=-]/
 
-/** The same JSON text, or a part of one that ends within no escape. */
+/** Unescapes JSON text, or a part of it that does not end inside an escape. */
 export function unescapeJsonText(text: string): string {
   if (!text.includes('\\u00')) return text
   return text.replaceAll(ESCAPE, (whole, code: string | undefined) => {
@@ -19,29 +19,29 @@ export function unescapeJsonText(text: string): string {
   })
 }
 
-/** The same of a long text, in steps. */
+/** Does the same for a long text, in steps. */
 export function* unescapeJsonTextSteps(text: string): Steps<string> {
   if (!text.includes('\\u00')) return text
-  const plain = new JsonUnescaper()
-  let told = ''
+  const unescaper = new JsonUnescaper()
+  let unescaped = ''
   for (let at = 0; at < text.length; at += REDACTION_CHUNK_LENGTH) {
-    told += plain.push(text.slice(at, at + REDACTION_CHUNK_LENGTH))
+    unescaped += unescaper.push(text.slice(at, at + REDACTION_CHUNK_LENGTH))
     yield
   }
-  return told + plain.end()
+  return unescaped + unescaper.end()
 }
 
-/** The same of a text that comes in pieces. */
+/** Does the same for a streamed text. */
 export class JsonUnescaper {
-  /** An escape that has begun. */
+  /** An incomplete escape. */
   #unfinished = ''
 
-  /** How many characters are held back. */
+  /** The number of held characters. */
   get waiting(): number {
     return this.#unfinished.length
   }
 
-  /** Whether `push` gives the piece as it is, with nothing held back. */
+  /** Whether `push` would return the piece unchanged and hold nothing. */
   wouldPass(piece: string): boolean {
     if (this.#unfinished !== '') return false
     return !piece.includes('\\') || (!UNFINISHED_ESCAPE.test(piece) && unescapeJsonText(piece) === piece)
@@ -54,7 +54,7 @@ export class JsonUnescaper {
     return unescapeJsonText(text.slice(0, text.length - this.#unfinished.length))
   }
 
-  /** The rest: nothing follows. */
+  /** Returns the held characters at the end of the text. */
   end(): string {
     const rest = this.#unfinished
     this.#unfinished = ''

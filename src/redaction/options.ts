@@ -1,11 +1,14 @@
-// What a redaction replaces besides known secrets.
+// Options for what is redacted besides known secrets.
 
 export interface RedactionOptions {
   /**
-   * Replaces besides what stands under names such as `password` or `cookie`. For logs and provenance: an output of a job that is
-   * called "password" is what its owner asked for.
+   * Also replaces values with names such as `password` or `cookie`. For logs and provenance only: the owner of a job
+   * wants to see its output "password".
    */
   readonly names?: boolean
-  /** False: leaves what only looks like credentials. For what others wrote, such as models: it is no secret of this service or of its users. */
+  /**
+   * False keeps texts that only look like credentials. For texts of others, such as models: they hold no credentials of
+   * this service or its users.
+   */
   readonly credentials?: boolean
 }

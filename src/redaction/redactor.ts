@@ -1,4 +1,4 @@
-// Replaces secrets in everything that is served or logged. It knows their values; which there are is said by those who have them.
+// Redacts everything that is served or logged. The owners of secrets register them here.
 import type { Steps } from '../shared/time-slices.ts'
 import { REDACTION_MARK } from './credentials/patterns.ts'
 import { mayHoldCredentials, redactCredentials, redactNamedCredentials } from './credentials/redaction.ts'
@@ -10,16 +10,16 @@ import { EagerSecretReplacer } from './streams/eager-secret-replacer.ts'
 import { type Continuation, SecretReplacer } from './streams/secret-replacer.ts'
 import { ValueRedactor } from './value-redactor.ts'
 
-/** Where a message leaves out the rest of a text. */
+/** Messages use it in place of omitted text. */
 const ELLIPSIS = '…'
 
 /**
- * Replaces, by `[redacted]`, secrets of 8 or more characters in their usual forms, authorization values, and tokens of this service.
- * What holds none of them is given back as it came, the same object; nothing is changed in place.
+ * Replaces secrets of 8 or more characters in their usual forms, authorization values, and tokens of this service, by
+ * `[redacted]`. Returns the same object if nothing is replaced; never changes an object in place.
  */
 export class Redactor {
   readonly #index: SecretIndex
-  /** Whose secrets it replaces besides the service's; null: everybody's. */
+  /** The owner whose secrets are replaced besides those of the service; null for all owners. */
   readonly #owner: string | null
 
   constructor(secrets: Iterable<string> = [], known = new SecretIndex(), owner: string | null = null) {
@@ -29,29 +29,29 @@ export class Redactor {
   }
 
   /**
-   * The same one for what an owner is shown of their own work. Secrets of others are none there: whoever sets a word as a secret would otherwise
-   * blot it out in the work of all, and whoever meets a hole would know what somebody has set.
+   * A redactor for what an owner sees of their own work. It ignores secrets of other owners. Otherwise a user could
+   * hide a word from all others by setting it as a secret, and others would learn that it is a secret.
    */
   forOwner(owner: string): Redactor {
     return new Redactor([], this.#index, owner)
   }
 
-  /** From now on `secret` is replaced, unless it has less than 8 characters. `owner`: whose it is; null: the service's. */
+  /** Registers a secret; secrets of less than 8 characters are ignored. A null owner means the service. */
   add(secret: string, owner: string | null = null): void {
     if (secret.length >= MIN_SECRET_LENGTH) this.#index.add(secret, owner)
   }
 
-  /** Takes back one `add`: the secret is shown again when all are taken back. */
+  /** Undoes one `add`: the secret is shown again when all are undone. */
   remove(secret: string, owner: string | null = null): void {
     this.#index.remove(secret, owner)
   }
 
-  /** In how many forms a secret that was added is looked for. */
+  /** The number of searched forms of a registered secret. */
   countForms(secret: string): number {
     return this.#index.countForms(secret)
   }
 
-  /** A quick look at a text, JSON included: false where nothing would be replaced in it. */
+  /** A quick check of a text, also of JSON: false if nothing would be replaced. */
   mayNeedRedaction(text: string): boolean {
     return this.#index.mayHold(text, this.#owner) || mayHoldCredentials(text)
   }
@@ -64,8 +64,8 @@ export class Redactor {
   }
 
   /**
-   * As `text`, for a message, which may quote other texts and cut them with `…`: what is left of a secret of the owner there is replaced like the
-   * whole. Of the service's only whole ones are, since anybody may quote what begins like one.
+   * Like `text`, for a message that may quote texts cut with `…`: the rest of a cut secret of the owner is replaced.
+   * Secrets of the service are replaced only when complete, since anyone may quote a text with the same prefix.
    */
   message(text: string): string {
     const parts = this.text(text).split(ELLIPSIS)
@@ -73,25 +73,25 @@ export class Redactor {
     return parts.map((part, at) => this.#redactPart(part, at < parts.length - 1 ? 'missing' : 'none')).join(ELLIPSIS)
   }
 
-  /** What is shorter than any secret tells none. */
+  /** A part shorter than any secret reveals nothing. */
   #redactPart(part: string, rest: Continuation): string {
     return part.length < MIN_SECRET_LENGTH ? part : this.createStreamReplacer().push(part, rest)
   }
 
   /**
-   * For one text that comes in pieces: replaces the secrets in it, and leaves credentials. It waits for the owner's own secrets alone: the service's are
-   * replaced where all of one is at hand, so that nobody learns from what waits how one begins.
+   * For a streamed text: replaces secrets and keeps credentials. Only prefixes of the owner's secrets are held. Secrets
+   * of the service are replaced when complete, so that held text does not reveal their prefixes.
    */
   createStreamReplacer(): SecretReplacer {
     return new SecretReplacer(this.#index.createMatcher(this.#owner, 'own'), REDACTION_MARK)
   }
 
-  /** For one text that is here as a whole, and looked at part by part: replaces all secrets in it, as `text` does. */
+  /** For a complete text that is processed in pieces: replaces all secrets, as `text` does. */
   createTextReplacer(): SecretReplacer {
     return new SecretReplacer(this.#index.createMatcher(this.#owner), REDACTION_MARK)
   }
 
-  /** A JSON text: the same one where nothing is replaced, and otherwise one that is still JSON. */
+  /** Redacts JSON text. Returns the same text if nothing is replaced; the result is always JSON. */
   payload(json: string): string {
     if (!this.mayNeedRedaction(json)) return json
     const value: unknown = JSON.parse(json)
@@ -99,33 +99,35 @@ export class Redactor {
     return redacted === value ? json : JSON.stringify(redacted)
   }
 
-  /** A JSON value, keys as well as values; it may hold bytes, which stay as they are. Of keys that become the same, the last counts. */
+  /** Redacts a JSON value, including keys. Bytes stay unchanged. If keys become equal, the last counts. */
   value<T>(value: T, options: RedactionOptions = {}): T {
     if (typeof value === 'string') return this.text(value, options) as T
     return new ValueRedactor(this, this.#index.hasNumericSecrets, options).value(value, 0) as T
   }
 
-  /** As `value`, in steps. */
+  /** Like `value`, in steps. */
   valueSteps<T>(value: T, options: RedactionOptions = {}): Steps<T> {
     return new ValueRedactor(this, this.#index.hasNumericSecrets, options).redactSteps(value, 0) as Steps<T>
   }
 
-  /** As `text`, in steps. */
+  /** Like `text`, in steps. */
   textSteps(text: string, options: RedactionOptions = {}): Steps<string> {
     return redactTextSteps(this, text, options)
   }
 
-  /** False where a text, JSON included, holds no known secret. */
+  /** False if a text, also JSON, contains no known secret. */
   mayHoldSecret(text: string): boolean {
     return this.#index.mayHold(text, this.#owner)
   }
 
-  /** For a text of others that comes in pieces: replaces the secrets in it, leaves credentials, and holds back no beginning that may be a guess. */
+  /**
+   * For a streamed text of others: replaces secrets, keeps credentials, and does not hold prefixes that may be guesses.
+   */
   createEagerReplacer(): EagerSecretReplacer {
     return new EagerSecretReplacer(this.#index.createEagerMatcher(this.#owner), REDACTION_MARK)
   }
 
-  /** Headers by name, or a list of names and values in turn. */
+  /** Redacts headers by name, or a list of alternating names and values. */
   headers<T extends object>(headers: T): T {
     return this.value(headers, { names: true })
   }

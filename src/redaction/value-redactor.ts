@@ -1,4 +1,4 @@
-// A walk over one value that replaces secrets in it: at once, or in steps where the value is large.
+// Walks over one value and redacts it: at once, or in steps if the value is large.
 
 import { setOwnProperty } from '../shared/own-property.ts'
 import type { Steps } from '../shared/time-slices.ts'
@@ -8,28 +8,28 @@ import { isCredentialHeader, isCredentialName } from './credentials/redaction.ts
 import { REDACTION_STEP_LENGTH } from './long-text-redaction.ts'
 import type { RedactionOptions } from './options.ts'
 
-/** What is nested deeper is not looked at, and so is not shown. */
+/** Deeper values are not checked, and so not shown. */
 const MAX_DEPTH = 500
-/** How many members are copied in one step. */
+/** Members that are copied in one step. */
 const MEMBERS_PER_STEP = 4_096
 
 const IN_PROGRESS = Symbol()
 
-/** What a walk needs of the redactor. */
+/** The parts of the redactor that the walk needs. */
 export interface TextRedactor {
   text(text: string, options: RedactionOptions): string
   textSteps(text: string, options: RedactionOptions): Steps<string>
 }
 
-/** One walk over one value. What is met twice is looked at once; what holds itself is cut there, since it has no end. */
+/** One walk over one value. A repeated object is processed once; a cycle is cut. */
 export class ValueRedactor {
   readonly #redactor: TextRedactor
   readonly #hasNumericSecrets: boolean
   readonly #options: RedactionOptions
   readonly #redacted_values = new Map<object, unknown>()
-  /** Those that are taken apart. */
+  /** The large objects, which are processed in steps. */
   readonly #redacted_heavy_values = new Map<object, unknown>()
-  /** Characters of texts that were looked at in this step. */
+  /** The characters of texts that this step has processed. */
   #characters_in_step = 0
 
   constructor(redactor: TextRedactor, numeric: boolean, options: RedactionOptions) {
@@ -54,8 +54,8 @@ export class ValueRedactor {
   }
 
   /**
-   * As `value`: what is light and has few characters is looked at in one step, what is not is taken apart. Light values that were met are forgotten
-   * after each step: a map of all of a large value takes long to grow.
+   * Like `value`: a small value with few characters is processed in one step, others are split. Small objects are
+   * forgotten after each step, since a map of all parts of a large value grows slowly.
    */
   *redactSteps(value: unknown, depth: number): Steps<unknown> {
     if (typeof value === 'string' && value.length > REDACTION_STEP_LENGTH)
@@ -153,7 +153,7 @@ export class ValueRedactor {
     return redacted.some((item, at) => !Object.is(item, list[at])) ? redacted : (list as unknown[])
   }
 
-  /** Whether an item is the value of the header that is named before it, as in lists of names and values in turn. */
+  /** Whether an item is the value of the header named before it, in a list of alternating names and values. */
   #isHeaderValue(list: readonly unknown[], at: number): boolean {
     if (!this.#options.names || at % 2 === 0 || typeof list[at] !== 'string') return false
     const name = list[at - 1]
@@ -181,12 +181,12 @@ function isSmall(value: object): boolean {
   return isSmallValue(value) && isShort(value)
 }
 
-/** Whether the texts in a light value have few characters together. */
+/** Whether the texts in a small value have few characters together. */
 function isShort(value: unknown): boolean {
   return countCharactersLeft(value, REDACTION_STEP_LENGTH) >= 0
 }
 
-/** What is left of so many characters behind the texts in a light value, its keys included; negative as soon as there is nothing left. */
+/** Subtracts the texts in a small value, including its keys, from `most`. Stops as soon as the result is negative. */
 function countCharactersLeft(value: unknown, most: number): number {
   if (typeof value === 'string') return most - value.length
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return most
@@ -203,12 +203,12 @@ function hasCredentialName({ name, key }: ValueRecord): boolean {
   return [name, key].some((one) => typeof one === 'string' && isCredentialName(one))
 }
 
-/** What says nothing is no credential. */
+/** Empty values and booleans are not credentials. */
 function isNonEmpty(value: unknown): boolean {
   return value !== null && value !== undefined && value !== '' && typeof value !== 'boolean'
 }
 
-/** The first members of a record, to which others are added. */
+/** Copies the first members of a record, so that others can be added. */
 function* copySteps(record: ValueRecord, keys: readonly string[], count: number): Steps<ValueRecord> {
   const copy: ValueRecord = {}
   for (let at = 0; at < count; at++) {

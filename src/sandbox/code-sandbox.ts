@@ -1,5 +1,6 @@
-// The sandbox: runs code that nobody trusts in QuickJS, compiled to WebAssembly, inside of worker threads that can be killed.
-// What is behind it: workers/places.ts (who runs when), pool.ts (who has which worker), member.ts (one worker), call.ts (one call), worker.ts and engine.ts (inside).
+// The sandbox: runs untrusted code in QuickJS, compiled to WebAssembly, in worker threads that can be killed. Its parts:
+// ../workers/fair-semaphore.ts (turns), worker-pool.ts and worker-handle.ts (workers), script-call.ts (one call), worker.ts and quickjs
+// (inside).
 import type { CodeSandbox, SandboxScript } from '../engine/node-api/node-services.ts'
 import { DEFAULT_WORKERS, MAX_HELD_STREAMS } from './limits.ts'
 import { ScriptCall } from './script-call.ts'
@@ -9,7 +10,7 @@ export type CodeSandboxOptions = Partial<SandboxLimits>
 
 type Values = Record<string, unknown>
 
-/** A generator whose end doesn't wait for an item that is under way, as an `async function*` would. */
+/** A generator whose `return` does not wait for a pending item, unlike that of an `async function*`. */
 class ScriptStream implements AsyncGenerator<Values, Values, void> {
   readonly #call: ScriptCall
   readonly #running: Set<ScriptCall>
@@ -93,8 +94,8 @@ class QuickJsSandbox implements CodeSandbox, AsyncDisposable {
 }
 
 /**
- * A sandbox. Starts workers as they are needed; idle ones don't keep the process alive. Dispose of it to end them all:
- * whatever runs or waits then fails with `unavailable`.
+ * Creates a sandbox. Workers start on demand; idle ones do not keep the process alive. Disposing of it ends all workers: running and
+ * waiting calls then fail with `unavailable`.
  */
 export function createCodeSandbox({
   workers = DEFAULT_WORKERS,

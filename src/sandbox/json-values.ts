@@ -1,4 +1,4 @@
-// Values on their way into the sandbox and out of it: checked on either side, and JSON text in between.
+// Values on their way into the sandbox and out of it: validated on both sides, and passed as JSON text.
 
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { SandboxScript } from '../engine/node-api/node-services.ts'
@@ -16,7 +16,7 @@ import type { Steps } from '../shared/time-slices.ts'
 import { isSmallValue, splitIntoSmallRanges } from '../shared/value-size.ts'
 import { LONGEST_JSON, MAX_SCRIPT_VALUES } from './limits.ts'
 
-// Written when they are needed: writing the first number of a language takes longer than the rest of this file's start.
+// Functions, as the first number formatted in a locale takes longer than the rest of this file's start.
 const describeTooMany = () => `more than ${MAX_SCRIPT_VALUES.toLocaleString('en')} values`
 const describeTooLong = () => `more than ${LONGEST_JSON.toLocaleString('en')} characters of JSON`
 
@@ -24,7 +24,7 @@ function refuseInput(name: string, what: string): never {
   throw new NodeError(`Code cannot take the input "${name.slice(0, 60)}": ${what}.`, 'bad_input')
 }
 
-/** What keeps a value other than a list or dict from being JSON, or null. */
+/** The reason why a plain value is not JSON, or null. */
 function findNonJsonReason(value: unknown): string | null {
   if (typeof value === 'number' && !Number.isFinite(value)) return `it holds ${value}, which is no finite number`
   if (typeof value === 'bigint') return 'it holds a BigInt; make a number or a text of it'
@@ -33,7 +33,7 @@ function findNonJsonReason(value: unknown): string | null {
   return null
 }
 
-/** Throws NodeError where a value isn't plain. Gives how many values lie in it. */
+/** Returns the number of values inside. Throws NodeError if a value is not JSON. */
 function checkInput(name: string, value: unknown, left: number): number {
   if (left < 0) throw new NodeError(`The inputs of the code hold ${describeTooMany()}.`, 'too_large')
   const reason = findNonJsonReason(value)
@@ -55,7 +55,7 @@ export function encodeInputs(inputs: Readonly<Record<string, unknown>>): string 
   return checkLength(JSON.stringify(inputs))
 }
 
-/** The same of large inputs, in steps. */
+/** `encodeInputs` in steps, for large inputs. */
 export function* encodeInputsSteps(inputs: Readonly<Record<string, unknown>>): Steps<string> {
   let count = 0
   for (const [name, value] of Object.entries(inputs)) {
@@ -65,7 +65,7 @@ export function* encodeInputsSteps(inputs: Readonly<Record<string, unknown>>): S
   return checkLength(yield* stringifySteps(inputs))
 }
 
-/** As `checkInput`. */
+/** `checkInput` in steps. */
 function* checkInputSteps(name: string, value: unknown, left: number): Steps<number> {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || isSmallValue(value))
     return checkInput(name, value, left)
@@ -87,7 +87,7 @@ function checkLength(text: string): string {
   return text
 }
 
-/** How many values lie in a plain value, or more than the most. */
+/** The number of values inside a plain value, or more than the limit. */
 function countValues(value: unknown): number {
   let count = 0
   const open: unknown[] = [value]
@@ -99,7 +99,7 @@ function countValues(value: unknown): number {
   return count
 }
 
-/** What is wrong with JSON that came out of the engine, or null. Needs time and memory in proportion to it. */
+/** The problem of JSON from the engine, or null. Its time and memory are proportional to the text. */
 export function findJsonProblem(text: string): string | null {
   if (text.length > LONGEST_JSON) return describeTooLong()
   let value: unknown
@@ -109,24 +109,24 @@ export function findJsonProblem(text: string): string | null {
     return 'no JSON'
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'no object with values by name'
-  // The record that names outputs or an item's handles is not part of their values.
+  // The outer record names outputs or handles and is not counted as part of their values.
   if (Object.values(value).some(isNestedTooDeep)) return `values ${TOO_DEEP_TEXT}`
   if (countValues(value) > MAX_SCRIPT_VALUES) return describeTooMany()
   return estimateSize(value) === Number.POSITIVE_INFINITY ? describeTooManyKeys() : null
 }
 
-/** In characters: a longer text is read in steps. */
+/** In characters: longer texts are parsed in steps. */
 const LONG_TEXT = 65_536
 
-/** Outputs by name, or an item. The text has been checked by the worker. A long one is read `inSlices`, where there are any. */
+/** Parses outputs or an item from text that the worker has validated. Long texts are parsed with `inSlices` if it is present. */
 export function decodeOutputs(
   text: unknown,
   inSlices?: SandboxScript['inSlices'],
 ): OutputValues | Promise<OutputValues> {
   if (typeof text !== 'string' || text.length > LONGEST_JSON) {
-    throw new NodeError(`What the code gave is ${describeTooLong()}.`, 'code_output')
+    throw new NodeError(`The code returned ${describeTooLong()}.`, 'code_output')
   }
   if (!inSlices || text.length <= LONG_TEXT) return JSON.parse(text) as OutputValues
-  // The engine asks how large it is next: what was measured is known.
+  // The engine measures the value next, which is then cached.
   return inSlices(makeMeasuredSteps(parseJsonSteps(Buffer.from(text)) as Steps<OutputValues>))
 }

@@ -1,5 +1,5 @@
-// JSON schemas that workflows bring, and values judged by them. Nobody trusts such a schema: it is bounded in size, and compiled and used in
-// a thread of its own that is ended when it takes too long. What a verdict means for a node or a request is left to them.
+// Validates values against JSON schemas of workflows. Such schemas are untrusted: their size is limited, and a thread that is ended when it
+// takes too long compiles and runs them. Callers decide what a verdict means.
 import { SHARE_ENV, Worker } from 'node:worker_threads'
 import { isLongerAsJson, isNestedTooDeep } from '../engine/node-api/values/measure.ts'
 import { runToCompletion, type Steps } from '../shared/time-slices.ts'
@@ -12,41 +12,41 @@ export type JsonSchemaObject = Readonly<Record<string, unknown>>
 
 export type SchemaVerdict =
   | { readonly kind: 'fits' }
-  /** What is wrong with the value, as far as it is told; `path` is a JSON pointer within it. */
+  /** The problems of the value, up to a limit; `path` is a JSON pointer within the value. */
   | { readonly kind: 'unfit'; readonly problems: readonly { readonly path: string; readonly message: string }[] }
-  /** The schema can judge nothing; `why` is the end of a sentence that begins with it. */
+  /** The schema itself is invalid; `why` completes a sentence that begins with the schema. */
   | { readonly kind: 'unusable'; readonly why: string }
-  /** It takes more time or memory than there is for it. */
+  /** Validation exceeds the limit of time or memory. */
   | { readonly kind: 'costly' }
 
-/** `given` is null where only the schema is judged. A large value is handed over as the bytes of its parts. */
+/** `given` is null to validate only the schema. A large value is passed as serialized bytes. */
 export interface ToSchemaWorker {
   readonly schema: Record<string, unknown>
   readonly given: { readonly value: unknown } | { readonly bytes: Uint8Array<ArrayBuffer> } | null
 }
 
-/** Does the work that a large value makes before it is judged. */
+/** Runs the steps that prepare a large value for validation. */
 export type RunSteps = <T>(steps: Steps<T>) => T | Promise<T>
 
 export type FromSchemaWorker = { readonly kind: 'ready' } | SchemaVerdict
 
-/** How long a schema may be as JSON text. */
+/** The length limit of a schema as JSON text. */
 export const MAX_SCHEMA_CHARACTERS = 65_536
-/** How much processor time a thread may take for a schema and its value, its start included, in milliseconds; and how often it is asked. */
+/** The limit of processor time of a thread, including its start, in milliseconds; and the interval of its checks. */
 const MAX_CPU_MS = 1_500
 const CPU_CHECK_MS = 250
 /**
- * How much memory it may take, how often it is asked, and where the engine itself would end it. That limit is far off: the engine
- * grants a thread 16 MiB to come to its end, and takes the whole process with it where that is not enough.
+ * The memory limit, the interval of its checks, and the limit of the engine itself. The latter is far higher: when a thread reaches it, the
+ * engine grants 16 MiB for its end, and terminates the whole process if that is not enough.
  */
 const MAX_HEAP_BYTES = 128 * 1024 * 1024
 const HEAP_CHECK_MS = 20
 const ENGINE_HEAP_MIB = 1_024
-/** How long it may take by the clock: beyond that the machine is too busy, and nothing is known of the schema. */
+/** The limit of real time: beyond it the machine is too busy, which says nothing about the schema. */
 const MAX_WALL_CLOCK_MS = 60_000
-/** How many are judged at the same time. Users take turns, and one more is for another user where one has both. */
+/** The number of concurrent threads. Users take turns; while one user has all threads, there is one more for another. */
 const MAX_THREADS = 2
-/** How many schemas are remembered as usable: a stream waits by the same one for each of its items. */
+/** The number of schemas cached as usable: a stream uses the same schema for each item. */
 const MAX_CACHED_SCHEMAS = 200
 
 const DRAFTS = new Set([
@@ -55,10 +55,10 @@ const DRAFTS = new Set([
   'https://json-schema.org/draft/2020-12/schema',
 ])
 
-/** Sources run as they are, or compiled. */
+/** The sources run both as TypeScript and compiled. */
 const SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './schema-worker.ts' : './schema-worker.js', import.meta.url)
 
-/** Its output streams are its own and nobody reads them. It prints nothing. */
+/** The thread's output streams are separate and not read. It prints nothing. */
 function startThread(): Worker {
   return new Worker(SCRIPT, {
     resourceLimits: { maxOldGenerationSizeMb: ENGINE_HEAP_MIB },
@@ -69,7 +69,7 @@ function startThread(): Worker {
   })
 }
 
-/** For whom a value is judged, and what does the work that a large one makes. */
+/** The user to validate for, and the runner of steps for a large value. */
 interface ValidationOptions {
   readonly owner?: OwnerKey
   readonly runSteps?: RunSteps
@@ -80,15 +80,15 @@ const NO_OWNER = ''
 export class SchemaValidator {
   readonly #permits = new FairSemaphore(MAX_THREADS)
   readonly #verdictsByText = new Map<string, Promise<SchemaVerdict>>()
-  /** Those that are judged now, by owner and text: nobody waits for a turn of another user. */
+  /** Validations in progress, by owner and text: no user waits for another user's turn. */
   readonly #pendingVerdicts = new Map<string, Promise<SchemaVerdict>>()
 
-  /** How many of an owner wait to be judged. */
+  /** The number of an owner's waiting validations. */
   countWaiting(owner: OwnerKey): number {
     return this.#permits.countWaiting(owner)
   }
 
-  /** Whether a schema can judge values at all: never `unfit`. Waits no longer for its turn than until `signal` aborts, and rejects then. */
+  /** Validates only a schema: the verdict is never `unfit`. Rejects if `signal` aborts while it waits for its turn. */
   validateSchema(schema: JsonSchemaObject, owner = NO_OWNER, signal?: AbortSignal): Promise<SchemaVerdict> {
     const refused = refuseUnusable(schema)
     if (refused) return Promise.resolve(refused)
@@ -99,12 +99,12 @@ export class SchemaValidator {
     const known = this.#verdictsByText.get(text) ?? this.#pendingVerdicts.get(owned)
     if (known) return known
     const verdict = this.#inTurn(owner, { schema: bare, given: null }, signal)
-    // How much it takes varies.
+    // A costly verdict is not cached, as the cost varies.
     verdict.then(
       ({ kind }) => kind !== 'costly' && this.#remember(text, verdict),
       () => {},
     )
-    // A judgement that can be given up is not shared.
+    // A validation that may be aborted is not shared.
     if (!signal) this.#share(owned, verdict)
     return verdict
   }
@@ -124,25 +124,28 @@ export class SchemaValidator {
   async validateValue(
     schema: JsonSchemaObject,
     value: unknown,
-    { owner = NO_OWNER, runSteps: doing = runToCompletion }: ValidationOptions = {},
+    { owner = NO_OWNER, runSteps = runToCompletion }: ValidationOptions = {},
   ): Promise<SchemaVerdict> {
     const refused = refuseUnusable(schema)
     if (refused) return refused
     const bare = removeDraft(schema)
-    // What is nested too deeply is found where it is handed over.
+    // Too deep nesting is found during serialization.
     const isSmall = isNestedTooDeep(value) || isSmallValue(value)
-    return this.#inTurn(owner, isSmall ? { schema: bare, given: { value } } : () => encodeRequest(bare, value, doing))
+    return this.#inTurn(
+      owner,
+      isSmall ? { schema: bare, given: { value } } : () => encodeRequest(bare, value, runSteps),
+    )
   }
 
-  /** What is asked may be made when its turn has come. */
+  /** A function as `request` creates the request once the turn has come. */
   async #inTurn(
     owner: OwnerKey,
-    asked: ToSchemaWorker | (() => Promise<ToSchemaWorker | null>),
+    request: ToSchemaWorker | (() => Promise<ToSchemaWorker | null>),
     signal = new AbortController().signal,
   ): Promise<SchemaVerdict> {
     await this.#permits.acquire(owner, signal)
     try {
-      const made = typeof asked === 'function' ? await asked() : asked
+      const made = typeof request === 'function' ? await request() : request
       return made ? await runInThread(made) : { kind: 'costly' }
     } finally {
       this.#permits.release(owner)
@@ -150,30 +153,30 @@ export class SchemaValidator {
   }
 }
 
-/** Null where the value is nested too deeply to be handed over. */
+/** Null if the value is nested too deeply to be serialized. */
 async function encodeRequest(
   schema: Record<string, unknown>,
   value: unknown,
-  doing: RunSteps,
+  runSteps: RunSteps,
 ): Promise<ToSchemaWorker | null> {
   try {
-    return { schema, given: { bytes: await doing(serializeSteps(value)) } }
+    return { schema, given: { bytes: await runSteps(serializeSteps(value)) } }
   } catch {
     return null
   }
 }
 
-/** Whether a schema is so plain and small that it can judge values for sure. False: that is not known. */
+/** Whether a schema is so simple and small that it is certainly usable. False: unknown. */
 export function isKnownUsableSchema(schema: JsonSchemaObject): boolean {
   return refuseUnusable(schema) === null && isSimpleSchema(removeDraft(schema))
 }
 
-/** Why a schema can judge nothing, as far as that shows without compiling it; the end of a sentence that begins with it. */
+/** The reason why a schema is invalid, as far as that shows without compiling it; completes a sentence that begins with the schema. */
 export function findSchemaProblem(schema: JsonSchemaObject): string | null {
   const refused = refuseUnusable(schema)
   if (refused) return refused.kind === 'unusable' ? refused.why : null
   const wrong = findInvalidKeyword(removeDraft(schema))
-  return wrong === null ? null : `"${wrong}" has a value in it that is none`
+  return wrong === null ? null : `"${wrong}" has an invalid value`
 }
 
 function refuseUnusable(schema: JsonSchemaObject): SchemaVerdict | null {
@@ -185,24 +188,24 @@ function refuseUnusable(schema: JsonSchemaObject): SchemaVerdict | null {
   return { kind: 'unusable', why: '"$schema" names no draft that is known: leave it out, or name 2020-12' }
 }
 
-/** Whatever known draft it names, it is read as one of 2020-12. */
+/** All known drafts are read as 2020-12. */
 function removeDraft({ $schema: _, ...schema }: JsonSchemaObject): Record<string, unknown> {
   return schema
 }
 
-/** Resolves when the thread is gone. Rejects where none could be started, or the machine is too busy to say anything. */
-async function runInThread(asked: ToSchemaWorker): Promise<SchemaVerdict> {
+/** Resolves after the thread has ended. Rejects if no thread could start, or if the machine is too busy. */
+async function runInThread(request: ToSchemaWorker): Promise<SchemaVerdict> {
   const worker = startThread()
   const { promise, resolve, reject } = Promise.withResolvers<SchemaVerdict>()
   const costly = () => resolve({ kind: 'costly' })
-  const late = setTimeout(() => reject(new Error('a thread for a schema was not done in time')), MAX_WALL_CLOCK_MS)
+  const late = setTimeout(() => reject(new Error('schema validation thread did not finish in time')), MAX_WALL_CLOCK_MS)
   const began = performance.now()
   const watches = [
     setInterval(() => void hasUsedUpTime(worker, began).then((spent) => spent && costly()), CPU_CHECK_MS),
     setInterval(() => void hasUsedUpMemory(worker).then((full) => full && costly()), HEAP_CHECK_MS),
   ]
   try {
-    listenToThread(worker, asked, { onVerdict: resolve, onCostly: costly, onFailure: reject })
+    listenToThread(worker, request, { onVerdict: resolve, onCostly: costly, onFailure: reject })
     return await promise
   } finally {
     clearTimeout(late)
@@ -211,14 +214,14 @@ async function runInThread(asked: ToSchemaWorker): Promise<SchemaVerdict> {
   }
 }
 
-/** By processor time, as the threads of a crowded machine wait for each other; by the clock where Node (before 24.6) does not tell it. */
+/** Measures processor time, as threads of a busy machine wait for each other; real time if Node (before 24.6) cannot tell it. */
 async function hasUsedUpTime(worker: Worker, began: number): Promise<boolean> {
   if (!('cpuUsage' in worker)) return performance.now() - began > MAX_CPU_MS
   try {
     const { user, system } = await worker.cpuUsage()
     return (user + system) / 1000 > MAX_CPU_MS
   } catch {
-    // It has not begun, or is gone.
+    // The thread has not started, or has ended.
     return false
   }
 }
@@ -240,21 +243,21 @@ interface ThreadListener {
 
 function listenToThread(
   worker: Worker,
-  asked: ToSchemaWorker,
-  { onVerdict: heard, onCostly: costly, onFailure: failed }: ThreadListener,
+  request: ToSchemaWorker,
+  { onVerdict, onCostly, onFailure }: ThreadListener,
 ): void {
   let ready = false
-  // Once it has begun, it is the memory of the thread that ends it.
-  worker.on('error', (error) => (ready ? costly() : failed(error)))
-  worker.on('exit', () => failed(new Error('the thread for a schema ended')))
+  // After the thread has started, an error means that it exceeded its memory.
+  worker.on('error', (error) => (ready ? onCostly() : onFailure(error)))
+  worker.on('exit', () => onFailure(new Error('schema validation thread ended')))
   worker.on('message', (message: FromSchemaWorker) => {
-    if (message.kind !== 'ready') return heard(message)
+    if (message.kind !== 'ready') return onVerdict(message)
     ready = true
     try {
-      worker.postMessage(asked, asked.given && 'bytes' in asked.given ? [asked.given.bytes.buffer] : [])
+      worker.postMessage(request, request.given && 'bytes' in request.given ? [request.given.bytes.buffer] : [])
     } catch {
-      // The value is nested too deeply to be handed over.
-      costly()
+      // The value is nested too deeply to be cloned.
+      onCostly()
     }
   })
 }

@@ -1,5 +1,5 @@
-// The thread that compiles one schema and checks one value by it. It may take as long as it is let live: schemas.ts ends it. The schema
-// reaches nothing outside of itself, and its patterns run in linear time.
+// The thread that compiles one schema and validates one value. schema-validator.ts ends it when it takes too long. The schema cannot load
+// anything, and its patterns run in linear time.
 import { parentPort } from 'node:worker_threads'
 import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { RE2JS } from 're2js'
@@ -7,12 +7,12 @@ import { truncateText } from '../shared/text-truncation.ts'
 import { deserializeValue } from '../shared/value-serialization.ts'
 import type { FromSchemaWorker, SchemaVerdict, ToSchemaWorker } from './schema-validator.ts'
 
-/** How many problems are told. */
+/** The limit of reported problems. */
 const MOST_PROBLEMS = 20
-/** In characters, of the place of each: a name in it may be as long as a request. */
+/** The length limit of a problem's path, in characters: a name in it may be as long as a request. */
 const LONGEST_PLACE = 2_000
 
-/** The compiler tells patterns apart by their texts, and takes one that it has again: those of its own schemas are among them. */
+/** Patterns are cached by their text, together with those of the compiler's own schemas. */
 const linearPattern = Object.assign(
   (pattern: string) => {
     const compiled = RE2JS.compile(pattern)
@@ -26,9 +26,9 @@ function compileSchema(schema: AnySchemaObject): ValidateFunction {
     strict: false,
     allErrors: true,
     validateFormats: false,
-    // Every object inherits a `constructor`, and no value has one for that.
+    // Without this, every object would have a `constructor`, which it inherits.
     ownProperties: true,
-    // It would print the code that it makes.
+    // The compiler would print the code that it generates.
     logger: false,
     code: { regExp: linearPattern },
   })
@@ -51,12 +51,12 @@ function runValidation({ schema, given }: ToSchemaWorker): SchemaVerdict {
     return { kind: 'unusable', why: error instanceof Error ? error.message : String(error) }
   }
   try {
-    // Whether it judges at all: engines put work off until a function is first called.
+    // Forces the whole check, as engines compile a function only when it is first called.
     if (given === null) validate(null)
     else if (!validate(readValue(given))) return { kind: 'unfit', problems: listProblems(validate) }
     return { kind: 'fits' }
   } catch {
-    // It refers to itself without end.
+    // The schema refers to itself without end.
     return { kind: 'costly' }
   }
 }

@@ -1,5 +1,5 @@
-// One call from outside: waits for a worker, takes in what it says, and hands results to whoever asks. A stream whose worker
-// pauses has no place to run until it gets one again. A call settles once; what a worker says later is not heard.
+// One call of code, as seen from outside: waits for a worker, receives its messages, and delivers results. A stream whose worker pauses has
+// no permit until it resumes. A call settles once; later messages of the worker are ignored.
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { SandboxScript } from '../engine/node-api/node-services.ts'
 import { runToCompletion, type Steps } from '../shared/time-slices.ts'
@@ -29,13 +29,13 @@ const BUSY_MESSAGE =
   'Too many streaming code nodes wait for their consumers at the same time. Run fewer of them side by side, or give them ' +
   'less memory_limit_mb.'
 
-/** Of code that is nobody's in particular. */
+/** The owner of code without an owner. */
 const NO_OWNER = ''
 
-/** After this many items the worker is told that they were taken, even if more lie ready. */
+/** After this many items the worker is told that they were consumed, even if more are ready. */
 const ACKNOWLEDGE_AFTER = MAX_ITEMS_AHEAD / 2
 
-/** Large inputs are written in the turns of the run. @throws NodeError */
+/** Encodes the inputs; large ones in the time slices of the run. @throws NodeError */
 function encodeScriptInputs({ inputs, inSlices }: SandboxScript): string | Promise<string> {
   return inSlices && !isSmallValue(inputs) ? inSlices(encodeInputsSteps(inputs)) : encodeInputs(inputs)
 }
@@ -56,18 +56,18 @@ export class ScriptCall implements SandboxWorkerListener {
   readonly #abort = () => this.fail(this.#script.signal.reason)
   #lease: WorkerLease | null = null
   #lines = 0
-  /** Lines that are not in the log yet. Secrets are looked for in each, so that thousands of lines take long. */
+  /** Lines that are not logged yet. Each is searched for secrets, so thousands of lines take long. */
   #unloggedLines: LogLine[] = []
   #isLogging = false
-  /** JSON of items that nobody has asked for yet, and what was taken without the worker being told. */
+  /** JSON of items that are not delivered yet, and counts of delivered items that the worker was not told of. */
   #items: string[] = []
   #unacknowledged = { items: 0, characters: 0 }
-  /** The worker pauses, and has no place. */
+  /** The worker pauses and holds no permit. */
   #isPaused = false
-  /** It has asked for a place to go on. */
+  /** A permit to continue was requested. */
   #isResuming = false
   #ending: CallEnding | null = null
-  /** Whether the worker may take another call, once it has said that this one is over. */
+  /** Whether the worker may take another call; null before the worker has reported the end. */
   #isWorkerHealthy: boolean | null = null
   readonly #pendingNexts: PendingNext[] = []
 
@@ -94,7 +94,7 @@ export class ScriptCall implements SandboxWorkerListener {
     }
   }
 
-  /** The next item, or at the end the result. */
+  /** Returns the next item, or the result at the end. */
   next(): Promise<IteratorResult<OutputRecord, OutputRecord>> {
     return new Promise((resolve, reject) => {
       this.#pendingNexts.push({ resolve, reject })
@@ -102,7 +102,7 @@ export class ScriptCall implements SandboxWorkerListener {
     })
   }
 
-  /** Nobody wants the rest. */
+  /** Ends the stream, whose rest is not wanted. */
   cancel(): void {
     this.#items = []
     this.#unloggedLines = []
@@ -110,7 +110,7 @@ export class ScriptCall implements SandboxWorkerListener {
     const lease = this.#lease
     this.#settle({ json: null })
     if (!lease || !this.#isPaused) return this.#returnWorker(false)
-    // It does nothing at the moment, so it can be tidied up instead of being killed.
+    // A paused worker is stopped and reused instead of killed.
     lease.worker.stop()
   }
 
@@ -123,7 +123,7 @@ export class ScriptCall implements SandboxWorkerListener {
     this.#returnWorker(false)
   }
 
-  /** It has ended, and all of its lines are in the log. */
+  /** Whether the call has ended and all of its lines are logged. */
   get #isOver(): boolean {
     return this.#ending !== null && this.#unloggedLines.length === 0
   }
@@ -158,7 +158,7 @@ export class ScriptCall implements SandboxWorkerListener {
     if (!this.#isLogging) void this.#logLines()
   }
 
-  /** Logs the lines in the turns of the run, in their order. */
+  /** Logs the lines in order, in the time slices of the run. */
   async #logLines(): Promise<void> {
     const { inSlices = async (steps) => runToCompletion(steps) } = this.#script
     this.#isLogging = true
@@ -179,7 +179,7 @@ export class ScriptCall implements SandboxWorkerListener {
     }
   }
 
-  /** The worker is given back when its lines are in the log, so that no more lines wait than the workers have said. */
+  /** The worker is returned only after its lines are logged, which limits the number of waiting lines. */
   #end(ending: CallEnding, spent: boolean): void {
     this.#isWorkerHealthy = !spent
     this.#settle(ending)
@@ -201,7 +201,7 @@ export class ScriptCall implements SandboxWorkerListener {
     if (this.#isWorkerHealthy !== null) this.#returnWorker(this.#isWorkerHealthy)
   }
 
-  /** Hands out what there is to those who ask, in their order. */
+  /** Delivers items and the ending to callers of `next`, in their order. */
   #deliver(): void {
     if (this.#unloggedLines.length > 0) return
     if (this.#ending) this.#finish()
@@ -210,7 +210,7 @@ export class ScriptCall implements SandboxWorkerListener {
     if (this.#ending || !this.#lease) return
     const many = this.#unacknowledged.items >= ACKNOWLEDGE_AFTER
     if (this.#isPaused && (many || this.#items.length === 0)) this.#resume()
-    // What it isn't told makes it pause soon, and then it gives its place up.
+    // A worker that is not told pauses soon, and its permit becomes free.
     else if (!this.#isPaused && many && !this.#pool.hasOtherWaiters(this.#lease)) this.#acknowledge()
   }
 

@@ -1,10 +1,10 @@
-// How a call can go wrong, and what is said of it: read from what the engine threw. Never a path or a stack of ours.
+// The errors of calls: their messages are built from what the engine threw, without paths or stacks of the server.
 import { truncateText } from '../shared/text-truncation.ts'
 import { LONGEST_ERROR } from './limits.ts'
 import { LINE_BREAK, WRAPPER_LINES } from './script-syntax.ts'
 import type { ScriptCallRequest, ScriptErrorType } from './worker-protocol.ts'
 
-/** What came out of the engine as thrown. Without a stack it was no error, and the message shows what it was. */
+/** A value that the code threw. Without a stack it was no error, and `message` shows the value. */
 export class ThrownValue {
   readonly name: string
   readonly message: string
@@ -18,7 +18,7 @@ export class ThrownValue {
 
 export class ScriptError extends Error {
   readonly type: ScriptErrorType
-  /** Whether the engine may have been damaged, so that it takes no other call. */
+  /** Whether the engine may be damaged, so that its worker must not be reused. */
   readonly spent: boolean
 
   constructor(type: ScriptErrorType, message: string, spent: boolean) {
@@ -43,7 +43,10 @@ export class ScriptError extends Error {
   }
 }
 
-/** Where the line and column that the engine counts from 1 lie in the code as people see it. It counts line feeds alone, and columns in code points. */
+/**
+ * Converts a position of the engine to one in the code as editors count. Both start at 1; the engine counts only line feeds, and columns in
+ * code points.
+ */
 function toSourcePosition(code: string, line: number, column: number): { line: number; column: number } {
   const fed = code.split('\n')
   const before = [...(fed[line - 1] ?? '')].slice(0, column - 1).join('')
@@ -51,13 +54,13 @@ function toSourcePosition(code: string, line: number, column: number): { line: n
   return { line: breaks.length, column: [...breaks.at(-1)!].length + 1 }
 }
 
-/** ` (line 2, column 5)`: where the topmost frame of the code lies, or nothing. The code can write its stack itself. */
+/** ` (line 2, column 5)`: the position of the topmost frame of the code, or an empty text. The code can forge its stack. */
 function describePosition({ name, stack }: ThrownValue, code: string): string {
   const found = /code\.js:(\d{1,9})(?::(\d{1,9}))?/.exec(stack)
   if (!found) return ''
   const last = code.split('\n').length
   const line = Math.max(1, Number(found[1]) - WRAPPER_LINES)
-  // What is left open is missed behind the code's end.
+  // An unclosed construct is reported behind the end of the code.
   if (line === last + 1 && name === 'SyntaxError') return ` (at the end, line ${code.split(LINE_BREAK).length})`
   if (line > last) return ''
   const place = toSourcePosition(code, line, Number(found[2] ?? 1))
@@ -66,7 +69,7 @@ function describePosition({ name, stack }: ThrownValue, code: string): string {
 
 const HTTP_ALTERNATIVE = ' Send requests with the node http.Request.'
 
-/** What takes the place of what other engines have by these names. */
+/** Alternatives for globals that other engines have. */
 const ALTERNATIVES: Readonly<Record<string, string>> = {
   fetch: HTTP_ALTERNATIVE,
   XMLHttpRequest: HTTP_ALTERNATIVE,
@@ -74,13 +77,13 @@ const ALTERNATIVES: Readonly<Record<string, string>> = {
   setTimeout: ' There are no timers here. Wait with the node control.Delay.',
 }
 
-/** What to do about a name that is not there, or nothing. */
+/** Advice for an undefined name, or an empty text. */
 function findAlternative({ name, message }: ThrownValue): string {
   const missing = name === 'ReferenceError' ? /^'(\w+)' is not defined$/.exec(message)?.[1] : undefined
   return missing !== undefined && Object.hasOwn(ALTERNATIVES, missing) ? ALTERNATIVES[missing]! : ''
 }
 
-/** What a call failed with, whatever was thrown. */
+/** The error of a call, for any thrown value. */
 export function toScriptError(error: unknown, request: ScriptCallRequest): ScriptError {
   if (error instanceof ScriptError) return error
   if (!(error instanceof ThrownValue)) return createEngineError(error)
@@ -95,8 +98,8 @@ export function toScriptError(error: unknown, request: ScriptCallRequest): Scrip
   return new ScriptError('code_error', `${truncateText(text, LONGEST_ERROR - end.length - 1)}${end}`, false)
 }
 
-/** The engine itself gave up. */
+/** The engine itself failed. */
 function createEngineError(error: unknown): ScriptError {
   if (error instanceof RangeError) return ScriptError.stack()
-  return new ScriptError('code_error', 'The code brought down the engine that ran it.', true)
+  return new ScriptError('code_error', 'The code crashed the engine that ran it.', true)
 }

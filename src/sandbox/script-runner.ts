@@ -1,5 +1,5 @@
-// The worker's side: takes one call at a time, runs it in an engine of its own, and runs ahead of the consumer of a
-// stream only so far. Whoever is spent says so and is thrown away.
+// The worker's side: runs one call at a time in its own engine, and limits how far a stream runs ahead of its consumer. A worker with a
+// damaged or oversized engine reports that and is replaced.
 import { parentPort, workerData } from 'node:worker_threads'
 import releaseSync from '@jitl/quickjs-wasmfile-release-sync'
 import { newQuickJSWASMModuleFromVariant, newVariant, type QuickJSSyncVariant } from 'quickjs-emscripten-core'
@@ -20,7 +20,7 @@ import { ScriptError } from './script-errors.ts'
 import type { FromSandboxWorker, ScriptCallRequest, ToSandboxWorker } from './worker-protocol.ts'
 
 const engineMemory = new webAssembly.Memory({ initial: INITIAL_MEMORY_PAGES, maximum: MAX_MEMORY_PAGES })
-// Emscripten takes these; the package's types don't list them.
+// Emscripten accepts these options; the package's types omit them.
 const silentOutput: object = { print() {}, printErr() {} }
 // The package's types describe its CommonJS build.
 const variant = newVariant(releaseSync as unknown as QuickJSSyncVariant, {
@@ -41,7 +41,7 @@ const SEVERITIES: Readonly<Record<string, LogSeverity>> = {
   error: 'error',
 }
 
-/** Sends lines on, and after the last one a note that there were more. */
+/** Sends console lines up to the limit, followed by one note if there were more. */
 function createLineSender(): (severity: string, content: string) => void {
   let count = 0
   return (severity, content) => {
@@ -70,7 +70,7 @@ class RunningCall {
     this.#acknowledgedCount++
   }
 
-  /** Runs until it is far enough ahead or its turn is over, or to its end. True where it is over. */
+  /** Runs until the limit ahead, the end of its turn, or its end. Returns whether the call is over. */
   advance(): boolean {
     const until = performance.now() + STREAM_TURN_MS
     let late = false
@@ -99,7 +99,7 @@ class RunningCall {
     post({ kind: 'end', json, spent: this.#close() })
   }
 
-  /** Gives the engine's memory back. True where this worker should not be used again. */
+  /** Frees the engine's memory. Returns whether this worker must not be reused. */
   #close(): boolean {
     try {
       this.#engine.end()
@@ -122,7 +122,7 @@ function receive(message: ToSandboxWorker): void {
   if (runningCall?.advance()) runningCall = null
 }
 
-/** `thread` is the id of this thread, where the system has ids. */
+/** `thread` is the operating system's id of this thread; null: unknown. */
 export function serve(thread: number | null): void {
   parentPort!.on('message', receive)
   post({ kind: 'ready', thread })

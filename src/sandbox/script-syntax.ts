@@ -1,48 +1,48 @@
-// The form in which code is given to the engine that runs it, and whether it can be read at all. To read it runs nothing of it.
+// Wraps code for the engine, and checks its syntax without running it.
 import { Script } from 'node:vm'
 
-/** What the code is called in stacks. */
+/** The file name of the code in stacks. */
 export const SCRIPT_FILE_NAME = 'code.js'
 
-/** Lines of the form before the first of the code. */
+/** The number of lines of the wrapper before the code. */
 export const WRAPPER_LINES = 1
 
-/** Line breaks of the language (ECMA-262, 12.3). */
+/** The line breaks of the language (ECMA-262, 12.3). */
 export const LINE_BREAK = /\r\n|[\n\r\u2028\u2029]/
 
-/** Code as the body of a function, in the strict form of the language. */
+/** Code as the body of a function, in strict mode. */
 export function wrapScript(code: string, directive = "'use strict'"): string {
   return `(async function* () {${directive}\n${code}\n})`
 }
 
-/** What is longer, in characters, is read by the engine that runs it alone. */
+/** In characters: longer code is checked only by the engine that runs it. */
 const MAX_CHECKED_CHARACTERS = 65_536
 
-/** In nanoseconds: of a character, and of a sign of regular expressions that is dear to read, as `\p{RGI_Emoji}` is, or a name that is looked for among all. */
-const CHARACTER = 250
-const DEAR = /\\[pk]/gi
-const OF_DEAR = 2_000_000
+/** Costs in nanoseconds: of a character, and of a construct that is slow to parse, such as `\p{RGI_Emoji}` or a named reference `\k`. */
+const CHARACTER_NS = 250
+const SLOW_CONSTRUCT = /\\[pk]/gi
+const SLOW_CONSTRUCT_NS = 2_000_000
 
-/** About how many nanoseconds `syntaxFault` takes for code; infinite where it does not read that. */
+/** The approximate nanoseconds that `findSyntaxError` takes; infinite if it skips the code. */
 export function costOfSyntax(code: string): number {
   if (code.length > MAX_CHECKED_CHARACTERS) return Number.POSITIVE_INFINITY
-  return code.length * CHARACTER + (code.match(DEAR)?.length ?? 0) * OF_DEAR
+  return code.length * CHARACTER_NS + (code.match(SLOW_CONSTRUCT)?.length ?? 0) * SLOW_CONSTRUCT_NS
 }
 
 /**
- * What is wrong with the syntax of code, with its place; null where nothing is, or the code is too long or too deep to be read here. The engine that runs
- * it takes some code that is not quite right: where there is any doubt it has the last word.
+ * The syntax error of code, with its position; null if there is none, or the code is too long or too deep to be checked here. The engine
+ * accepts some code that is not quite valid: in doubt, the engine decides.
  */
 export function findSyntaxError(code: string): string | null {
   if (code.length > MAX_CHECKED_CHARACTERS) return null
   const error = parseScript(wrapScript(code))
-  // The engine overlooks the directive before some code, and reads that in the loose form of the language.
+  // The engine overlooks the directive before some code, and then parses it in sloppy mode.
   if (error === null || ACCEPTED_BY_ENGINE.test(error.message) || parseScript(wrapScript(code, '')) === null)
     return null
   return `SyntaxError: ${error.message}${describeErrorPosition(error, code)}`
 }
 
-/** What this parser says of code that the engine takes. */
+/** Errors of this parser for code that the engine accepts. */
 const ACCEPTED_BY_ENGINE = /eval or arguments|private fields/i
 
 function parseScript(text: string): SyntaxError | null {
@@ -54,12 +54,12 @@ function parseScript(text: string): SyntaxError | null {
   }
 }
 
-/** ` (line 2, column 5)`: the stack begins with the number of the line, the line, and a sign below the place in it. */
+/** ` (line 2, column 5)`: the stack begins with the line number, the line, and a caret below the position. */
 function describeErrorPosition({ stack = '' }: SyntaxError, code: string): string {
   const [at = '', , below = ''] = stack.split('\n')
   const line = Number(at.slice(SCRIPT_FILE_NAME.length + 1)) - WRAPPER_LINES
   const lines = code.split(LINE_BREAK).length
   if (!Number.isInteger(line) || line < 1) return ''
-  // What is left open is missed behind the end.
+  // An unclosed construct is reported behind the end.
   return line > lines ? ` (at the end, line ${lines})` : ` (line ${line}, column ${below.indexOf('^') + 1})`
 }

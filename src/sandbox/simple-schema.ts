@@ -1,11 +1,11 @@
-// Which JSON schemas are so plain and small that they are known to be usable without being compiled.
+// Recognizes JSON schemas that are so simple and small that they are certainly usable, without compiling them.
 
-/** How many keywords such a schema has in all: to compile them takes no time to speak of. */
+/** The limit of keywords in such a schema: compiling them takes negligible time. */
 const MOST_KEYWORDS = 200
 
 const TYPES = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object']
 
-/** What a keyword holds: `schemas` finds those within it, or gives null where the keyword is not as it should be. */
+/** Checks the value of a keyword: returns the schemas within it, or null if it is invalid. */
 type Keyword = (value: unknown) => readonly unknown[] | null
 
 const keywordWhere =
@@ -44,7 +44,7 @@ const KEYWORDS = new Map<string, Keyword>([
   ['uniqueItems', keywordWhere((value) => typeof value === 'boolean')],
 ])
 
-/** True: it is valid and cheap to compile. False: that is not known. */
+/** True: the schema is valid and cheap to compile. False: unknown. */
 export function isSimpleSchema(schema: unknown): boolean {
   const left = [schema]
   let keywords = 0
@@ -62,10 +62,10 @@ export function isSimpleSchema(schema: unknown): boolean {
   return true
 }
 
-/** So far a schema is looked through. */
+/** The limit of schemas that are visited. */
 const MOST_LOOKED_AT = 10_000
 
-/** A keyword with a value that no schema gives it, so that it cannot be compiled; null: none was seen, which proves nothing. */
+/** A keyword with an invalid value, which prevents compiling; null: none was found, which proves nothing. */
 export function findInvalidKeyword(schema: unknown): string | null {
   const left = [schema]
   for (let seen = 0; left.length > 0 && seen < MOST_LOOKED_AT; seen++) {

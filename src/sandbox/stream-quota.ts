@@ -1,5 +1,5 @@
-// Streams that keep their workers while they run nothing: how many there are and how much memory they may have, in all and
-// for one owner, so that one owner leaves room for the others.
+// Limits the number and memory of held streams, which keep their workers while they run nothing. Limits per owner
+// leave room for others.
 
 import type { OwnerKey } from '../workers/fair-semaphore.ts'
 import { LARGEST_MEMORY_LIMIT_MB, MAX_HELD_STREAMS_BY_OWNER, MAX_TOTAL_MEMORY_MB } from './limits.ts'
@@ -15,9 +15,9 @@ export class StreamQuota {
   readonly #total: HeldStreams = { streams: 0, megabytes: 0 }
   readonly #owners = new Map<OwnerKey, HeldStreams>()
 
-  /** For so many streams, beside so many workers that run at the same time. */
+  /** `streams` may be held beside `workers` that run at the same time. */
   constructor(streams: number, workers: number) {
-    // What runs, and the one more that may, leave the rest of the memory.
+    // Reserves memory for running workers, including the one extra.
     const megabytes = Math.max(LARGEST_MEMORY_LIMIT_MB, MAX_TOTAL_MEMORY_MB - (workers + 1) * LARGEST_MEMORY_LIMIT_MB)
     this.#limit = { streams, megabytes }
     this.#ownerLimit = {
@@ -26,7 +26,7 @@ export class StreamQuota {
     }
   }
 
-  /** False where there is no room for one more. */
+  /** False if there is no room for another stream. */
   reserve(owner: OwnerKey, megabytes: number): boolean {
     const own = this.#owners.get(owner) ?? { streams: 0, megabytes: 0 }
     if (!hasRoom(this.#total, megabytes, this.#limit) || !hasRoom(own, megabytes, this.#ownerLimit)) return false

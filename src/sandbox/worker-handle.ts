@@ -1,4 +1,5 @@
-// One worker as the sandbox sees it: started, given a call, watched by a clock, killed. What a call makes of it is in call.ts.
+// The main thread's handle of one worker: starts it, gives it a call, watches its time limit, kills it. script-call.ts handles its
+// messages.
 import { Worker } from 'node:worker_threads'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import { WorkerPriority } from '../shared/thread-priority.ts'
@@ -6,17 +7,17 @@ import type { IdleWorker } from '../workers/idle-workers.ts'
 import { TIME_LIMIT_GRACE_MS, WORKER_HEAP_MB, WORKER_STACK_MB, WORKER_START_MS } from './limits.ts'
 import type { FromSandboxWorker, ScriptCallRequest, ToSandboxWorker } from './worker-protocol.ts'
 
-/** What a call hears of the worker that runs it. */
+/** Receives the messages of the worker that runs a call. */
 export interface SandboxWorkerListener {
   onMessage(message: Exclude<FromSandboxWorker, { kind: 'ready' }>): void
-  /** The worker is gone, or is about to be. */
+  /** The worker has ended, or is about to end. */
   onWorkerLost(error: NodeError): void
 }
 
-/** Sources run as they are, or compiled. */
+/** The sources run both as TypeScript and compiled. */
 const WORKER_SCRIPT = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
-/** Its output streams are its own and nobody reads them: reading would keep the process alive. It prints nothing. */
+/** The worker's output streams are separate and not read: reading would keep the process alive. It prints nothing. */
 function startWorker(engine: WebAssembly.Module): Worker {
   return new Worker(WORKER_SCRIPT, {
     workerData: engine,
@@ -32,16 +33,16 @@ export class SandboxWorker implements IdleWorker {
   readonly #worker: Worker
   readonly #whenExited = Promise.withResolvers<void>()
   #priority = new WorkerPriority(null)
-  /** From an order until it waits or rests. */
+  /** True from a message to the worker until it waits or is idle. */
   #isWorking = false
   #isEnded = false
   #listener: SandboxWorkerListener | null = null
   #time_limit_ms = 0
   #isReady = false
-  /** How often the worker was heard: tells whether the clock rang for nothing. */
+  /** The number of received messages: shows whether one arrived before the timer's callback ran. */
   #messageCount = 0
   #timer: NodeJS.Timeout | null = null
-  /** How often the worker was told of items that were taken. What it said before it knew of the last time is stale. */
+  /** How often the worker was told of consumed items. Its `waiting` messages from before the last time are stale. */
   #acknowledgedCount = 0
 
   constructor(engine: WebAssembly.Module) {
@@ -71,7 +72,7 @@ export class SandboxWorker implements IdleWorker {
     this.#post(request)
   }
 
-  /** Tells of items that were taken, so that a waiting worker goes on. */
+  /** Reports consumed items, so that a waiting worker continues. */
   acknowledge(items: number, characters: number): void {
     this.#acknowledgedCount++
     this.#post({ kind: 'took', items, characters })
@@ -81,13 +82,13 @@ export class SandboxWorker implements IdleWorker {
     this.#post({ kind: 'stop' })
   }
 
-  /** The call is over: the worker may take another one where it is still fit, and keeps nothing alive while it idles. */
+  /** Ends the call: the worker may take another one if it is reusable, and does not keep the process alive. */
   finishCall(): void {
     this.#listener = null
     this.#becomeIdle()
   }
 
-  /** Ends the worker wherever it is. Resolves when its thread is gone. */
+  /** Ends the worker in any state. Resolves when its thread has ended. */
   kill(): Promise<void> {
     this.#stopTimer()
     this.#listener = null
@@ -105,7 +106,7 @@ export class SandboxWorker implements IdleWorker {
     this.#startTimer()
   }
 
-  /** It does nothing, and nothing is to stay alive for it. */
+  /** Marks the worker as idle: it no longer keeps the process alive. */
   #becomeIdle(): void {
     this.#stopTimer()
     this.#isWorking = false
@@ -142,7 +143,7 @@ export class SandboxWorker implements IdleWorker {
     this.#timer = null
   }
 
-  /** If this thread was busy, what the worker said in time may still lie in the queue: it is heard before the verdict. */
+  /** If this thread was busy, timely messages of the worker may still be queued: they are processed first. */
   #timeOut(heard: number): void {
     setImmediate(() => {
       if (this.#messageCount !== heard || !this.#timer) return
@@ -163,7 +164,11 @@ export class SandboxWorker implements IdleWorker {
 
   #onError(error: NodeJS.ErrnoException): void {
     const memory = error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-    if (memory) this.#endWithError('code_memory', 'What the code gives needs more memory than there is for it.')
+    if (memory)
+      this.#endWithError(
+        'code_memory',
+        'The result of the code exceeds the memory of its worker. Return less at a time.',
+      )
     else this.#endWithError('unavailable', 'The worker that ran the code failed.')
   }
 

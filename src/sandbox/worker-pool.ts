@@ -1,5 +1,5 @@
-// Who has which worker. To run, a call needs a place besides (places.ts); a stream that waits for its consumer gives its place
-// up and keeps its worker (holds.ts), or else streams that feed each other would wait for ever.
+// Assigns workers to calls. A running call also needs a permit (../workers/fair-semaphore.ts). A stream that waits for its consumer
+// releases its permit and keeps its worker (stream-quota.ts); otherwise streams that feed each other could deadlock.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { NodeError } from '../engine/node-api/node-error.ts'
@@ -11,13 +11,13 @@ import { StreamQuota } from './stream-quota.ts'
 import { SandboxWorker } from './worker-handle.ts'
 
 export interface SandboxLimits {
-  /** Calls that run at the same time. */
+  /** The number of calls that run at the same time. */
   readonly workers: number
-  /** Streams that keep a worker beside these. */
+  /** The number of additional streams that keep a worker. */
   readonly held: number
 }
 
-/** What a call asks for. */
+/** The request of a call for a worker. */
 export interface LeaseRequest {
   readonly owner: OwnerKey
   readonly run: object | undefined
@@ -25,15 +25,15 @@ export interface LeaseRequest {
   readonly signal: AbortSignal
 }
 
-/** A worker that a call has. */
+/** A worker that is assigned to a call. */
 export interface WorkerLease {
   readonly worker: SandboxWorker
   readonly owner: OwnerKey
   readonly run: object | undefined
   readonly memory_limit_mb: number
-  /** Whether it has no place, and so must not run. */
+  /** Whether the call holds no permit, and so must not run. */
   isHeld: boolean
-  /** What waits for a place for it. */
+  /** The pending request for a permit to resume. */
   resumeRequest: PermitRequest | null
 }
 
@@ -47,13 +47,13 @@ export class SandboxWorkerPool {
   readonly #permits: FairSemaphore
   readonly #quota: StreamQuota
   readonly #leases = new Set<WorkerLease>()
-  /** The threads that are there. */
+  /** All live workers. */
   readonly #workers = new Set<SandboxWorker>()
   readonly #limits: SandboxLimits
   #closed = false
-  /** All workers share it. */
+  /** Shared by all workers. */
   #engine: Promise<WebAssembly.Module> | null = null
-  /** From the time when the engine is there. */
+  /** Created once the engine is compiled. */
   #idle: IdleWorkers<SandboxWorker> | null = null
 
   constructor(limits: SandboxLimits) {
@@ -62,7 +62,7 @@ export class SandboxWorkerPool {
     this.#quota = new StreamQuota(limits.held, limits.workers)
   }
 
-  /** Waits for a place. Throws the signal's reason, or NodeError `unavailable`. */
+  /** Waits for a permit. Throws the signal's reason, or NodeError `unavailable`. */
   async lease({ owner, run, memory_limit_mb, signal }: LeaseRequest): Promise<WorkerLease> {
     signal.throwIfAborted()
     if (this.#closed) throw createSandboxClosedError()
@@ -87,7 +87,7 @@ export class SandboxWorkerPool {
     }
   }
 
-  /** Lets a stream keep its worker without running. False where there are too many of these. */
+  /** Lets a stream keep its worker without running. False if there are too many such streams. */
   holdStream(lease: WorkerLease): boolean {
     if (!this.#quota.reserve(lease.owner, lease.memory_limit_mb)) return false
     lease.isHeld = true
@@ -95,13 +95,13 @@ export class SandboxWorkerPool {
     return true
   }
 
-  /** Calls `go` once a held stream has a place again. */
+  /** Calls `go` once a held stream has a permit again. */
   resume(lease: WorkerLease, go: () => void): void {
     const enter = () => {
       this.#releaseHold(lease)
       go()
     }
-    // Who closes the pool ends the calls, too.
+    // Closing the pool also ends the calls, so no rejection is needed.
     lease.resumeRequest = {
       owner: lease.owner,
       ...(lease.run && { run: lease.run }),
@@ -112,34 +112,34 @@ export class SandboxWorkerPool {
     this.#permits.request(lease.resumeRequest)
   }
 
-  /** Whether another owner or another run waits for a place. */
+  /** Whether another owner or another run waits for a permit. */
   hasOtherWaiters(lease: WorkerLease): boolean {
     return this.#permits.hasOtherWaiters(lease.owner, lease.run)
   }
 
-  /** Takes a worker back: to be used again, or to be thrown away. */
+  /** Takes a worker back and reuses or kills it. */
   returnLease(lease: WorkerLease, healthy: boolean): void {
     if (!this.#leases.delete(lease)) return
-    const { worker: member, owner, isHeld: held } = lease
+    const { worker, owner, isHeld } = lease
     if (lease.resumeRequest) this.#permits.cancel(lease.resumeRequest)
-    // What a worker takes is taken until its thread is gone.
-    const free = () => (held ? this.#releaseHold(lease) : this.#permits.release(owner))
-    member.finishCall()
-    if (!healthy || !member.isReusable || this.#closed) return void member.kill().then(free)
-    this.#idle!.addIdle(member)
+    // The permit is released only once the thread, and so its memory, is gone.
+    const free = () => (isHeld ? this.#releaseHold(lease) : this.#permits.release(owner))
+    worker.finishCall()
+    if (!healthy || !worker.isReusable || this.#closed) return void worker.kill().then(free)
+    this.#idle!.addIdle(worker)
     free()
   }
 
-  /** Ends idle workers and refuses who waits, now and later. */
+  /** Ends idle workers, and rejects current and future requests. */
   close(): void {
     this.#closed = true
     this.#permits.rejectAll(createSandboxClosedError)
     this.#idle?.clear()
   }
 
-  /** Resolves when all threads are gone. Only once all calls have given theirs back. */
+  /** Resolves when all threads have ended. Call it only after all calls have returned their workers. */
   async waitForExit(): Promise<void> {
-    await Promise.all([...this.#workers].map((member) => member.whenExited))
+    await Promise.all([...this.#workers].map((worker) => worker.whenExited))
   }
 
   #releaseHold(lease: WorkerLease): void {
@@ -148,7 +148,7 @@ export class SandboxWorkerPool {
     this.#quota.release(lease.owner, lease.memory_limit_mb)
   }
 
-  /** The engine, compiled when it is first needed. After a failure the next call tries it again. */
+  /** The engine, compiled on first use. After a failure, the next call tries again. */
   #loadEngine(): Promise<WebAssembly.Module> {
     this.#engine ??= compileEngine().catch((error: unknown) => {
       this.#engine = null
@@ -161,21 +161,21 @@ export class SandboxWorkerPool {
     this.#idle ??= new IdleWorkers({ kept: this.#limits.workers, idle_ms: WORKER_IDLE_MS }, () =>
       this.#startWorker(engine),
     )
-    const member = this.#idle.take(this.#permits.hasSpare)
+    const worker = this.#idle.take(this.#permits.hasSpare)
     try {
       if (this.#permits.hasSpare) this.#idle.prepareSpare()
-      return member
+      return worker
     } catch (error) {
-      this.#idle.addIdle(member)
+      this.#idle.addIdle(worker)
       throw error
     }
   }
 
   #startWorker(engine: WebAssembly.Module): SandboxWorker {
-    const member = new SandboxWorker(engine)
-    this.#workers.add(member)
-    void member.whenExited.then(() => this.#workers.delete(member))
-    return member
+    const worker = new SandboxWorker(engine)
+    this.#workers.add(worker)
+    void worker.whenExited.then(() => this.#workers.delete(worker))
+    return worker
   }
 }
 

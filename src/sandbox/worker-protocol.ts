@@ -1,14 +1,14 @@
-// What a worker and the sandbox say to each other. Values cross as JSON text and nothing else.
+// The messages between a worker and the sandbox. Values are passed only as JSON text.
 import type { LogSeverity } from '../engine/node-api/node-type.ts'
 
-/** Types of errors that code can end with. */
+/** The error types of code. */
 export type ScriptErrorType = 'code_error' | 'code_timeout' | 'code_memory' | 'code_stack' | 'code_output'
 
 export interface ScriptCallRequest {
   readonly kind: 'call'
   readonly code: string
   readonly syntax_only: boolean
-  /** The JSON of a dict. */
+  /** JSON of an object. */
   readonly inputs: string
   readonly seed: number
   readonly time_limit_ms: number
@@ -19,18 +19,18 @@ export interface ScriptCallRequest {
 
 export type ToSandboxWorker =
   | ScriptCallRequest
-  /** The consumer has taken items: how many, and of how many characters. */
+  /** The consumer took items: their number and total characters. */
   | { readonly kind: 'took'; readonly items: number; readonly characters: number }
-  /** Nobody wants what is left of the stream. Only while the worker waits. */
+  /** The rest of the stream is not wanted. Sent only while the worker waits. */
   | { readonly kind: 'stop' }
 
 export type FromSandboxWorker =
-  /** `thread` is the id by which the system knows the thread; null: it has none. */
+  /** `thread` is the operating system's id of the thread; null: unknown. */
   | { readonly kind: 'ready'; readonly thread: number | null }
   | { readonly kind: 'log'; readonly severity: LogSeverity; readonly content: string }
   | { readonly kind: 'item'; readonly json: string }
-  /** It pauses until it hears of items that were taken. `told` is how often it heard of that. */
+  /** The worker pauses until it receives `took`. `told` is the number of `took` messages received so far. */
   | { readonly kind: 'waiting'; readonly told: number }
-  /** The call is over, and with `spent` the worker is too. `json` is null where it was stopped. */
+  /** The call is over; with `spent` the worker must not be reused. `json` is null if the call was stopped. */
   | { readonly kind: 'end'; readonly json: string | null; readonly spent: boolean }
   | { readonly kind: 'fault'; readonly type: ScriptErrorType; readonly message: string; readonly spent: boolean }

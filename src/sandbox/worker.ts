@@ -1,4 +1,4 @@
-// What a worker's thread starts with: it lowers its own priority before it reads the engine, as code can make workers end as fast as they start.
+// The entry point of a worker thread: lowers its own priority before it loads the engine, as code can end workers as fast as they start.
 import { lowerCurrentThread } from '../shared/thread-priority.ts'
 
 const thread = lowerCurrentThread()

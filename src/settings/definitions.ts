@@ -1,12 +1,12 @@
-// The settings that users have: what each is called, which values it takes, and what it is where nobody has changed it.
+// Defines the settings of users: their names, their allowed values and their defaults.
 import type { Setting } from '../../generated/types.ts'
 
 export type SettingValue = Setting['value']
 
-/** A setting without anybody's value. */
+/** A setting without the value of a user. */
 export type SettingDefinition = Omit<Setting, 'value'>
 
-/** What a run is where its request does not say it. */
+/** The options of a run whose request does not set them. */
 export interface RunDefaults {
   readonly persistence: 'job' | 'session'
   readonly event_detail: 'full' | 'outputs' | 'terminal'
@@ -15,7 +15,7 @@ export interface RunDefaults {
   readonly timeout_seconds: number | null
 }
 
-/** Where the defaults of runs are found. */
+/** The names of the settings with the defaults of runs. */
 export const RUN_SETTINGS = {
   persistence: 'jobs.persistence',
   event_detail: 'jobs.event_detail',
@@ -29,15 +29,15 @@ const LONGEST_TIMEOUT_SECONDS = 31_536_000
 const GROUP = 'Runs'
 const UNBOUNDED = { values: null, minimum: null, maximum: null }
 
-/** All settings by name, in order. `job_timeout_seconds` is the operator's limit for all jobs, or null. */
+/** Returns all settings by name, in order. `job_timeout_seconds` is the operator's limit for all jobs, or null. */
 export function listSettingDefinitions(job_timeout_seconds: number | null): ReadonlyMap<string, SettingDefinition> {
-  const types: SettingDefinition[] = [
+  const definitions: SettingDefinition[] = [
     {
       ...UNBOUNDED,
       name: RUN_SETTINGS.concurrent,
       title: 'Runs at the same time',
       description:
-        'Whether a run of a workflow over the socket begins while another run of it goes on, where its command does not say so. Over HTTP it always does.',
+        'Whether a run over the socket starts while another run of the same workflow is active, unless its command says otherwise. Over HTTP it always does.',
       group: GROUP,
       type: 'boolean',
       default: true,
@@ -45,9 +45,9 @@ export function listSettingDefinitions(job_timeout_seconds: number | null): Read
     {
       ...UNBOUNDED,
       name: RUN_SETTINGS.event_detail,
-      title: 'What is told of a run',
+      title: 'Events of a run',
       description:
-        'What sockets that follow a run get, where its request does not say it: everything (full), outputs without nodes and edges (outputs), or its end alone (terminal). Errors are always told.',
+        'Which events followers of a run receive on a socket, unless its request says otherwise: all (full), outputs without nodes and edges (outputs), or only its end (terminal). Errors are always sent.',
       group: GROUP,
       type: 'string',
       default: 'full',
@@ -58,7 +58,7 @@ export function listSettingDefinitions(job_timeout_seconds: number | null): Read
       name: RUN_SETTINGS.persistence,
       title: 'Where runs are listed',
       description:
-        'Whether runs are in the list of jobs (job) or found by their id alone (session), where the request does not say it. Both are stored as safely.',
+        'Whether runs appear in the list of jobs (job) or are found only by id (session), unless the request says otherwise. Both are stored equally safely.',
       group: GROUP,
       type: 'string',
       default: 'job',
@@ -68,7 +68,8 @@ export function listSettingDefinitions(job_timeout_seconds: number | null): Read
       ...UNBOUNDED,
       name: RUN_SETTINGS.timeout_seconds,
       title: 'Time limit of a run',
-      description: 'After how many seconds a run is ended, where its request does not say it; null for no limit.',
+      description:
+        'The number of seconds after which a run is stopped, unless its request says otherwise; null for no limit.',
       group: GROUP,
       type: 'integer',
       default: job_timeout_seconds,
@@ -76,10 +77,10 @@ export function listSettingDefinitions(job_timeout_seconds: number | null): Read
       maximum: job_timeout_seconds ?? LONGEST_TIMEOUT_SECONDS,
     },
   ]
-  return new Map(types.map((type) => [type.name, type]))
+  return new Map(definitions.map((definition) => [definition.name, definition]))
 }
 
-/** Why a setting does not take a value, or null. */
+/** Returns why a setting does not accept a value, or null. */
 export function findSettingProblem(type: SettingDefinition, value: SettingValue): string | null {
   if (type.type === 'boolean' || type.type === 'string') {
     if (typeof value !== type.type) return `must be a ${type.type}`

@@ -1,20 +1,24 @@
-// Values that were replaced or deleted. They go on being hidden, since jobs that run may hold them; a process that starts anew knows them no more.
+// FormerSecrets keeps replaced and deleted secrets redacted, because running jobs may still hold them. A new process does not know them any
+// more.
 import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
 import type { Redactor } from '../redaction/redactor.ts'
 
 export interface FormerSecretBounds {
   readonly characters: number
   readonly values: number
-  /** In how many forms the values are looked for, together: each takes about a kilobyte, and a value of many lines has hundreds. */
+  /** Number of forms in which the values are searched for. Each takes about a kilobyte, and a value of many lines has hundreds. */
   readonly forms: number
 }
 
-/** How much is remembered of one owner's former values. The oldest go first. */
+/** Limits for one owner's former values. The oldest are dropped first. */
 const OWNER_BOUNDS: FormerSecretBounds = { characters: 1_048_576, values: 10_000, forms: 80_000 }
-/** How much of those of all owners, where there are more than some dozens who replace as many as they may. */
+/** Limits for all owners together, which matter if more than some dozens of owners replace as many values as they may. */
 const TOTAL_BOUNDS: FormerSecretBounds = { characters: 67_108_864, values: 50_000, forms: 400_000 }
 
-/** So many go in one turn of the event loop: each takes up to half a millisecond, and a long value may take the room of thousands of short ones. */
+/**
+ * Values that are dropped in one turn of the event loop. Each takes up to half a millisecond, and one long value may displace thousands of
+ * short ones.
+ */
 const DROPPED_AT_ONCE = 8
 
 interface FormerSecret {
@@ -23,7 +27,7 @@ interface FormerSecret {
   readonly forms: number
 }
 
-/** Some former values, in the order in which they became so. */
+/** Former values in the order in which they were replaced. */
 class FormerSecretList {
   readonly #list = new Set<FormerSecret>()
   #characters = 0
@@ -45,7 +49,7 @@ class FormerSecretList {
     this.#forms -= former.forms
   }
 
-  /** The oldest, where there are more than the bounds allow. */
+  /** Returns the oldest value if the list exceeds the bounds. */
   surplus({ characters, values, forms }: FormerSecretBounds): FormerSecret | undefined {
     if (this.#characters <= characters && this.#list.size <= values && this.#forms <= forms) return undefined
     return this.#list.values().next().value
@@ -57,7 +61,7 @@ export class FormerSecrets {
   readonly #bounds: FormerSecretBounds
   readonly #all = new FormerSecretList()
   readonly #owners = new Map<string, { formers: FormerSecretList; byValue: Map<string, FormerSecret> }>()
-  /** Who may have more than the bounds of one allow. */
+  /** The owners whose values may exceed the bounds. */
   readonly #ownersToCheck = new Set<string>()
   #isDropping = false
 
@@ -66,17 +70,17 @@ export class FormerSecrets {
     this.#bounds = bounds
   }
 
-  /** Of how many owners values are remembered. */
+  /** Number of owners with former values. */
   get owners(): number {
     return this.#owners.size
   }
 
-  /** Takes over a value that the redactor was told of for an owner. */
+  /** Adds a value that the redactor already hides for an owner. */
   add(scope: OwnerScope, value: string): void {
     const owner = ownerScopeKey(scope)
     const { formers, byValue } = this.#owners.get(owner) ?? { formers: new FormerSecretList(), byValue: new Map() }
     this.#owners.set(owner, { formers, byValue })
-    // Of a value that is former twice, one stands for both: the later.
+    // If a value was replaced twice, only the later entry stays.
     const before = byValue.get(value)
     const former = { owner, value, forms: this.#redactor.countForms(value) }
     formers.add(former)
@@ -87,7 +91,7 @@ export class FormerSecrets {
     this.#dropSome()
   }
 
-  /** The oldest beyond the bounds; the rest of them in the turns that follow. */
+  /** Drops the oldest values beyond the bounds; the rest follow in later turns. */
   #dropSome(): void {
     for (let left = DROPPED_AT_ONCE; left > 0; left--) {
       const old = this.#surplus()

@@ -1,8 +1,8 @@
-// Names of secrets that the service itself knows, and what it says of them.
+// Describes the secrets that the service itself uses.
 import type { NodeRegistry } from '../engine/node-api/node-type.ts'
 import { isSecretName } from '../shared/secret-name.ts'
 
-/** The customary names of the keys of model providers. */
+/** The usual names of the keys of model providers. */
 const PROVIDER_KEYS: readonly (readonly [name: string, provider: string])[] = [
   ['ANTHROPIC_API_KEY', 'anthropic'],
   ['GEMINI_API_KEY', 'gemini'],
@@ -14,7 +14,7 @@ interface ProviderWithKey {
   readonly credential: string | null
 }
 
-/** By name: the keys of model providers, those of this process included, and what node types say that they need. */
+/** Returns the purposes by name: keys of the well-known providers and of those of this process, and secrets that node types need. */
 export function listSecretPurposes(
   registry: NodeRegistry,
   providers: readonly ProviderWithKey[],
@@ -28,8 +28,8 @@ export function listSecretPurposes(
     .flatMap(({ node_type, required_settings = [] }) => required_settings.map((name) => ({ name, node_type })))
     .filter(({ name }) => isSecretName(name))
   for (const [name, types] of Map.groupBy(needed, ({ name }) => name)) {
-    const told = `Needed by nodes of the type ${types.map(({ node_type }) => `"${node_type}"`).join(', ')}.`
-    purposes.set(name, [purposes.get(name), told].filter(Boolean).join(' '))
+    const need = `Needed by nodes of the type ${types.map(({ node_type }) => `"${node_type}"`).join(', ')}.`
+    purposes.set(name, [purposes.get(name), need].filter(Boolean).join(' '))
   }
   return purposes
 }

@@ -1,6 +1,5 @@
-// Secrets of users: kept sealed, given to the nodes of their owner by name, and never shown. Every value that is known here is known to the
-// redactor, from the start of the process or the moment in which it is set.
-
+// SecretService stores the secrets of users encrypted, gives them to the nodes of their owner by name, and never shows them. The redactor
+// knows every value, from the start of the process or from the moment the value is set.
 import type { Secret } from '../../generated/types.ts'
 import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
 import type { UserSecretTable } from '../db/schema.ts'
@@ -24,14 +23,14 @@ import type { Redactor } from '../redaction/redactor.ts'
 import { type Cipher, type Vault, VaultError } from '../vault/vault.ts'
 import { FormerSecrets } from './former-secrets.ts'
 
-/** How many secrets an owner has at most. */
+/** Number of secrets that an owner may have. */
 export const MOST_SECRETS = 1000
-/** How many bytes their values have together, in UTF-8. */
+/** Bytes of UTF-8 that the values of an owner may have together. */
 export const MOST_SECRET_BYTES = 1_048_576
 
-/** What sealing adds to a value. */
+/** Bytes that sealing adds to a value. */
 const SEAL_BYTES = 33
-/** Of how many owners, and their providers, keys are kept at hand. */
+/** Number of cached provider keys, counted by owner and name. */
 const MOST_CACHED_KEYS = 10_000
 
 export interface SecretServiceParts {
@@ -40,18 +39,18 @@ export interface SecretServiceParts {
   readonly redactor: Redactor
   readonly platform: Platform
   readonly log: Log
-  /** What the operator has set for an owner, by name. What the owner sets goes before it. */
+  /** Returns the secrets that the operator set for an owner, by name. The owner's own secrets take precedence. */
   operatorSecrets(owner: OwnerScope): Readonly<Record<string, string>>
-  /** Keys of providers of models that the operator has set for all who have none of their own, by name. */
+  /** Keys of model providers that the operator set for all owners without a key of their own, by name. */
   readonly provider_keys: Readonly<Record<string, string>>
-  /** What the service uses which names for. */
+  /** Describes by name what the service uses a secret for. */
   readonly purposes: ReadonlyMap<string, string>
 }
 
 export class SecretService {
   readonly #parts: SecretServiceParts
   readonly #formerSecrets: FormerSecrets
-  /** Keys of providers, until any secret changes: each request to a model asks for one. Nobody else writes secrets. */
+  /** Provider keys, cached until any secret changes, because each request to a model needs one. Only this service writes secrets. */
   readonly #providerKeys = new Map<string, string | null>()
 
   constructor(parts: SecretServiceParts) {
@@ -59,7 +58,7 @@ export class SecretService {
     this.#formerSecrets = new FormerSecrets(parts.redactor)
   }
 
-  /** Makes all that are stored known to the redactor. To be called before anything is served. */
+  /** Adds all stored secrets to the redactor. Must be called before anything is served. */
   load(): void {
     const { store, vault, redactor, log } = this.#parts
     let [damaged, secrets] = [0, 0]
@@ -67,7 +66,7 @@ export class SecretService {
     store.read((tx) => {
       for (const { user_id, workspace, name, body } of iterateUserSecrets(tx)) {
         const keys: SecretKey = [user_id, workspace, name]
-        // A user's are together: most of the time goes into deriving keys.
+        // The rows of a user are adjacent, so each key is derived once: that takes most of the time.
         if (last?.user_id !== user_id) last = { user_id, cipher: USER_SECRET_COLUMN.cipher(vault, keys) }
         const value = openWithCipher(last.cipher, keys, body)
         secrets++
@@ -78,7 +77,7 @@ export class SecretService {
     if (damaged > 0) log.error({ damaged, secrets }, 'stored secrets cannot be read: they must be set again')
   }
 
-  /** Those that the owner has, and those that the service itself knows, by name. */
+  /** Lists the secrets of the owner, and the names that the service knows, by name. */
   list(owner: OwnerScope): Secret[] {
     const { store, purposes } = this.#parts
     const set = new Map(store.read((tx) => listUserSecretNames(tx, owner)).map((row) => [row.name, row.updated_at]))
@@ -91,13 +90,13 @@ export class SecretService {
     return this.#toRecord(owner, name, row?.updated_at ?? null)
   }
 
-  /** Sets one, or another value. @throws CONFLICT where the owner would have too many */
+  /** Sets or replaces a secret. @throws CONFLICT if the owner would have too many */
   async put(owner: OwnerScope, name: string, value: string): Promise<Secret> {
     const { store, vault, redactor, platform } = this.#parts
     const keys = secretKeyOf(owner, name)
     const body = USER_SECRET_COLUMN.cipher(vault, keys).seal(Buffer.from(value), rowSealContext(keys))
     const row = toRow(keys, body, platform.timestamp())
-    // Nobody reads it before it is hidden everywhere.
+    // The value has to be redacted everywhere before it can be read.
     redactor.add(value, ownerScopeKey(owner))
     try {
       const before = await store.write((tx) => {
@@ -115,7 +114,10 @@ export class SecretService {
     return this.#toRecord(owner, name, row.updated_at)
   }
 
-  /** Tells whether there was one: else it has no effect. What the operator has set stays. @throws DATA_DAMAGED where its name or its owner is damaged */
+  /**
+   * Deletes a secret and returns whether it existed. A secret of the operator stays.
+   * @throws DATA_DAMAGED if the name or the owner of the row is damaged
+   */
   async delete(owner: OwnerScope, name: string): Promise<boolean> {
     const before = await this.#parts.store.write((tx) => {
       const present = findUserSecretOrDamaged(tx, owner, name) ?? findUserSecret(tx, owner, name)
@@ -126,16 +128,16 @@ export class SecretService {
     return before !== undefined
   }
 
-  /** The value of this moment, or null. @throws NodeError `unknown_secret` where it cannot be read any more */
+  /** Returns the present value, or null. @throws NodeError `unknown_secret` if it cannot be read any more */
   value(owner: OwnerScope, name: string): string | null {
     const row = this.#findRow(owner, name)
     if (!row) return ownProperty(this.#parts.operatorSecrets(owner), name)
     const value = openSecret(this.#parts.vault, secretKeyOf(owner, name), row.body)
     if (value !== null) return value
-    throw new NodeError(`The secret "${name}" is stored, and cannot be read. Set it again.`, 'unknown_secret')
+    throw new NodeError(`The stored secret "${name}" cannot be read. Set it again.`, 'unknown_secret')
   }
 
-  /** The same of the key of a provider of models: the owner's own, or else the operator's for all. */
+  /** Returns the key of a model provider: the owner's own, or else the operator's for all. */
   providerKey(owner: OwnerScope, name: string): string | null {
     const key = ownerScopeKey(owner, name)
     const kept = this.#providerKeys.get(key)
@@ -172,7 +174,7 @@ function toRow([user_id, workspace, name]: SecretKey, body: Uint8Array, updated_
   return { user_id, workspace, name, body, updated_at }
 }
 
-/** Null where it was damaged. */
+/** Returns null if the secret is damaged. */
 function openSecret(vault: Vault, keys: SecretKey, body: Uint8Array): string | null {
   return openWithCipher(USER_SECRET_COLUMN.cipher(vault, keys), keys, body)
 }
@@ -193,6 +195,6 @@ function ownProperty(record: Readonly<Record<string, string>>, name: string): st
 function requireWithinBounds(count: number, bytes: number): void {
   const too = (message: string) =>
     new ServiceError('CONFLICT', { message: `${message} Delete some that are not used.` })
-  if (count > MOST_SECRETS) throw too(`There are ${MOST_SECRETS} secrets, and no more are kept.`)
-  if (bytes > MOST_SECRET_BYTES) throw too(`All secrets together may have ${MOST_SECRET_BYTES} bytes.`)
+  if (count > MOST_SECRETS) throw too(`At most ${MOST_SECRETS} secrets can be stored.`)
+  if (bytes > MOST_SECRET_BYTES) throw too(`All secrets together may have at most ${MOST_SECRET_BYTES} bytes.`)
 }

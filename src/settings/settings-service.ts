@@ -1,4 +1,4 @@
-// Settings of users: what they have changed, and what counts for them. Which settings there are, and what they take, is the registry's business.
+// SettingsService stores the settings that users changed, and resolves the values that apply to them. definitions.ts lists the settings.
 import type { Setting } from '../../generated/types.ts'
 import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
 import type { UserSettingTable } from '../db/schema.ts'
@@ -15,7 +15,7 @@ import {
   type SettingValue,
 } from './definitions.ts'
 
-/** Values to set by name; null goes back to the default. */
+/** Values to set by name; null resets a setting to its default. */
 export type SettingChanges = Readonly<Record<string, SettingValue>>
 
 export interface SettingsServiceParts {
@@ -26,10 +26,10 @@ export interface SettingsServiceParts {
 
 export class SettingsService {
   readonly #parts: SettingsServiceParts
-  /** What was changed, by owner: a run asks for it each time, and it takes little room. */
+  /** The changed values by owner. They are cached, because each run reads them and they take little memory. */
   readonly #changedValues = new Map<string, Map<string, SettingValue>>()
 
-  /** Those that are stored and cannot be read, by owner and name: they must be set again. */
+  /** The stored settings that cannot be read, by owner and name. They must be set again. */
   readonly #damaged = new Set<string>()
 
   constructor(parts: SettingsServiceParts) {
@@ -40,23 +40,23 @@ export class SettingsService {
     }
   }
 
-  /** Every setting, with what counts for the owner. @throws DATA_DAMAGED */
+  /** Lists every setting with the value that applies to the owner. @throws DATA_DAMAGED */
   list(owner: OwnerScope): Setting[] {
     this.#requireReadable(owner, [...this.#parts.types.keys()])
     const changed = this.#changedValues.get(ownerScopeKey(owner))
     return [...this.#parts.types.values()].map((type) => ({ ...type, value: resolveValue(type, changed) }))
   }
 
-  /**
-   * Changes all of them or none. `at` is the pointer of the record, for problems.
-   * @throws INVALID_PARAMETERS with every problem
-   */
+  /** Changes all given settings, or none. `at` is the JSON pointer of the record, for problems. @throws INVALID_PARAMETERS with every problem */
   async update(owner: OwnerScope, changes: SettingChanges, at: string): Promise<Setting[]> {
     const problems = Object.entries(changes).flatMap(([name, value]) =>
       this.#findProblems(name, value, appendToPointer(at, name)),
     )
     if (problems.length > 0) {
-      throw new ServiceError('INVALID_PARAMETERS', { problems, message: 'The settings do not take these values.' })
+      throw new ServiceError('INVALID_PARAMETERS', {
+        problems,
+        message: 'Some settings do not accept the given values.',
+      })
     }
     const updated_at = this.#parts.platform.timestamp()
     await this.#parts.store.write((tx) => {
@@ -69,7 +69,7 @@ export class SettingsService {
     return this.list(owner)
   }
 
-  /** What a run of the owner is where its request does not say it. @throws DATA_DAMAGED */
+  /** Returns the options of the owner's runs whose request does not set them. @throws DATA_DAMAGED */
   runDefaults(owner: OwnerScope): RunDefaults {
     this.#requireReadable(owner, Object.values(RUN_SETTINGS))
     const changed = this.#changedValues.get(ownerScopeKey(owner))
@@ -107,7 +107,10 @@ export class SettingsService {
   }
 }
 
-/** A value that the setting does not take any more, because the operator has lowered a bound, counts as none. */
+/**
+ * Returns the changed value, or the default if the setting does not accept that value any more, for example because the operator lowered a
+ * limit.
+ */
 function resolveValue(type: SettingDefinition, changed: ReadonlyMap<string, SettingValue> | undefined): SettingValue {
   const value = changed?.get(type.name)
   return value === undefined || findSettingProblem(type, value) !== null ? type.default : value

@@ -1,9 +1,8 @@
-// A map that lives long and whose members come and go all the time: jobs, feeds, whatever is under way.
+// A long-lived map whose members come and go by the thousand: jobs, feeds and other work under way.
 //
-// A `Map` moves to a new table whenever deleted members have filled the old one. In V8 the old table keeps its members and points to the
-// new one, so that an iterator finds its way. Once one such table has reached the old generation of the heap, every later one is kept with
-// all that ever stood in it, until the old generation is cleaned: a third of what short runs allocate outlived them that way. Here a table
-// holds boxes, and the box of a member that is gone is empty.
+// A `Map` moves to a new table once deleted members fill the old table. In V8 the old table keeps its members and points to the new table for
+// iterators. Once such a table is in the old generation of the heap, all later tables and their members live until a major collection. A third of
+// what short runs allocate outlived them that way. Here a table holds boxes, and the box of a deleted member is empty.
 
 interface Box<V> {
   value: V | null

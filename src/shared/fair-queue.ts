@@ -1,11 +1,11 @@
-// What waits, in a line for each owner. Owners take turns, so that one who brings twenty delays another one by one at the most.
+// A queue with a line for each owner. Owners take turns: an owner with twenty items delays another owner by one item at most.
 
 export class FairQueue<T> {
-  /** The next owner first. No line is empty. */
+  /** The next owner comes first. No line is empty. */
   readonly #queues = new Map<string, T[]>()
   #size = 0
 
-  /** How many wait, of all owners. */
+  /** The number of waiting items of all owners. */
   get size(): number {
     return this.#size
   }
@@ -21,7 +21,7 @@ export class FairQueue<T> {
     this.#size++
   }
 
-  /** Takes the first one of the next owner, who then comes behind all other owners; null where nothing waits. */
+  /** Takes the first item of the next owner, who then moves behind all other owners. Null: the queue is empty. */
   take(): T | null {
     for (const [owner, line] of this.#queues) {
       const item = line.shift()!

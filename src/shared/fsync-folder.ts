@@ -1,7 +1,7 @@
-// A new name is on the disk when its folder is.
+// A new file name is on the disk only once its folder is.
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 
-/** Windows does not open folders, and keeps names without that. */
+/** Windows does not open folders, and keeps names without this. */
 export function fsyncFolder(path: string): void {
   let folder: number
   try {

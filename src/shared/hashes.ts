@@ -11,7 +11,7 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** Writes `canonicalJson` of a value in parts. */
+/** Writes the `canonicalJson` of a value in parts. */
 function* writeCanonicalJson(value: unknown, write: (part: string) => void): Steps<void> {
   if (typeof value === 'string' && value.length > LONG_TEXT_LENGTH) return yield* writeJsonString(value, write)
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array || isSmallValue(value)) {

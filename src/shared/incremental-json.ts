@@ -1,37 +1,37 @@
-// JSON text of large values, made in steps: what is small is left to the engine's own writer, what is large is taken apart.
+// JSON text of large values, made in steps: small parts are left to `JSON.stringify`, large parts are taken apart.
 import { stringifyWithBase64 } from './json.ts'
 import { runToCompletion, type Steps, type TimeSliceScheduler } from './time-slices.ts'
 import { isSmallValue, splitIntoSmallRanges } from './value-size.ts'
 
-/** How many characters of one text are hashed, or written, at once. */
+/** The number of characters of a text that are hashed or written at once. */
 export const LONG_TEXT_LENGTH = 262_144
-/** How many bytes are written at once. */
+/** The number of bytes that are written at once. */
 const BYTES = 4_096
 
-/** JSON texts of large values that never change, for as long as the values live: as `jsonText` writes them, where bytes are base64. */
+/** JSON texts of large immutable values, as `stringifyWithBase64` writes them (bytes as base64), for as long as the values live. */
 const base64JsonTexts = new WeakMap<object, string>()
-/** The same of values that hold no bytes: their text is that of `JSON.stringify` as well. */
+/** The same for values without bytes, whose text equals that of `JSON.stringify`. */
 const plainJsonTexts = new WeakMap<object, string>()
 
-/** Makes the JSON text of a value that never changes, for `knownText` and whoever writes what it is a part of. */
+/** Makes the JSON text of an immutable value, for `cachedJsonText` and for writers of values that contain it. */
 export function* cacheJsonTextSteps(value: unknown): Steps<void> {
   if (isContainer(value) && !isSmallValue(value) && cachedJsonText(value) === undefined)
     base64JsonTexts.set(value, yield* stringifyWithBase64Steps(value))
 }
 
-/** Remembers the JSON text of a large value that never changes and holds no bytes, where the text is known already. */
+/** Keeps the known JSON text of a large immutable value without bytes. */
 export function cacheJsonText(value: object, text: string): void {
   plainJsonTexts.set(value, text)
 }
 
-/** The JSON text of a large value, as `jsonText` writes it, where it was made before. */
+/** The JSON text of a large value as `stringifyWithBase64` writes it, if it was made before. */
 export function cachedJsonText(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null
     ? (plainJsonTexts.get(value) ?? base64JsonTexts.get(value))
     : undefined
 }
 
-/** As `jsonText`, for a record in whose members, or in theirs, are large values whose text is known. */
+/** As `stringifyWithBase64`, for a record that contains, up to two levels deep, large values with a cached text. */
 export function stringifyWithCachedMembers(value: object, levels = 2): string {
   if (levels === 0 || Array.isArray(value) || value instanceof Uint8Array) return stringifyWithBase64(value)
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
@@ -45,7 +45,7 @@ export function stringifyWithCachedMembers(value: object, levels = 2): string {
   return `{${written.join(',')}}`
 }
 
-/** Writes a value as `JSON.stringify` does, in parts. The value is one that JSON has. */
+/** Writes a JSON value as `JSON.stringify` does, in parts. */
 function* writeJson(value: unknown, write: (part: string) => void, leaf: (light: unknown) => string): Steps<void> {
   if (typeof value === 'string' && value.length > LONG_TEXT_LENGTH) return yield* writeJsonString(value, write)
   if (isPlainBytes(value) && leaf !== stringifyWithBase64 && !isSmallValue(value))
@@ -59,7 +59,7 @@ function* writeJson(value: unknown, write: (part: string) => void, leaf: (light:
   if (known !== undefined) return write(known)
   if (Buffer.isBuffer(value))
     return leaf === stringifyWithBase64 ? write(leaf(value)) : yield* writeBuffer(value, write)
-  // The keys of a large object are asked for next, which takes as long again.
+  // Listing the keys of a large object takes as long as checking its size.
   yield
   const isList = Array.isArray(value)
   write(isList ? '[' : '{')
@@ -83,7 +83,7 @@ export function definedKeys(record: Record<string, unknown>): string[] {
 
 interface Members {
   readonly of: Container
-  /** Null: those of a list. */
+  /** Null: the members of a list. */
   readonly keys: readonly string[] | null
 }
 
@@ -123,13 +123,13 @@ export function* writeJsonString(text: string, write: (part: string) => void): S
   write('"')
 }
 
-/** Where a piece ends: a character of two halves stays whole. */
+/** The end of a piece; a surrogate pair stays whole. */
 export function textChunkEnd(text: string, at: number): number {
   const high = text.charCodeAt(at + LONG_TEXT_LENGTH - 1)
   return at + LONG_TEXT_LENGTH - (high >= 0xd800 && high < 0xdc00 ? 1 : 0)
 }
 
-/** As `JSON.stringify` writes bytes that are no Buffer. */
+/** Writes bytes that are no Buffer as `JSON.stringify` does. */
 function* writeBytes(bytes: Uint8Array, write: (part: string) => void): Steps<void> {
   write('{')
   for (let from = 0; from < bytes.length; from += BYTES) {
@@ -140,7 +140,7 @@ function* writeBytes(bytes: Uint8Array, write: (part: string) => void): Steps<vo
   write('}')
 }
 
-/** As `JSON.stringify` writes a Buffer. */
+/** Writes a Buffer as `JSON.stringify` does. */
 function* writeBuffer(bytes: Buffer, write: (part: string) => void): Steps<void> {
   write('{"type":"Buffer","data":[')
   for (let at = 0; at < bytes.length; at += BYTES) {
@@ -150,7 +150,7 @@ function* writeBuffer(bytes: Buffer, write: (part: string) => void): Steps<void>
   write(']}')
 }
 
-/** The text of `JSON.stringify`: of a large value made in time slices of its owner. */
+/** The text of `JSON.stringify`; that of a large value is made in time slices of its owner. */
 export function stringifyInSlices(
   slices: Pick<TimeSliceScheduler, 'run'>,
   owner: string,
@@ -167,8 +167,8 @@ export function* stringifySteps(value: unknown): Steps<string> {
 }
 
 /**
- * `JSON.stringify` in parts: each call gives the steps of the next part, which has at least `length` characters unless it is the last one. After the
- * last one parts are empty.
+ * `JSON.stringify` in parts: each call returns the steps of the next part. A part has at least `length` characters unless it is the last. Parts after
+ * the last are empty.
  */
 export function stringifyParts(value: unknown, length: number): () => Steps<string> {
   let parts: string[] = []
@@ -187,18 +187,18 @@ export function stringifyParts(value: unknown, length: number): () => Steps<stri
   }
 }
 
-/** The JSON text of a value; null where it has more than so many bytes, beyond which little more is looked at. */
+/** The JSON text of a value; null: it has more than `most_bytes` bytes. Little beyond that limit is read. */
 export function stringifyUpTo(value: unknown, most_bytes: number): string | null {
   const text = runToCompletion(stringifyParts(value, most_bytes + 1)())
   return Buffer.byteLength(text) > most_bytes ? null : text
 }
 
-/** The JSON text of a long text, which nothing remembers as `learnText` does; null for other values. */
+/** The JSON text of a long text, which `cacheJsonText` does not keep; null: the value is not a long text. */
 export function* stringifyLongTextSteps(value: unknown): Steps<string | null> {
   return typeof value === 'string' && value.length > LONG_TEXT_LENGTH ? yield* stringifyWithBase64Steps(value) : null
 }
 
-/** `jsonText` in steps. */
+/** `stringifyWithBase64` in steps. */
 export function* stringifyWithBase64Steps(value: unknown): Steps<string> {
   const parts: string[] = []
   yield* writeJson(value, (part) => parts.push(part), stringifyWithBase64)

@@ -1,4 +1,5 @@
-// Where a text is no JSON, and why: the engine's words without what they quote. An excerpt may cut a secret, and of the rest nobody knows that it is one.
+// Where and why a text is not JSON: the message of V8 without its excerpt. An excerpt may hold a part of a secret, which redaction would not
+// recognize.
 
 /** Line and column count from 1. */
 export interface JsonSyntaxProblem {
@@ -8,7 +9,7 @@ export interface JsonSyntaxProblem {
   readonly column: number
 }
 
-/** Of a text that JSON.parse refused with this error. Of a long one it is read some twenty times. */
+/** Locates the error with which `JSON.parse` refused this text. A long text is read some twenty times. */
 export function locateJsonSyntaxError(text: string, error: unknown): JsonSyntaxProblem {
   const { message } = error as Error
   const place = findErrorOffset(text, message)
@@ -20,7 +21,7 @@ export function locateJsonSyntaxError(text: string, error: unknown): JsonSyntaxP
   }
 }
 
-/** What the engine says without the place and the excerpt. */
+/** The message of V8 without the position and the excerpt. */
 export function jsonErrorReason(error: unknown): string {
   const { message } = error as Error
   if (message.startsWith('Unexpected end')) return 'It ends too early'
@@ -43,7 +44,9 @@ function hasUnexpectedToken(text: string): boolean {
   }
 }
 
-/** Of an unexpected token V8 does not tell the place; but every text that ends before it fails otherwise, and every longer one as this one does. */
+/**
+ * V8 does not report the position of an unexpected token. Texts that end before the token fail with another error, longer texts with the same error.
+ */
 function findUnexpectedToken(text: string): number {
   let without = 0
   let withIt = text.length

@@ -1,12 +1,12 @@
-// JSON as the service writes it, where bytes are base64, and in one canonical form: equal values have equal text and equal hashes, others others.
+// JSON as the service writes it, with bytes as base64, and canonical JSON: equal values have equal text and hashes, different values different ones.
 
 /** JSON text; bytes become base64. */
 export function stringifyWithBase64(value: unknown): string {
-  // A replacer makes it take more than twice as long; looking first costs next to nothing.
+  // A replacer more than doubles the time; looking for bytes first costs next to nothing.
   return containsBytes(value) ? JSON.stringify(value, bytesAsBase64) : JSON.stringify(value)
 }
 
-/** The JSON text of a record, which has members and no bytes, with one member more whose text is known. */
+/** The JSON text of a non-empty record without bytes, with an additional member whose text is known. */
 export function appendJsonMember(record: object, name: string, text: string): string {
   return `${JSON.stringify(record).slice(0, -1)},"${name}":${text}}`
 }
@@ -19,7 +19,7 @@ function containsBytes(value: unknown): boolean {
   return false
 }
 
-// `this[key]` is the value before a Buffer's own toJSON has turned it into a list of numbers.
+// `this[key]` is the value before a Buffer's own toJSON turns it into a list of numbers.
 function bytesAsBase64(this: Record<string, unknown>, key: string, value: unknown): unknown {
   const bytes = this[key]
   return bytes instanceof Uint8Array ? toBase64(bytes) : value
@@ -30,8 +30,8 @@ function toBase64(bytes: Uint8Array): string {
 }
 
 /**
- * JSON text with sorted keys and no white space; properties that are undefined are left out (as RFC 8785, but for the spelling of numbers). Bytes
- * and numbers that JSON has not are written as no JSON is, so that they are nothing else.
+ * JSON text with sorted keys and no white space, without undefined properties (RFC 8785, except for the spelling of numbers). Bytes, NaN and
+ * infinities are written as text that is not JSON, so that they equal no other value.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
@@ -46,7 +46,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
-/** How many levels of arrays and objects a request or a frame may have. What walks a value recursively relies on it. */
+/** The maximum depth of arrays and objects in a request or a frame. Recursive functions rely on it. */
 export const MAX_JSON_DEPTH = 64
 
 /** Whether a value has more than `levels` levels of arrays and objects. Bytes count as a scalar. */
@@ -56,14 +56,16 @@ export function isDeeperThan(value: unknown, levels: number): boolean {
   return Object.values(value).some((member) => isDeeperThan(member, levels - 1))
 }
 
-/** In characters, of all calls of tools that a model makes at once: they are read in one go. Honest answers are hardly as long as a whole. */
+/**
+ * Characters of the arguments of all tool calls that a model makes in one turn: they are read at once. Genuine arguments rarely reach this in total.
+ */
 const MAX_TOOL_ARGUMENTS_LENGTH = 500_000
 
-/** What is said of calls beyond. Written when it is needed: the first number of a language takes long to write. */
+/** The message for calls beyond the limit. A function, because formatting the first number of a locale is slow. */
 export const toolArgumentsTooLongMessage = () =>
   `At most ${MAX_TOOL_ARGUMENTS_LENGTH.toLocaleString('en')} characters of arguments are read in one turn.`
 
-/** How many of the calls, from the first on, have room for their arguments. */
+/** How many of the calls, from the first on, fit into the limit with their arguments. */
 export function countFittingToolCalls(args: readonly string[]): number {
   let left = MAX_TOOL_ARGUMENTS_LENGTH
   const beyond = args.findIndex((text) => {

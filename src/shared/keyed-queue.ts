@@ -1,26 +1,26 @@
-// Work under one key is done in order, one piece after the other. Work under different keys does not wait for each other.
+// Work under one key is done in order, one task after the other. Work under different keys is independent.
 import { ChurnMap } from './churn-map.ts'
 
 interface KeyQueue {
   tail: Promise<unknown>
-  /** Pieces of work that have not ended. */
+  /** The number of tasks that have not ended. */
   length: number
 }
 
 export class KeyedQueue {
   readonly #lines = new ChurnMap<string, KeyQueue>()
 
-  /** How many keys there is work under. */
+  /** The number of keys with unfinished work. */
   get size(): number {
     return this.#lines.size
   }
 
-  /** How many pieces of work under a key have not ended. */
+  /** The number of unfinished tasks under a key. */
   length(key: string): number {
     return this.#lines.get(key)?.length ?? 0
   }
 
-  /** Runs `work` after all earlier work under the key, and gives what it gives. */
+  /** Runs `work` after all earlier work under the key, and returns its result. */
   run<T>(key: string, work: () => T | Promise<T>): Promise<T> {
     const line = this.#lines.get(key) ?? { tail: Promise.resolve(), length: 0 }
     const result = line.tail.then(work)

@@ -1,4 +1,4 @@
-// Sums of money: beyond some digits are errors of binary fractions, which neither readers nor limits shall see.
+// Rounding of sums of money: digits beyond the twelfth are errors of binary fractions, which readers and limits must not see.
 
 const DIGITS = 12
 

@@ -1,4 +1,4 @@
-// Members of records that come from outside, whatever they are called.
+// Members of records from outside, under any name.
 
 /** Gives a record a member of its own. Plain assignment to `__proto__` would change the prototype. */
 export function setOwnProperty(record: object, key: string | number, value: unknown): void {

@@ -1,21 +1,21 @@
-// The opaque cursors of lists: where the last page ended, as a number, as a time and an id, or as texts.
+// The opaque cursors of lists. A cursor holds the end of the last page: a number, a time and an id, or texts.
 import { ServiceError } from '../errors.ts'
 
-/** Lists by time have a second member, since times are shared. */
+/** Lists by time need the id as well, since several rows may have the same time. */
 export interface TimeCursor {
   /** RFC 3339, in UTC. */
   readonly at: string
   readonly id: string
 }
 
-/** Where a cursor stands in a request over HTTP. */
+/** The JSON pointer of the cursor in an HTTP request. */
 const CURSOR_POINTER = '/query/cursor'
 
 export function encodeTimeCursor({ at, id }: TimeCursor): string {
   return encodePosition([at, id])
 }
 
-/** `pointer` is that of the cursor in the request. @throws INVALID_REQUEST for anything that `encodeMoment` did not make */
+/** `pointer` is the JSON pointer of the cursor in the request. @throws INVALID_REQUEST for a cursor that `encodeTimeCursor` did not make */
 export function decodeTimeCursor(cursor: string | null | undefined, pointer = CURSOR_POINTER): TimeCursor | null {
   if (cursor === null || cursor === undefined) return null
   const [at, id, ...more] = decodePosition(cursor)
@@ -23,12 +23,12 @@ export function decodeTimeCursor(cursor: string | null | undefined, pointer = CU
   return { at, id }
 }
 
-/** A number of 1 and more: of a revision, of a message. */
+/** Encodes a number of at least 1, such as a revision or the number of a message. */
 export function encodeNumberCursor(number: number): string {
   return encodePosition([number])
 }
 
-/** @throws INVALID_REQUEST for anything that `encodeNumber` did not make */
+/** @throws INVALID_REQUEST for a cursor that `encodeNumberCursor` did not make */
 export function decodeNumberCursor(cursor: string | null | undefined): number | null {
   if (cursor === null || cursor === undefined) return null
   const [number, ...more] = decodePosition(cursor)
@@ -37,12 +37,12 @@ export function decodeNumberCursor(cursor: string | null | undefined): number | 
   return number
 }
 
-/** Texts by which a list is ordered, the first of them first. */
+/** Encodes the texts by which a list is ordered, the first sort key first. */
 export function encodeTextCursor(texts: readonly string[]): string {
   return encodePosition(texts)
 }
 
-/** @throws INVALID_REQUEST for anything that `encodeTexts` did not make of so many */
+/** @throws INVALID_REQUEST for a cursor that `encodeTextCursor` did not make of `count` texts */
 export function decodeTextCursor(cursor: string | null | undefined, count: number): string[] | null {
   if (cursor === null || cursor === undefined) return null
   const texts = decodePosition(cursor).filter((one) => typeof one === 'string')

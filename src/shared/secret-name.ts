@@ -1,6 +1,6 @@
-// What a secret may be called, wherever it is set or asked for: in the API, in the operator's environment, in nodes.
+// The names of secrets, in the API, in the operator's environment and in nodes.
 
-/** As the contract's `SecretName` has it. */
+/** The rule of the contract's `SecretName`. */
 export function isSecretName(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(name)
 }

@@ -1,16 +1,16 @@
-// The order of texts, and sorting of very much, in steps.
+// The order of texts, and sorting of long lists in steps.
 import type { Steps } from './time-slices.ts'
 
-/** How many are sorted at once. */
+/** The number of items that are sorted at once. */
 const AT_ONCE = 4_096
 
-/** By code units: the same order everywhere, and that of `sort()`. */
+/** Compares by code units, as `sort()` does on every system. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
 }
 
-/** The same order as `items.sort(compare)`. */
+/** Sorts as `items.sort(compare)` does. */
 export function* sortSteps<T>(items: T[], compare: (a: T, b: T) => number): Steps<T[]> {
   if (items.length <= AT_ONCE) return items.sort(compare)
   const middle = items.length >> 1

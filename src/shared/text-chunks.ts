@@ -1,6 +1,6 @@
-// Long texts in pieces.
+// Splits long texts into pieces.
 
-/** `text` in pieces of about `length` characters, which is at least 2. No character is cut in two, so that pieces may be encoded one by one. */
+/** Splits `text` into pieces of about `length` characters (at least 2). No character is cut in two, so each piece can be encoded by itself. */
 export function chunkText(text: string, length: number): string[] {
   const pieces: string[] = []
   for (let from = 0; from < text.length; ) {
@@ -11,7 +11,7 @@ export function chunkText(text: string, length: number): string[] {
   return pieces
 }
 
-/** `at`, or one less where a pair of surrogates lies across it. */
+/** `at`, or one less if a surrogate pair lies across it. */
 function avoidSplittingPair(text: string, at: number): number {
   const before = text.charCodeAt(at - 1)
   return at < text.length && before >= 0xd800 && before <= 0xdbff ? at - 1 : at

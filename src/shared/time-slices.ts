@@ -1,10 +1,10 @@
 // Long work of the main thread in short slices. Between two slices the event loop serves everything else; owners take turns.
 import { setImmediate as soon } from 'node:timers/promises'
 
-/** Work that may stop wherever it yields. It yields at least every millisecond or so, and does not look at the time. */
+/** Work that may pause at each `yield`. It yields at least every millisecond or so, and does not look at the time. */
 export type Steps<T> = Generator<undefined, T, undefined>
 
-/** Does all of it at once. */
+/** Does all the work at once. */
 export function runToCompletion<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()
@@ -12,7 +12,7 @@ export function runToCompletion<T>(steps: Steps<T>): T {
   }
 }
 
-/** Calls `each` for every item, some items to a step. */
+/** Calls `each` for every item, `some` items per step. */
 export function* forEachSteps<T>(items: Iterable<T>, each: (item: T) => void, some = SOME): Steps<void> {
   let count = 0
   for (const item of items) {
@@ -21,7 +21,7 @@ export function* forEachSteps<T>(items: Iterable<T>, each: (item: T) => void, so
   }
 }
 
-/** Fills `whole` with pieces, one behind the other, each in a step of its own. */
+/** Fills `whole` with the pieces in order, one piece per step. */
 export function* joinBytesSteps<Bytes extends Uint8Array>(pieces: readonly Uint8Array[], whole: Bytes): Steps<Bytes> {
   let at = 0
   for (const piece of pieces) {
@@ -32,7 +32,7 @@ export function* joinBytesSteps<Bytes extends Uint8Array>(pieces: readonly Uint8
   return whole
 }
 
-/** As `map`, some items to a step. */
+/** As `map`, `some` items per step. */
 export function* mapSteps<T, To>(items: readonly T[], each: (item: T, at: number) => To, some = SOME): Steps<To[]> {
   const made: To[] = []
   for (let at = 0; at < items.length; at++) {
@@ -43,34 +43,34 @@ export function* mapSteps<T, To>(items: readonly T[], each: (item: T, at: number
 }
 
 /**
- * Resolves in a later turn of the event loop, which looks for what has come from outside before. What is called by such, as work on a request is,
- * has its first immediate still in the same turn.
+ * Resolves in a later turn of the event loop, after it has polled for events. Two immediates are needed: in a callback of such an event, such as work
+ * on a request, the first immediate still runs in the same turn.
  */
 export async function yieldToEventLoop(): Promise<void> {
   await soon()
   await soon()
 }
 
-/** So many short pieces of work make a step: of nodes each may have ten thousand values, so that some hundred of them take long. */
+/** The number of items in a step: an item, such as a node, may hold ten thousand values, so some hundred of them take long. */
 const SOME = 32
 
 /** Milliseconds of work before the event loop gets its turn. */
 const SLICE_MS = 3
-/** The same of work that is mostly short, in the turn in which it is asked for. */
+/** Milliseconds of mostly short work that are done in the turn of its call. */
 const FIRST_MS = 1
 
-/** The same in the turns that work has while connections come in. */
+/** Milliseconds of work per turn while connections arrive. */
 const CROWDED_MS = 1
-/** Of so many turns in which a connection came in, one behind the other, work has one. */
+/** While a connection arrives in every turn, work gets one of this many turns. */
 const CROWDED_TURNS = 8
 
-/** Connections that came in turns one behind the other, and how many of them had come when the turn before ended. */
+/** The number of connections that arrived in consecutive turns, and the same number at the end of the turn before. */
 let burst_connections = 0
 let earlier_burst_connections = 0
 
 /**
- * Called for each connection that comes in. Node takes one of them in each turn of the event loop, so that hundreds of one user keep another one's waiting
- * for as many turns: these are short until one has brought none.
+ * Called for each incoming connection. Node accepts one connection per turn of the event loop, so hundreds of connections of one user delay those of
+ * others by as many turns. Turns stay short until a turn brings no connection.
  */
 export function recordIncomingConnection(): void {
   if (burst_connections++ === 0) setImmediate(checkForMoreConnections)
@@ -82,40 +82,40 @@ function checkForMoreConnections(): void {
   earlier_burst_connections = burst_connections
 }
 
-/** Whether work has this turn of the event loop: while connections come in one behind the other it has one of so many, or some in a row. */
+/** Whether work has this turn of the event loop. While connections arrive one behind the other, it has `in_a_row` of `crowded_turns` turns. */
 export function hasEventLoopTurn(crowded_turns = CROWDED_TURNS, in_a_row = 1): boolean {
   return burst_connections < 2 || burst_connections % crowded_turns < in_a_row
 }
 
-/** Milliseconds that work may take of a turn that it has, where it takes so many of a `usual` one. */
+/** Milliseconds that work may take of its turn, where it takes `usual` without incoming connections. */
 export function eventLoopTurnMs(usual: number): number {
   return burst_connections < 2 ? usual : Math.min(usual, CROWDED_MS)
 }
 
-/** How many that wait with promises may go on in one turn, if there is time. */
+/** The number of waiting promises that may resume in one turn, if there is time. */
 const MOST = 128
 
 interface Task {
-  /** Goes on until `until` (milliseconds of the monotonic clock); false once it has ended. */
+  /** Continues until `until` (milliseconds of the monotonic clock). False: the work has ended. */
   goOn(until: number): boolean
-  /** Whether its work comes after that, as that of a promise does. */
+  /** Whether the work follows after `goOn` returns, as that of a promise does. */
   readonly isPromise: boolean
 }
 
-/** One slice of one owner's work runs in each turn of the event loop, however much there is to do. */
+/** Runs one slice of one owner's work in each turn of the event loop, however much work waits. */
 export class TimeSliceScheduler {
-  /** By owner, the next one first. The first task of an owner is the one under way. */
+  /** By owner, the next owner first. The first task of an owner is under way. */
   readonly #tasks = new Map<string, Task[]>()
   #immediate: NodeJS.Immediate | null = null
-  /** How many tasks are promises. */
+  /** The number of tasks that are promises. */
   #promises = 0
   /** When the slice of this turn ends, in milliseconds of the monotonic clock. */
   #until = 0
-  /** When `isTurnUsed` was first asked for in this turn, in the same milliseconds; null: it was not. */
+  /** When `isTurnUsed` was first read in this turn, in the same milliseconds; null: not yet. */
   #first_asked: number | null = null
   readonly #slice_ms: number
 
-  /** Others have their turn after so many milliseconds of work. */
+  /** `slice_ms`: milliseconds of work before others get their turn. */
   constructor(slice_ms = SLICE_MS) {
     this.#slice_ms = slice_ms
   }
@@ -127,14 +127,14 @@ export class TimeSliceScheduler {
     })
   }
 
-  /** As `run`, for work that is mostly short: its first millisecond is done at once, so that it seldom waits for a turn, which may be long under load. */
+  /** As `run`, for mostly short work: its first millisecond is done at once. So it seldom waits for a turn, which may take long under load. */
   begin<T>(owner: string, steps: Steps<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (runUntil(steps, performance.now() + FIRST_MS, resolve, reject)) this.run(owner, steps).then(resolve, reject)
     })
   }
 
-  /** Does the work at once where that takes no longer than a slice; else the rest of it as `run` does. */
+  /** Does the work at once if it takes no longer than a slice; otherwise does the rest as `run` does. */
   doNow<T>(owner: string, steps: Steps<T>): T | Promise<T> {
     const until = performance.now() + this.#slice_ms
     do {
@@ -149,7 +149,9 @@ export class TimeSliceScheduler {
     return performance.now() >= this.#until
   }
 
-  /** Whether work that waits for no slice, such as telling followers, has taken the time of one in this turn of the event loop. More of it waits for a `turn`. */
+  /**
+   * Whether work without slices, such as sending events to followers, has used the time of a slice in this turn. More such work waits for a `turn`.
+   */
   get isTurnUsed(): boolean {
     const now = performance.now()
     if (this.#first_asked !== null) return now - this.#first_asked >= this.#slice_ms
@@ -162,12 +164,12 @@ export class TimeSliceScheduler {
     this.#first_asked = null
   }
 
-  /** For work that is no generator, which begins now. */
+  /** Turns for work that is no generator and begins now. */
   turnsOf(owner: string): OwnerTimeSlices {
     return new OwnerTimeSlices(this, owner)
   }
 
-  /** Resolves when the owner has a slice, after the same owner's earlier work. What waits for it works until `isOver`. */
+  /** Resolves when the owner has a slice, after the same owner's earlier work. The caller then works until `isOver`. */
   turn(owner: string): Promise<void> {
     return new Promise((resolve) => {
       const goOn = () => {
@@ -196,12 +198,12 @@ export class TimeSliceScheduler {
     for (let left = Math.min(this.#promises, MOST); left > 0; left--) setImmediate(this.#goOn)
   }
 
-  /** Node runs what waits for promises before the next immediate, so that what the one before has used shows. */
+  /** Node runs the continuations of promises before the next immediate, so the time that they used is known here. */
   readonly #goOn = (): void => {
     if (this.#tasks.size > 0 && !this.isOver) this.#serve()
   }
 
-  /** What waits for a promise works after this: nobody else is served before it shows how long that takes. */
+  /** After a promise is resolved, no other task is served: the time that its work takes is not known yet. */
   #serve(): void {
     do {
       const next = this.#tasks.entries().next()
@@ -218,7 +220,7 @@ export class TimeSliceScheduler {
   }
 }
 
-/** The turns of one piece of work. Its first millisecond is done at once: most work is short. */
+/** The turns of one piece of work. Its first millisecond is done at once, since most work is short. */
 export class OwnerTimeSlices {
   readonly #slices: TimeSliceScheduler
   readonly #owner: string
@@ -229,12 +231,12 @@ export class OwnerTimeSlices {
     this.#owner = owner
   }
 
-  /** Whether others have waited long enough: it is to wait for the `next` one. */
+  /** Whether the time is used up: the caller then waits for `next`. */
   get over(): boolean {
     return this.#slices.isOver && performance.now() >= this.#first
   }
 
-  /** As of the slices: what waits for no slice has taken the time of one in this turn of the event loop. It is to wait for the `next` one. */
+  /** As `isTurnUsed` of the scheduler. If it is true, the caller waits for `next`. */
   get areUsed(): boolean {
     return this.#slices.isTurnUsed
   }

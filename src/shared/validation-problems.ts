@@ -1,14 +1,17 @@
-// Errors of the generated validators as problems: a JSON pointer and a sentence each.
+// Errors of the generated validators as problems, each with a JSON pointer and a sentence.
 
 import { patternSentences } from '../../generated/patterns.ts'
 import { MAX_PROBLEMS, type Problem } from '../errors.ts'
 import { truncateText } from './text-truncation.ts'
 
-/** Characters of one name in a pointer, and of a place that a validator names: each of many problems says its own place, and a name may be as long as a body. */
+/**
+ * Limits in characters for a name in a pointer and for a validator's pointer. A name may be as long as a body, and each of many problems has its own
+ * pointer.
+ */
 const MAX_NAME_LENGTH = 200
 const MAX_POINTER_LENGTH = 2_000
 
-/** What ajv says of one failed keyword. */
+/** An error that ajv reports for one failed keyword. */
 export interface SchemaKeywordError {
   instancePath: string
   keyword: string
@@ -16,17 +19,17 @@ export interface SchemaKeywordError {
   message?: string
 }
 
-// A variant's own errors say what is wrong; these only say that no variant fitted.
+// These keywords report only that no variant fits; the errors of the variants say what is wrong.
 const SUMMARIES = new Set(['oneOf', 'anyOf', 'if'])
 
-/** Every problem once; of more than an error lists, one more than it does. `base` is put before each path. */
+/** Every problem once, and at most one more than an error lists. `base` is put before each path. */
 export function toValidationProblems(errors: readonly SchemaKeywordError[], base = ''): Problem[] {
   const telling = errors.filter((error) => !SUMMARIES.has(error.keyword)).filter(isRelevantError)
   const problems = (telling.length > 0 ? telling : errors).map((error) => toProblem(error, base))
   return removeDuplicateProblems(problems).slice(0, MAX_PROBLEMS + 1)
 }
 
-/** Each problem once: variants find the same one again. */
+/** Each problem once: several variants may report the same problem. */
 export function removeDuplicateProblems(problems: readonly Problem[]): Problem[] {
   const seen = new Set<string>()
   return problems.filter(({ path, message }) => {
@@ -37,7 +40,7 @@ export function removeDuplicateProblems(problems: readonly Problem[]): Problem[]
   })
 }
 
-/** What may be null as well and is wrong inside was not meant to be null: that variant has nothing to say. */
+/** False for "must be null" where the value of another variant is wrong inside: the client did not mean null. */
 function isRelevantError(
   { keyword, params, instancePath }: SchemaKeywordError,
   _at: number,
@@ -58,7 +61,7 @@ function toProblem({ instancePath, keyword, params, message }: SchemaKeywordErro
 const formatValues = (values: unknown): string =>
   Array.isArray(values) ? values.map((one) => JSON.stringify(one)).join(', ') : ''
 
-/** What a text must be that does not fit a pattern of the contract. */
+/** What a text must be that does not match a pattern of the contract. */
 export function describePattern(pattern: string): string {
   return patternSentences[pattern] ?? `must match the pattern ${pattern}`
 }
@@ -72,12 +75,14 @@ const SENTENCES: Readonly<Record<string, (params: Record<string, unknown>) => st
   type: ({ type }) => `must be ${Array.isArray(type) ? type.join(' or ') : String(type).replaceAll(',', ' or ')}`,
 }
 
-/** Appends a member name to a JSON pointer (RFC 6901), which is for readers: of a very long name it has the beginning. */
+/** Appends a member name to a JSON pointer (RFC 6901) for readers. Of a very long name only the beginning is shown. */
 export function appendToPointer(base: string, name: string): string {
   return `${base}/${truncateText(name, MAX_NAME_LENGTH).toWellFormed().replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
-/** Every text in a value, keys of records as well, that holds half a character: it would be stored as another text. `at` is the value's pointer. */
+/**
+ * A problem for every text in a value, keys included, with a lone surrogate: it would be stored as another text. `at` is the pointer of the value.
+ */
 export function findIllFormedTexts(value: unknown, at: string): Problem[] {
   if (typeof value === 'string') return value.isWellFormed() ? [] : [{ path: at, message: ILL_FORMED }]
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []

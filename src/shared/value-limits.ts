@@ -1,6 +1,6 @@
-// How many members one object may have, and how many files one value, whoever makes it.
+// The maximum number of members of one object, and of files of one value.
 
-/** How many keys an object may have, in requests and in values: of more the engine makes a table that takes long to ask for anything. */
+/** The maximum number of keys of an object, in requests and in values. Beyond it, V8's table for the object is slow to read. */
 export const MAX_OBJECT_KEYS = 100_000
 
 /** How many files (bytes) a frame, and a value of an output, may have: each is told by its digest in some hundred characters, and takes a row where it is kept. */

@@ -1,5 +1,5 @@
-// A value as bytes, without a copy of the bytes in it: V8's structured clone of everything else, and behind it the bytes as they are. A large value
-// is taken apart into segments, each of which takes little time to make.
+// A value as bytes, without copies of the bytes in it: V8's structured clone of everything else, followed by the bytes as they are. A large value is
+// split into segments, each of which is made quickly.
 import { DefaultSerializer, Deserializer } from 'node:v8'
 import { setOwnProperty } from './own-property.ts'
 import { joinBytesSteps, runToCompletion, type Steps } from './time-slices.ts'
@@ -18,10 +18,10 @@ const VIEWS = [
   BigUint64Array,
   BigInt64Array,
 ] as const
-/** What stands for other views. */
+/** The kind of views that are not in the list. */
 const DATA_VIEW = VIEWS.length
 const BUFFER = VIEWS.length + 1
-/** Bytes of the number in front that says how long the clone is. */
+/** Bytes of the number in front, which is the length of the clone. */
 const LENGTH = 8
 
 class CloneSerializer extends DefaultSerializer {
@@ -58,7 +58,7 @@ class CloneDeserializer extends Deserializer {
     return createView(kind, part)
   }
 
-  /** How many bytes were given. */
+  /** The number of bytes that were read. */
   get bytesRead(): number {
     return this.#at
   }
@@ -67,20 +67,20 @@ class CloneDeserializer extends Deserializer {
 function createView(kind: number, part: Buffer): ArrayBufferView {
   if (kind === BUFFER) return part
   if (kind === 0) return new Uint8Array(part.buffer, part.byteOffset, part.byteLength)
-  // Others may not begin anywhere.
+  // Typed arrays with larger elements need an aligned offset.
   const { buffer } = Uint8Array.from(part)
   if (kind === DATA_VIEW) return new DataView(buffer)
   return new VIEWS[kind]!(buffer)
 }
 
-/** The parts of which `valueFrom` makes the value again, made as they are asked for. They hold its own bytes, which must not change meanwhile. */
+/** The parts from which `deserializeValue` restores the value, made on demand. They share the value's own bytes, which must not change meanwhile. */
 export function* serializeParts(value: unknown): Generator<Uint8Array, void, undefined> {
   if (!isSegmentable(value)) return yield* serializeWhole(value)
   yield numberAsBytes(SEGMENTS)
   yield* serializeSegments(value, new Map())
 }
 
-/** All of the parts together, in a buffer that is of use to nobody else. Each step makes one part, or copies one. */
+/** All parts in one buffer that nothing else uses. Each step makes one part, or copies one. */
 export function* serializeSteps(value: unknown): Steps<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = []
   let length = 0
@@ -108,10 +108,10 @@ function* serializeWhole(value: unknown): Generator<Uint8Array, void, undefined>
   yield* taking.parts
 }
 
-/** Stands for the length of a clone where the value is in segments. */
+/** Stands in the place of the clone's length if the value is in segments. */
 const SEGMENTS = 0xffff_ffff_ffff_ffffn
 
-/** What a segment is. A list or a record is followed by its members and `END`, a key by its member. Others have a value. */
+/** Kinds of segments. The members of a list or a record follow it, then `END`. A member follows its key. All other kinds have a value. */
 const VALUE = 0
 const LIST = 1
 const RECORD = 2
@@ -119,7 +119,7 @@ const ITEMS = 3
 const FIELDS = 4
 const KEY = 5
 const END = 6
-/** A list or a record again, by its number among all. */
+/** A list or a record that was met before, by its number. */
 const AGAIN = 7
 
 type Members = Readonly<Record<string | number, unknown>>
@@ -153,17 +153,17 @@ function* serializeSegments(value: unknown, met: Map<object, number>): Generator
 
 function* serializeSegment(kind: number, value: unknown): Generator<Uint8Array, void, undefined> {
   const [length, clone, ...bytes] = serializeWhole(value)
-  // Together: each part is sealed and written by itself.
+  // In one buffer, because each part is sealed and written by itself.
   yield Buffer.concat([Buffer.of(kind), length!, clone!])
   yield* bytes
 }
 
-/** The value, whose bytes are those of `whole`. @throws Error for what no `partsOf` gave */
+/** The value; its bytes are those of `whole`. @throws Error for bytes that `serializeParts` did not make */
 export function deserializeValue(whole: Buffer): unknown {
   return runToCompletion(deserializeValueSteps(whole))
 }
 
-/** `valueFrom` in steps: each reads one segment. */
+/** `deserializeValue` in steps: each reads one segment. */
 export function* deserializeValueSteps(whole: Buffer): Steps<unknown> {
   const reading = new SegmentReader(whole)
   if (whole.readBigUInt64LE() !== SEGMENTS) return reading.value()
@@ -171,7 +171,6 @@ export function* deserializeValueSteps(whole: Buffer): Steps<unknown> {
   return yield* reading.node(reading.kind())
 }
 
-/** Reads values one after the other. */
 class SegmentReader {
   readonly #bytes: Buffer
   readonly #met: object[] = []
@@ -199,7 +198,7 @@ class SegmentReader {
     return value
   }
 
-  /** What begins with a segment of that kind. */
+  /** The node that begins with a segment of this kind. */
   *node(kind: number): Steps<unknown> {
     yield
     if (kind === VALUE) return this.value()

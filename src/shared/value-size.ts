@@ -1,10 +1,10 @@
-// Which values are so small that work on them is done at once, and the members of large ones in parts that are.
+// Tells small values, on which work is done at once, from large ones, and splits the members of large values into small parts.
 
-/** What a part weighs at most, in values; a text, or a name, counts one more for each of so many characters. */
+/** The maximum weight of a part, in values. A text or a name counts one more for each `CHARACTERS` characters. */
 const RANGE_BUDGET = 4_096
 const CHARACTERS = 64
 
-/** What is left of `budget` when every value in `value` has been counted; negative as soon as there is nothing left. */
+/** The rest of `budget` after counting every value in `value`; negative once it is used up. */
 function remainingBudget(value: unknown, budget: number): number {
   budget--
   if (typeof value === 'string') return budget - Math.floor(value.length / CHARACTERS)
@@ -21,10 +21,10 @@ function remainingBudget(value: unknown, budget: number): number {
   return budget
 }
 
-/** Containers that were found to be heavy: to begin with the keys of one that has very many takes long each time. */
+/** Containers that are known to be large: even starting to list very many keys is slow each time. */
 const largeContainers = new WeakSet<object>()
 
-/** Whether a value is so small that it is not worth taking apart. */
+/** Whether a value is too small to be worth splitting. */
 export function isSmallValue(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return remainingBudget(value, RANGE_BUDGET) >= 0
   if (largeContainers.has(value)) return false
@@ -37,14 +37,14 @@ function isKnownLarge(value: unknown): boolean {
   return typeof value === 'object' && value !== null && largeContainers.has(value)
 }
 
-/** Members that are looked at together because they are light, or one that is not. */
+/** A range of small members, or one large member. */
 export interface MemberRange {
   readonly from: number
   readonly to: number
   readonly isSmall: boolean
 }
 
-/** The members of a large container in parts, each light, or one member that is heavy. `member` gives the one at a place. */
+/** The members of a large container in ranges: each is small, or is a single large member. `member` returns the member at an index. */
 export function* splitIntoSmallRanges(
   count: number,
   member: (at: number) => unknown,

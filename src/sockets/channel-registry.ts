@@ -1,4 +1,4 @@
-// The sockets that are served, by their paths.
+// The socket channels by path.
 import { commandManifest } from '../../generated/messages.ts'
 import { commandValidators } from '../../generated/validators.js'
 import { downloadCommandHandlers, followDownloads } from './commands/download-commands.ts'

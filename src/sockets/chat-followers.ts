@@ -1,14 +1,14 @@
-// The threads that one connection follows: first what it missed, then what happens, each in its order. A slow peer gets fewer, longer pieces of a
-// message, and every stored message; so does one of hundreds that follow the same thread.
+// The threads that a connection follows: first the missed frames, then live ones, each in order. A slow peer, or one of hundreds of followers of a
+// thread, gets fewer and longer chunks, and every stored message.
 import type { ChatChunkFrame } from '../../generated/types.ts'
 import type { Principal } from '../access/principal.ts'
 import { type ChatFrame, createMessageFrame } from '../chat/frames.ts'
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
 import { type SocketOutlet, stopOnClose } from './jobs/followers.ts'
 
-/** Of how many threads a connection may hear at a time; the one that it followed first goes first. */
+/** Threads that a connection follows at a time; beyond it, the thread that was followed first is dropped. */
 const MAX_FOLLOWED_THREADS = 1_000
-/** How many messages are read at once. */
+/** Messages that are read at once. */
 const PAGE_SIZE = 50
 
 interface ChatOutlet extends SocketOutlet {
@@ -17,19 +17,19 @@ interface ChatOutlet extends SocketOutlet {
 
 interface FollowedThread {
   readonly stop: () => void
-  /** What waits to be told. Null: nothing does, and nothing has to. */
+  /** Frames that wait. Null: none waits, and new frames are sent at once. */
   pending_frames: ChatFrame[] | null
   is_stopped: boolean
 }
 
-/** What has to be told before what happens from now on. */
+/** Frames that have to be sent before live ones. */
 export interface MissedMessages {
-  /** Whose thread it is. */
+  /** The owner of the thread. */
   readonly owner: OwnerScope
-  /** Stored messages behind the first and up to the second of these sequences. */
+  /** Stored messages after the first and up to the second of these sequences. */
   readonly after: number
   readonly until: number
-  /** Of the turn that is under way. */
+  /** Frames of the running turn. */
   readonly so_far: readonly ChatFrame[]
 }
 
@@ -51,13 +51,13 @@ export class ChatFollowers {
     return this.#threads.has(thread_id)
   }
 
-  /** @throws RATE_LIMITED where a thread is not followed yet, and no more may be */
+  /** @throws RATE_LIMITED if the thread is not followed yet, and no more threads may be */
   requireCapacity(thread_id: string): void {
     const { app, principal } = this.#connection
     if (!this.isFollowing(thread_id)) app.followed_threads.requireCapacity(userShareKey(principal))
   }
 
-  /** Tells what happens in a thread from now on, where it does not already; with `missed`, that first, in place of what was followed before. */
+  /** Sends frames of a thread from now on, unless it is followed already. With `missed`, sends these first, and replaces an earlier follow. */
   follow(thread_id: string, missed: MissedMessages | null = null): void {
     const { app, principal, closed } = this.#connection
     if (closed.aborted || (missed === null && this.isFollowing(thread_id))) return
@@ -81,7 +81,7 @@ export class ChatFollowers {
     this.#pump(followed, () => this.#catchUp(thread_id, followed, missed))
   }
 
-  /** Resolves when everything is told of what has happened. */
+  /** Resolves when all frames so far are sent. */
   async whenFinished(): Promise<void> {
     await Promise.all(this.#pumps)
   }
@@ -100,21 +100,21 @@ export class ChatFollowers {
 
   #deliver(thread_id: string, followed: FollowedThread, frame: ChatFrame, crowded: boolean): void {
     if (followed.is_stopped || this.#connection.closed.aborted) return
-    // Nothing comes behind it. What waits is told all the same.
+    // This is the last frame of the thread. Waiting frames are still sent.
     if (frame.type === 'resource_change') this.#forget(thread_id)
     if (followed.pending_frames) return enqueue(followed.pending_frames, frame)
     const { app, congested } = this.#connection
-    const late = crowded && app.reading.isTurnUsed
-    if (!congested && !late && !this.#connection.isLarge(frame)) return this.#connection.send(frame, true)
+    const mustWait = crowded && app.reading.isTurnUsed
+    if (!congested && !mustWait && !this.#connection.isLarge(frame)) return this.#connection.send(frame, true)
     followed.pending_frames = [frame]
-    this.#pump(followed, late ? () => this.#waitForTurn(followed) : async () => {})
-    if (congested) app.log.debug({ thread_id }, 'a follower of a chat does not read')
+    this.#pump(followed, mustWait ? () => this.#waitForTurn(followed) : async () => {})
+    if (congested) app.log.debug({ thread_id }, 'a follower of a chat thread does not read')
   }
 
   #pump(followed: FollowedThread, before: () => Promise<void>): void {
     const pump = before()
       .then(() => this.#drain(followed))
-      .catch((err) => this.#connection.app.log.error({ err }, 'a chat could not be followed'))
+      .catch((err) => this.#connection.app.log.error({ err }, 'following a chat thread failed'))
       .finally(() => this.#pumps.delete(pump))
     this.#pumps.add(pump)
   }
@@ -127,7 +127,7 @@ export class ChatFollowers {
     let seen = after
     while (seen < until && !followed.is_stopped && !this.#connection.closed.aborted) {
       const rows = this.#connection.app.chat.messages(owner, thread_id, seen, PAGE_SIZE)
-      // Deleted meanwhile, or told to its end.
+      // The thread was deleted meanwhile, or all its messages are sent.
       if (rows.length === 0) break
       for (const row of rows) {
         if (row.sequence > until) break
@@ -148,13 +148,13 @@ export class ChatFollowers {
     while (!followed.is_stopped && followed.pending_frames) {
       await this.#waitForCapacity(followed)
       const next = followed.pending_frames.shift()
-      // In the same turn of the event loop: what happens next is told at once.
+      // In the same turn of the event loop, so that the next frame is sent at once.
       if (next === undefined) followed.pending_frames = null
       else if (!followed.is_stopped) await this.#send(followed, next)
     }
   }
 
-  /** Sends a small frame at once. A long message is encoded in time slices before. */
+  /** Sends a small frame at once. A long message is first encoded in time slices. */
   #send(followed: FollowedThread, frame: ChatFrame): Promise<void> | null {
     if (this.#connection.isLarge(frame)) return this.#sendLarge(followed, frame)
     this.#connection.send(frame)
@@ -172,21 +172,21 @@ export class ChatFollowers {
     }
   }
 
-  /** Others who are told at the same time may have had all of this turn. */
+  /** Other followers of the thread may have used all of this turn. */
   async #waitForTurn(followed: FollowedThread): Promise<void> {
     const { app, principal, closed } = this.#connection
     while (app.reading.isTurnUsed && !followed.is_stopped && !closed.aborted)
       await app.reading.turn(userShareKey(principal))
   }
 
-  /** Looked at again right before a frame is sent: others that waited as well may have taken the room. */
+  /** Checked again right before sending: other waiters may have filled the buffer. */
   async #waitForCapacity(followed: FollowedThread): Promise<void> {
     const { closed } = this.#connection
     while (this.#connection.congested && !followed.is_stopped && !closed.aborted) await this.#connection.drained()
   }
 }
 
-/** A piece that continues the one before becomes part of it. */
+/** Merges a chunk into the chunk that it continues. */
 function enqueue(waiting: ChatFrame[], frame: ChatFrame): void {
   const last = waiting.at(-1)
   if (last && isContinuation(last, frame)) {

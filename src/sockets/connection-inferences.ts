@@ -1,22 +1,22 @@
-// What one connection has asked models for: the turns that it started, and the inferences that are under way.
+// The model calls of a connection: the turns that it started, and its running inferences.
 import type { PendingMessage } from '../chat/turns/pending-messages.ts'
 
 export class ConnectionInferences {
   readonly #messages = new Set<PendingMessage>()
   readonly #inferences = new Set<AbortController>()
 
-  /** Inferences that are under way. */
+  /** The number of running inferences. */
   get active(): number {
     return this.#inferences.size
   }
 
-  /** This connection has said something that is to be answered. */
-  addMessage(saying: PendingMessage): void {
-    this.#messages.add(saying)
-    void saying.ended.then(() => this.#messages.delete(saying))
+  /** Tracks a message of this connection that is to be answered. */
+  addMessage(message: PendingMessage): void {
+    this.#messages.add(message)
+    void message.ended.then(() => this.#messages.delete(message))
   }
 
-  /** Carries out an inference, whose signal `stop` aborts. */
+  /** Runs an inference, whose signal `stop` aborts. */
   async run<T>(work: (stop: AbortSignal) => Promise<T>): Promise<T> {
     const stop = new AbortController()
     this.#inferences.add(stop)
@@ -27,10 +27,10 @@ export class ConnectionInferences {
     }
   }
 
-  /** Stops all that it asked for until now, and nothing that it asks for later. Gives how many there were. */
+  /** Stops all present turns and inferences, but no later ones. Returns their number. */
   stop(): number {
     const count = this.#messages.size + this.#inferences.size
-    for (const saying of this.#messages) saying.stop()
+    for (const message of this.#messages) message.stop()
     for (const stop of this.#inferences) stop.abort()
     return count
   }

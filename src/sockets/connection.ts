@@ -1,5 +1,5 @@
-// One open socket: what comes in is decoded, limited and dispatched; what goes out is encoded and held back where the peer is slow.
-// What commands mean is in the channel's files.
+// An open socket: received messages are decoded, limited and dispatched; frames are encoded, and held back for a slow peer. The channel's files
+// handle commands.
 
 import type { RawData, WebSocket } from 'ws'
 import type { CommandInfo } from '../../generated/messages.ts'
@@ -29,10 +29,10 @@ import { SocketKeepAlive, type SocketTimeouts, type WiredSocket } from './keep-a
 import { MessageMemory } from './message-memory.ts'
 import type { SocketChannel } from './socket-channel.ts'
 
-/** Above this many bytes in the outbound buffer provisional frames are dropped, followers wait, and nothing more is read. */
+/** Above this many unsent bytes, provisional frames are dropped, followers wait, and reading stops. */
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
 const DRAIN_POLL_MS = 20
-/** While so many large answers wait to be made, nothing more is read. */
+/** While this many large answers wait to be encoded, reading stops. */
 const MAX_LARGE_ANSWERS = 8
 const GOING_AWAY = 1001
 const POLICY_VIOLATION = 1008
@@ -47,7 +47,7 @@ type SocketMessage = Record<string, unknown>
 interface ReceivedMessage {
   readonly data: Buffer
   readonly binary: boolean
-  /** Gives back the room of its bytes. */
+  /** Releases the memory of the message. */
   readonly release: () => void
 }
 
@@ -62,7 +62,7 @@ export class SocketConnection {
   readonly reader: ResponseReader
   readonly #channel: SocketChannel
   #principal: Principal
-  /** Messages have their part of the thread's time, as runs do: many small ones at once hold it as one large one does. */
+  /** The share of messages in the main thread, like that of runs: many small messages block it as a large one does. */
   readonly #timeSlice: TimeSlice
   readonly #ws: WebSocket
   readonly #timeouts: SocketTimeouts
@@ -71,15 +71,15 @@ export class SocketConnection {
   readonly #messageMemory: MessageMemory
   readonly #pendingCommands = new PendingCommands()
   readonly #inbox: ReceivedMessage[] = []
-  /** What the last ping brought that is not answered yet. */
+  /** The data of the last unanswered ping. */
   #ping: Buffer | null = null
-  /** How many have stopped the reading and not gone on. */
+  /** The number of active pauses. */
   #pauseCount = 0
   #isProcessing = false
   #draining: Promise<void> | null = null
-  /** Bytes of large frames that are not taken yet. */
+  /** Unsent bytes of large frames. */
   #large_unsent = 0
-  /** Bytes of others, as the account of held answers was told of them. */
+  /** Unsent bytes of small frames, as accounted. */
   #small_held = 0
   #windowStart = 0
   #windowCount = 0
@@ -108,14 +108,14 @@ export class SocketConnection {
       max_message_bytes: app.config.ws_max_message_bytes,
       pause: () => this.#pause(),
       resume: () => this.#resume(),
-      refuse: () => this.cut(TRY_AGAIN_LATER, 'there is no room for large messages at the moment'),
+      refuse: () => this.cut(TRY_AGAIN_LATER, 'no memory for large messages at the moment'),
     })
-    // Before the library, which may find the end of a message in it.
+    // Before the listener of the library, which may find the end of a message in the bytes.
     wire.prependListener('data', (piece: Buffer) => this.#messageMemory.addBytes(piece.length))
-    // Behind the library, which takes it apart.
-    const line = { pause: () => this.#pause(), resume: () => this.#resume() }
-    reading.add(line)
-    wire.on('data', () => reading.recordRead(line))
+    // After the listener of the library, which parses the bytes.
+    const throttled = { pause: () => this.#pause(), resume: () => this.#resume() }
+    reading.add(throttled)
+    wire.on('data', () => reading.recordRead(throttled))
     const keepAlive = new SocketKeepAlive({ ws, wire }, (frame) => this.send(frame), app.platform, timeouts)
     ws.on('message', (data, binary) => this.#receive(data, binary))
     ws.on('ping', (data) => this.#onPing(data))
@@ -123,7 +123,7 @@ export class SocketConnection {
     ws.on('error', (error) => app.log.debug({ err: error }, 'a socket failed'))
     ws.once('close', () => {
       keepAlive.stop()
-      reading.remove(line)
+      reading.remove(throttled)
       this.#messageMemory.endMessage()()
       this.reader.end()
       this.#closed.abort()
@@ -139,7 +139,7 @@ export class SocketConnection {
     return this.#principal
   }
 
-  /** The same caller may do more or less from now on. */
+  /** Replaces the principal: the same caller with other rights. */
   setPrincipal(principal: Principal): void {
     this.#principal = principal
   }
@@ -148,19 +148,20 @@ export class SocketConnection {
     this.#mode = mode
   }
 
-  /** Sends a frame in the present mode; without effect on a closed socket. `common`: others are sent the very same object. */
+  /** Sends a frame in the present mode; without effect on a closed socket. `common`: other connections are sent the same object. */
   send(frame: object, common = false): void {
     if (this.#ws.readyState !== this.#ws.OPEN) return
     this.#write(this.#encode(frame, common))
   }
 
-  /** Whether a frame takes long to be encoded, and is to be sent. */
+  /** Whether a frame takes long to encode, and the socket is open. */
   isLarge(frame: object): boolean {
     return this.#ws.readyState === this.#ws.OPEN && isLargeFrame(frame)
   }
 
   /**
-   * Encodes a large frame in time slices, and gives what sends it. Those who are sent the very same object at the same time share the work.
+   * Encodes a large frame in time slices, and returns a function that sends it. Connections that send the same object at the same time share the
+   * encoding.
    */
   encodeLarge(frame: object): Promise<() => void> {
     const mode = this.#mode
@@ -180,7 +181,7 @@ export class SocketConnection {
     )
   }
 
-  /** What waits to be taken is told to the account: each large frame, whose bytes may be those of others, and all small ones together. */
+  /** Accounts for unsent bytes: for each large frame, which other connections may share, and for all small frames together. */
   #write(bytes: Uint8Array): void {
     const binary = this.#mode === 'binary'
     if (bytes.length > LARGE_RESPONSE_BYTES) {
@@ -210,13 +211,16 @@ export class SocketConnection {
     this.reader.adjust(held - before)
   }
 
-  /** Too much is held for those who do not read. Nothing more is made for this one. */
+  /** The account cuts this reader, since too much is held. Pending work for it stops. */
   #cutAsReader(): void {
     this.#closed.abort()
     this.cut(TRY_AGAIN_LATER, 'try again later')
   }
 
-  /** A frame whose values cannot be encoded goes out without them. @throws what the encoder throws, where it has none */
+  /**
+   * Encodes a frame; if its values cannot be encoded, without them.
+   * @throws the encoder's error for a frame without values
+   */
   #encode(frame: object, common: boolean): Uint8Array {
     try {
       return encodeSocketFrame(frame, this.#mode, common)
@@ -226,18 +230,18 @@ export class SocketConnection {
   }
 
   #stripValues(frame: object, error: unknown): object {
-    const bare = stripFrameValues(frame)
-    if (bare === null) throw error
+    const stripped = stripFrameValues(frame)
+    if (stripped === null) throw error
     this.app.log.error({ err: error }, 'the values of a frame could not be encoded')
-    return bare
+    return stripped
   }
 
-  /** Whether so much waits to be sent that what is not durable is better dropped. */
+  /** Whether so much is unsent that frames that are not durable are dropped. */
   get congested(): boolean {
     return !this.closed.aborted && this.#ws.bufferedAmount > HIGH_WATER_BYTES
   }
 
-  /** Waits until the peer has taken enough, with all that do: they go on in the order in which they came. */
+  /** Waits until the peer has read enough. All waiters share the wait, and continue in their order. */
   drained(): Promise<void> {
     this.#draining ??= this.#drain().finally(() => {
       this.#draining = null
@@ -245,7 +249,7 @@ export class SocketConnection {
     return this.#draining
   }
 
-  /** A peer that does not take enough in time is disconnected; its jobs run on. */
+  /** Disconnects a peer that does not read enough in time; its jobs run on. */
   async #drain(): Promise<void> {
     const deadline = performance.now() + this.#timeouts.drain_ms
     while (this.congested && !this.closed.aborted) {
@@ -254,7 +258,7 @@ export class SocketConnection {
     }
   }
 
-  /** Tells the ends of the jobs that it follows, says goodbye, and cuts the connection when that takes too long. */
+  /** Sends the ends of followed jobs, closes the socket, and cuts the connection if that takes too long. */
   close(code: number, reason: string): Promise<void> {
     return new Promise((resolve) => {
       const cut = setTimeout(() => this.#ws.terminate(), this.#timeouts.close_timeout_ms)
@@ -275,16 +279,16 @@ export class SocketConnection {
     await this.chats.whenFinished()
   }
 
-  /** Closes at once, and cuts the connection when the peer does not close in time. Its jobs run on. */
+  /** Closes at once, and cuts the connection if the peer does not close in time. Its jobs run on. */
   cut(code: number, reason: string): void {
-    const late = setTimeout(() => this.#ws.terminate(), this.#timeouts.close_timeout_ms)
-    this.#ws.once('close', () => clearTimeout(late))
+    const timer = setTimeout(() => this.#ws.terminate(), this.#timeouts.close_timeout_ms)
+    this.#ws.once('close', () => clearTimeout(timer))
     this.#ws.close(code, reason)
   }
 
   /**
-   * Of the pings of one turn of the event loop only the last is answered (RFC 6455, section 5.5.3): thousands of them come in one packet. A peer that does
-   * not read gets no more answers: they would pile up.
+   * Answers only the last ping of a turn of the event loop (RFC 6455, section 5.5.3): a packet may hold thousands. A peer that does not read gets no
+   * pongs, which would pile up.
    */
   #onPing(data: Buffer): void {
     this.#messageMemory.subtractControlFrame(data.length)
@@ -298,18 +302,18 @@ export class SocketConnection {
   }
 
   #receive(data: RawData, binary: boolean): void {
-    const leave = this.#messageMemory.endMessage()
-    // A socket that says goodbye still hears what was on its way.
-    if (this.#ws.readyState !== this.#ws.OPEN) return leave()
+    const release = this.#messageMemory.endMessage()
+    // A closing socket still receives messages that were on their way.
+    if (this.#ws.readyState !== this.#ws.OPEN) return release()
     if (this.#isOverRateLimit()) {
-      leave()
+      release()
       return this.cut(POLICY_VIOLATION, 'too many messages')
     }
-    this.#inbox.push({ data: data as Buffer, binary, release: leave })
+    this.#inbox.push({ data: data as Buffer, binary, release })
     if (!this.#isProcessing) void this.#processInbox()
   }
 
-  /** One message after the other, each when the answers before it have room: a peer that asks and does not read is not heard. */
+  /** Processes messages one by one, each when earlier answers fit into the buffer: a peer that does not read its answers is not read from. */
   async #processInbox(): Promise<void> {
     this.#isProcessing = true
     for (let next = this.#inbox.shift(); next; next = this.#inbox.shift()) {
@@ -344,14 +348,14 @@ export class SocketConnection {
     }
   }
 
-  /** A large frame is judged in a thread and parsed in time slices. Until it is dispatched nothing more is read. */
+  /** Validates a large frame in a worker and parses it in time slices. Until it is dispatched, reading stops. */
   async #processLargeMessage({ data, binary }: ReceivedMessage): Promise<void> {
     this.#pause()
     try {
       this.#requireText(binary)
       const owner = userShareKey(this.#principal)
-      const of = { channel: this.#channel.name, binary, bytes: data }
-      const { verdict, bytes } = await this.app.payloads.validateFrame(owner, of)
+      const received = { channel: this.#channel.name, binary, bytes: data }
+      const { verdict, bytes } = await this.app.payloads.validateFrame(owner, received)
       if (verdict.kind === 'unreadable') throw new FrameDecodeError(verdict.message)
       const { head, problems, inexact } = verdict
       const info = acceptCommand(this.#channel, this, head, () => (problems.length > 0 ? problems : inexact))
@@ -362,9 +366,9 @@ export class SocketConnection {
         release()
         throw error
       })
-      // Jobs and turns keep what it holds for as long as they need it.
+      // Jobs and turns may keep parts of the message.
       this.app.payloads.memory.releaseOnCollection(findLargestPart(message), release)
-      // Whose credential has ended meanwhile does nothing more.
+      // The credential may have ended meanwhile.
       if (this.#ws.readyState === this.#ws.OPEN) executeCommand(this.#channel, this, message, info)
     } catch (error) {
       this.#sendError(error)
@@ -378,7 +382,7 @@ export class SocketConnection {
     return this.app.slices.run(owner, makeMeasuredSteps<unknown>(steps)) as Promise<SocketMessage>
   }
 
-  /** Null where there is none in time; then the command is refused. */
+  /** Null if there is no memory in time; the command is then refused. */
   async #reserveMemory(
     owner: string,
     head: SocketMessage,
@@ -408,14 +412,14 @@ export class SocketConnection {
     }
   }
 
-  /** Waits for time of the thread, and reads nothing more meanwhile. */
+  /** Waits for a turn of the main thread, and pauses reading meanwhile. */
   async #waitForTurn(): Promise<void> {
     this.#pause()
     await this.#timeSlice.waitForTurn()
     this.#resume()
   }
 
-  /** Waits until some commands are carried out: others would only wait in memory for their turn. */
+  /** Waits until some commands are done: further ones would only wait in memory. */
   async #waitForCommands(): Promise<void> {
     this.#pause()
     await this.#pendingCommands.waitForCapacity()
@@ -436,7 +440,7 @@ export class SocketConnection {
     if (ws_rate_limit_disabled) return false
     const now = this.app.platform.now()
     const elapsed = now - this.#windowStart
-    // A clock that was set back begins a window as well.
+    // A clock that was set back also begins a window.
     if (elapsed >= RATE_WINDOW_MS || elapsed < 0) {
       this.#windowStart = now
       this.#windowCount = 0
@@ -446,9 +450,9 @@ export class SocketConnection {
   }
 }
 
-/** The part of a message that lives as long as anything large in it: the parameters of a run outlive the message. */
+/** The part of a message that lives as long as its large values: the parameters of a run outlive the message. */
 function findLargestPart(message: SocketMessage): object {
   const { data } = message
   const { params } = (data ?? {}) as SocketMessage
-  return [params, data].find((one): one is object => typeof one === 'object' && one !== null) ?? message
+  return [params, data].find((part): part is object => typeof part === 'object' && part !== null) ?? message
 }

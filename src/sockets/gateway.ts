@@ -1,4 +1,4 @@
-// The socket door: upgrades, who may open one, keep-alive and the end of all connections.
+// The WebSocket transport: upgrades and their authentication, and the end of all connections.
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
@@ -39,7 +39,7 @@ export class SocketGateway {
   readonly #timeouts: SocketTimeouts
   readonly #sockets: WebSocketServer
   readonly #connections = new Set<SocketConnection>()
-  /** Sockets that are decided on, or were refused and not closed yet. */
+  /** Sockets whose upgrade is pending, or was refused while the socket is still open. */
   readonly #pendingSockets = new Set<Duplex>()
 
   constructor(app: AppContext, timeouts: Partial<SocketTimeouts> = {}) {
@@ -50,13 +50,13 @@ export class SocketGateway {
       maxPayload: app.config.ws_max_message_bytes,
       perMessageDeflate: false,
       clientTracking: false,
-      // The connection answers pings, unless too much is unread.
+      // SocketConnection answers pings, unless too much is unread.
       autoPong: false,
     })
     this.#sockets.on('wsClientError', (_error, socket, request) => this.#refuseMalformed(socket, request))
   }
 
-  /** Decides on one upgrade: how often, then who calls, then where to. */
+  /** Decides on an upgrade: rate limit, then authentication, then path. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     this.#pendingSockets.add(socket)
     socket.once('close', () => this.#pendingSockets.delete(socket))
@@ -70,7 +70,9 @@ export class SocketGateway {
     try {
       const verdict = this.#app.principalOf(upgrade.facts)
       if (!(verdict instanceof Promise)) return this.#applyVerdict(upgrade, verdict)
-      verdict.then((late) => this.#applyVerdict(upgrade, late)).catch((error) => this.#refuseFailed(socket, error))
+      verdict
+        .then((resolved) => this.#applyVerdict(upgrade, resolved))
+        .catch((error) => this.#refuseFailed(socket, error))
     } catch (error) {
       this.#refuseFailed(socket, error)
     }
@@ -78,7 +80,7 @@ export class SocketGateway {
 
   #applyVerdict(upgrade: UpgradeRequest, { principal, refusal }: AuthVerdict): void {
     const { request, socket, head, facts } = upgrade
-    // Whoever has gone while somebody else was asked hears nothing.
+    // The client may have gone while the identity provider was asked.
     if (socket.destroyed) return
     if (refusal) {
       const unavailable = refusal.kind === 'unavailable'
@@ -101,8 +103,8 @@ export class SocketGateway {
   }
 
   #refuseMalformed(socket: Duplex, { headers }: IncomingMessage): void {
-    const spoken = headers['sec-websocket-version'] === WEBSOCKET_VERSION
-    this.#refuse(socket, '400 Bad Request', spoken ? {} : { 'Sec-WebSocket-Version': WEBSOCKET_VERSION })
+    const hasVersion = headers['sec-websocket-version'] === WEBSOCKET_VERSION
+    this.#refuse(socket, '400 Bad Request', hasVersion ? {} : { 'Sec-WebSocket-Version': WEBSOCKET_VERSION })
   }
 
   #refuseFailed(socket: Duplex, error: unknown): void {
@@ -118,7 +120,7 @@ export class SocketGateway {
     const connection = new SocketConnection(wired, this.#app, principal, this.#timeouts, channel)
     this.#connections.add(connection)
     const forget = this.#app.rechecks.watch(facts, principal, {
-      onRenewed: (now) => connection.setPrincipal(now),
+      onRenewed: (renewed) => connection.setPrincipal(renewed),
       onEnded: () => connection.cut(POLICY_VIOLATION, 'the credential is no longer valid'),
     })
     wired.ws.once('close', () => {
@@ -128,7 +130,7 @@ export class SocketGateway {
     channel.onOpen?.(connection)
   }
 
-  /** Closes every connection with 1012 and waits until they are gone, as long as a goodbye may take. */
+  /** Closes every connection with 1012, and waits for their end within the close timeout. */
   async close(): Promise<void> {
     for (const socket of this.#pendingSockets) socket.destroy()
     await Promise.all(
@@ -139,8 +141,8 @@ export class SocketGateway {
 }
 
 /**
- * What the library lets pass: RFC 6455, section 4.1, asks for HTTP/1.1 and the one version. An older one names its page in another
- * header than Origin. A body would be taken for the first frames.
+ * Checks what the library does not: RFC 6455, section 4.1, requires HTTP/1.1 and this version. An older version sends the origin in another header. A
+ * body would be taken for the first frames.
  */
 function isValidHandshake({ httpVersion, headers }: IncomingMessage): boolean {
   if (httpVersion !== '1.1' || headers['sec-websocket-version'] !== WEBSOCKET_VERSION) return false

@@ -1,22 +1,22 @@
-// Pings, and the end of a connection that has fallen silent.
+// Sends pings, and ends silent connections.
 import type { Socket } from 'node:net'
 import type { WebSocket } from 'ws'
 import { RECHECK_INTERVAL_MS } from '../access/credential-rechecker.ts'
 import type { Platform } from '../platform.ts'
 
-/** How long a socket waits for what, in milliseconds. */
+/** Times of a socket in milliseconds. */
 export interface SocketTimeouts {
   readonly protocol_ping_ms: number
   readonly frame_ping_ms: number
-  /** Without a sign of life for so long the peer is gone. */
+  /** After this silence the peer counts as gone. */
   readonly idle_timeout_ms: number
-  /** How long a peer may leave too much unread. */
+  /** How long a peer may leave the buffer too full. */
   readonly drain_ms: number
-  /** How long the end of a connection may take when the server closes it. */
+  /** How long the close may take when the server closes a connection. */
   readonly close_timeout_ms: number
-  /** How long the socket of a refused upgrade waits for its peer to close as well. */
+  /** How long the socket of a refused upgrade waits for its peer to close. */
   readonly linger_ms: number
-  /** How often the credential of whoever opened it is looked at again. */
+  /** Time between two rechecks of the socket's credential. */
   readonly recheck_ms: number
 }
 
@@ -30,7 +30,7 @@ export const DEFAULT_SOCKET_TIMEOUTS: SocketTimeouts = {
   recheck_ms: RECHECK_INTERVAL_MS,
 }
 
-/** A WebSocket, and the connection that its bytes come on. */
+/** A WebSocket with its TCP connection. */
 export interface WiredSocket {
   readonly ws: WebSocket
   readonly wire: Socket
@@ -42,8 +42,7 @@ export class SocketKeepAlive {
   constructor({ ws, wire }: WiredSocket, send: (frame: object) => void, platform: Platform, timeouts: SocketTimeouts) {
     let last_byte_at = performance.now()
     let bytes_read = 0
-    // Any byte is a sign of life: a large frame takes as long as the line needs, and pongs come behind it. A peer that is not read from
-    // cannot give one.
+    // Any byte is a sign of life: pongs come only after a large frame, which may take long. A paused peer cannot give a sign.
     const noteBytes = () => {
       if (ws.isPaused || wire.bytesRead > bytes_read) last_byte_at = performance.now()
       bytes_read = wire.bytesRead

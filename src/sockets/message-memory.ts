@@ -1,27 +1,27 @@
-// Room for the bytes of a large message, from before most of it is read until it is parsed. Nobody knows how long a message will be while it
-// comes in, so that one that is large has room for the largest that there may be.
+// Reserves memory for a large message, from before most of it is read until it is parsed. The length of an incoming message is unknown, so a large
+// message reserves the maximum.
 import type { FairMemoryAccount } from '../payloads/fair-memory-account.ts'
 
-/** Bytes of a message that is not counted: more than the system hands over at once. */
+/** Bytes up to which a message is not counted: more than the system delivers at once. */
 const UNCOUNTED_BYTES = 131_072
 
-/** The bytes of a ping or pong of a client, besides its data (RFC 6455, section 5.2). */
+/** The bytes of a client's ping or pong besides its data (RFC 6455, section 5.2). */
 const CONTROL_FRAME_HEAD_BYTES = 6
 
 export interface MessageMemoryOptions {
   readonly received: FairMemoryAccount
-  /** Whose room is taken. */
+  /** The owner of the reservation. */
   readonly owner: () => string
   /** Bytes that a message may have. */
   readonly max_message_bytes: number
-  /** Stops to read, and goes on. */
+  /** Pauses and resumes reading. */
   readonly pause: () => void
   readonly resume: () => void
-  /** There was no room in time. */
+  /** Called if there was no memory in time. */
   readonly refuse: () => void
 }
 
-/** The room of one message: asked for once, left once. */
+/** The reservation for a message, which is released once. */
 class MessageReservation {
   #release: (() => void) | null = null
   #isReleased = false
@@ -54,34 +54,34 @@ export class MessageMemory {
     this.#options = options
   }
 
-  /** So many bytes have come. */
+  /** Counts received bytes. */
   addBytes(bytes: number): void {
     this.#pending += bytes
     if (this.#pending > UNCOUNTED_BYTES && !this.#reservation) void this.#reserve()
   }
 
-  /** A ping or a pong with so many bytes of data was among them, and is no part of a message. */
+  /** Subtracts a ping or pong with `bytes` of data, which is no part of a message. */
   subtractControlFrame(bytes: number): void {
     this.#pending = Math.max(0, this.#pending - bytes - CONTROL_FRAME_HEAD_BYTES)
   }
 
-  /** The message has come to its end. Call what this gives once nothing needs its bytes. */
+  /** Ends a message. Call the returned function once its bytes are no longer needed. */
   endMessage(): () => void {
-    const room = this.#reservation
+    const reservation = this.#reservation
     this.#reservation = null
     this.#pending = 0
-    return room?.release ?? doNothing
+    return reservation?.release ?? doNothing
   }
 
   async #reserve(): Promise<void> {
-    const { received, owner, max_message_bytes: largest, pause, resume, refuse } = this.#options
-    const room = new MessageReservation()
-    this.#reservation = room
+    const { received, owner, max_message_bytes, pause, resume, refuse } = this.#options
+    const reservation = new MessageReservation()
+    this.#reservation = reservation
     pause()
     try {
-      room.grant(await received.take(owner(), largest))
+      reservation.grant(await received.take(owner(), max_message_bytes))
     } catch {
-      if (!room.isReleased) refuse()
+      if (!reservation.isReleased) refuse()
     } finally {
       resume()
     }

@@ -1,4 +1,4 @@
-// What one kind of socket is made of: its commands, what carries them out, and how its frames travel.
+// A kind of socket: its commands, their handlers, and the form of its frames.
 import type { CommandInfo } from '../../generated/messages.ts'
 import type { commandValidators, Validate } from '../../generated/validators.js'
 import type { CommandConnection } from './commands/command-connection.ts'
@@ -7,10 +7,10 @@ export interface SocketChannel {
   readonly name: keyof typeof commandValidators
   readonly commands: Readonly<Record<string, CommandInfo>>
   readonly validators: Readonly<Record<string, Validate>>
-  /** A table that the contract types, by command. */
+  /** Handlers by command. The contract gives the type of the table. */
   readonly handlers: object
-  /** Frames are JSON in text frames, and nothing else. */
+  /** Whether only JSON in text frames is used. */
   readonly text_only: boolean
-  /** Told when a socket has opened. */
+  /** Called when a socket has opened. */
   onOpen?(connection: CommandConnection): void
 }

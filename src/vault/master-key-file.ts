@@ -1,5 +1,5 @@
-// The file of the master key: a line of text in the data folder that its owner alone may read. What SECRETS_MASTER_KEY gives is the same
-// text, so the line can move there and back.
+// Reads and writes the file of the master key: one line of text in the data folder that only its owner may read. SECRETS_MASTER_KEY takes
+// the same text, so the line can move there and back.
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -17,7 +17,7 @@ import { dirname, join } from 'node:path'
 import { fsyncFolder } from '../shared/fsync-folder.ts'
 import { StartError } from '../start-error.ts'
 
-/** What SECRETS_MASTER_KEY and the file hold has at least so many characters. */
+/** Minimum length in characters, for SECRETS_MASTER_KEY and the file. */
 export const MIN_KEY_LENGTH = 16
 
 const OWNER_ONLY = 0o600
@@ -28,20 +28,23 @@ export function masterKeyPath(folder: string): string {
   return join(folder, 'master.key')
 }
 
-/** Where a key waits while everything is sealed anew under it. */
+/** The path of the new key while the data is encrypted again under it. */
 export function nextMasterKeyPath(folder: string): string {
   return join(folder, 'master.key.new')
 }
 
-/** The end of each key that was made for a database. It is no beginning: a stream that pauses holds back what may begin a secret. */
+/**
+ * Marks the end of each key that was generated for a database. A mark at the beginning would not do: a paused stream holds back text that
+ * may begin a secret.
+ */
 const GENERATED_SUFFIX = '.made'
 
-/** A key that nobody can guess: 32 random bytes in base64url. One that is made for a database in a file shows that there was one. */
+/** Generates a key of 32 random bytes in base64url. The suffix of a key for a database in a file shows that there was a database. */
 export function generateMasterKey(for_file = true): string {
   return randomBytes(NEW_KEY_BYTES).toString('base64url') + (for_file ? GENERATED_SUFFIX : '')
 }
 
-/** Whether the key in a file was made for a database. False where there is no key, and for one that a person chose. */
+/** Whether the key in a file was generated for a database. Returns false if there is no key, or if a person chose it. */
 export function hasGeneratedKey(path: string): boolean {
   try {
     return readFileSync(path, 'utf8').trim().endsWith(GENERATED_SUFFIX)
@@ -50,10 +53,7 @@ export function hasGeneratedKey(path: string): boolean {
   }
 }
 
-/**
- * The key in a file, or null where there is no file.
- * @throws StartError when it cannot be read, or holds no key
- */
+/** Returns the key in a file, or null if there is no file. @throws StartError when the file cannot be read, or contains no key */
 export function readKeyFile(path: string): string | null {
   let text: string
   try {
@@ -66,10 +66,10 @@ export function readKeyFile(path: string): string | null {
   }
   if (text.length >= MIN_KEY_LENGTH) return text
   const what = text === '' ? 'is empty' : `holds less than ${MIN_KEY_LENGTH} characters`
-  throw new StartError(`the key file ${path} ${what}; bring back a copy, or set SECRETS_MASTER_KEY`)
+  throw new StartError(`the key file ${path} ${what}; restore a copy, or set SECRETS_MASTER_KEY`)
 }
 
-/** Takes from other users what they may do with a key file. A sentence for the log where they might have read it, or may yet; else null. */
+/** Removes other users' permissions from a key file. Returns a sentence for the log if others may have read the key, or still may; else null. */
 export function restrictKeyFile(path: string): string | null {
   if (platform() === 'win32') return null
   const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777
@@ -83,10 +83,7 @@ export function restrictKeyFile(path: string): string | null {
   }
 }
 
-/**
- * Puts a key into a file, whole or not at all, so that it outlives the end of the power.
- * @throws StartError when it cannot be written
- */
+/** Writes a key file atomically and durably, so that it survives a power failure. @throws StartError when it cannot be written */
 export function writeKeyFile(path: string, key: string): void {
   const draft = `${path}.draft`
   try {
@@ -106,7 +103,7 @@ export function writeKeyFile(path: string, key: string): void {
   }
 }
 
-/** Puts a key file in the place of another. */
+/** Replaces a key file by another. */
 export function moveKeyFile(from: string, to: string): void {
   renameSync(from, to)
   fsyncFolder(dirname(to))

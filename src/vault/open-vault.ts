@@ -1,4 +1,4 @@
-// Opens the vault at a start: which master key counts, and whether it is the one that the data was sealed under.
+// Opens the vault at a start: it chooses the master key, and checks that the data was encrypted under it.
 import { StartError } from '../start-error.ts'
 import {
   generateMasterKey,
@@ -10,13 +10,13 @@ import {
 } from './master-key-file.ts'
 import { Vault } from './vault.ts'
 
-/** What the database remembers of its key. */
+/** What the database records about its key. */
 export interface VaultKeyRecord {
-  /** The fingerprint of the key that it was last opened with; null before the first time. */
+  /** The fingerprint of the key with which the database was last opened; null before the first time. */
   fingerprint(): string | null
-  /** While everything is sealed anew: the fingerprint of the key that it will be sealed under. */
+  /** During a change of the master key, the fingerprint of the new key. */
   next(): string | null
-  /** Whether it holds anything that is sealed. */
+  /** Whether the database contains encrypted data. */
   holdsSealed(): boolean
   keep(fingerprint: string): Promise<void>
   /** Whether the database ends with the process. */
@@ -25,16 +25,16 @@ export interface VaultKeyRecord {
 
 export interface OpenedVault {
   readonly vault: Vault
-  /** The key itself, to be kept out of everything that is served or logged. */
+  /** The key itself, which has to be redacted from everything that is served or logged. */
   readonly key: string
   /** A sentence for the log, or null. */
   readonly warning: string | null
 }
 
 /**
- * The vault under `given` (SECRETS_MASTER_KEY), else under the key in the data folder `folder`, which is made where there is none yet.
- * A database without anything sealed takes any key.
- * @throws StartError when the key is not the one that the data was sealed under, or cannot be had
+ * Opens the vault under `given` (SECRETS_MASTER_KEY), or else under the key in the data folder `folder`. If there is none yet, it generates
+ * a key. A database without encrypted data accepts any key.
+ * @throws StartError when the key is not the one of the data, or cannot be read
  */
 export async function openVault(folder: string, given: string | null, record: VaultKeyRecord): Promise<OpenedVault> {
   if (record.next() !== null) throw interruptedRotationError()
@@ -62,7 +62,7 @@ function createFirstKey(folder: string, record: VaultKeyRecord): string {
   if (isBoundToKey(record)) {
     if (readKeyFile(nextMasterKeyPath(folder)) !== null) throw interruptedRotationError()
     throw new StartError(
-      `the key file ${path} is missing, and stored data needs it; bring back a copy, or set SECRETS_MASTER_KEY to what it held`,
+      `the key file ${path} is missing, and stored data needs it; restore a copy, or set SECRETS_MASTER_KEY to its content`,
     )
   }
   const key = generateMasterKey(!record.in_memory)
@@ -78,5 +78,5 @@ function wrongKeyError(source: string, folder: string): StartError {
 }
 
 function interruptedRotationError(): StartError {
-  return new StartError('a change of the master key was interrupted; end it with "svc secrets rotate"')
+  return new StartError('a change of the master key was interrupted; complete it with "svc secrets rotate"')
 }

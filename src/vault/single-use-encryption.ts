@@ -1,22 +1,22 @@
-// Content that is sealed under a key of its own, which seals nothing else: whoever keeps that key in sealed bytes has nothing to seal
-// anew when the master key changes, and whoever forgets it makes the content unreadable for good.
+// Encrypts content under a key that is used only once. The holder stores that key encrypted, so a change of the master key need not encrypt
+// the content again. Deleting the key makes the content unreadable for good.
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { Steps } from '../shared/time-slices.ts'
 import { VaultError } from './vault.ts'
 
-// AES-256-GCM (NIST SP 800-38D). A key that serves once needs no other nonce than zero.
+// AES-256-GCM (NIST SP 800-38D). A key that is used once can use the nonce zero.
 const ALGORITHM = 'aes-256-gcm'
 const NONCE = new Uint8Array(12)
 const TAG = 16
-/** What is sealed at once: the process has other things to do in between. */
+/** Bytes of one step; the process does other work in between. */
 const CHUNK_BYTES = 1024 * 1024
 
-/** A key for one content. */
+/** Generates a key for one content. */
 export function generateSingleUseKey(): Uint8Array {
   return Uint8Array.from(randomBytes(32))
 }
 
-/** The sealed form of content that comes in parts, piece by piece: as many bytes as they have together, and a tag of 16. */
+/** Encrypts content that comes in parts. The result has as many bytes as the parts together, and a tag of 16 bytes. */
 export function* sealChunks(key: Uint8Array, parts: Iterable<Uint8Array>): Generator<Uint8Array> {
   const cipher = createCipheriv(ALGORITHM, key, NONCE, { authTagLength: TAG })
   for (const part of parts)
@@ -26,8 +26,8 @@ export function* sealChunks(key: Uint8Array, parts: Iterable<Uint8Array>): Gener
 }
 
 /**
- * The content, in the place of the sealed bytes, which are gone then. A step opens one piece.
- * @throws VaultError where it is damaged, cut off, or was sealed under another key
+ * Decrypts the content in place, which overwrites the encrypted bytes. A step decrypts one piece.
+ * @throws VaultError if the content is damaged, cut off, or was sealed under another key
  */
 export function* openContentSteps(key: Uint8Array, sealed: Buffer): Steps<Buffer> {
   if (sealed.length < TAG) throw new VaultError('sealed content is cut off')

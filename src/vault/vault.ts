@@ -1,5 +1,5 @@
-// Encryption at rest: keys for single purposes out of one master key, and bytes sealed under them. Where the master key
-// comes from is left to master-key.ts, and what is sealed to its owners.
+// Encryption at rest. The vault derives keys for single purposes from one master key, and seals bytes under them. open-vault.ts chooses the
+// master key, and the owners of the data store the sealed bytes.
 import {
   createCipheriv,
   createDecipheriv,
@@ -10,7 +10,7 @@ import {
   randomFillSync,
 } from 'node:crypto'
 
-/** Sealed bytes cannot be opened: damaged, moved to another place, or sealed under another key. */
+/** Sealed bytes cannot be opened: they are damaged, were moved to another place, or were sealed under another key. */
 export class VaultError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -18,7 +18,7 @@ export class VaultError extends Error {
   }
 }
 
-/** Seals and opens bytes under one key. `context` says where they belong, such as a row's key: elsewhere they do not open. */
+/** Seals and opens bytes under one key. `context` says where the bytes belong, such as the key of a row; they do not open in another context. */
 export interface Cipher {
   /** Adds 33 bytes. */
   seal(plain: Uint8Array, context: string): Uint8Array
@@ -34,31 +34,31 @@ const TAG = 16
 const OVERHEAD = HEADER + NONCE + TAG
 const ALGORITHM = 'aes-256-gcm'
 
-/** The key id in sealed bytes, as 8 hexadecimal characters: whether they were sealed under a vault with that `key_id`. @throws VaultError */
+/** Returns the key id in sealed bytes, as 8 hexadecimal characters, to compare with the `key_id` of a vault. @throws VaultError */
 export function readKeyId(sealed: Uint8Array): string {
   if (sealed.length < OVERHEAD) throw new VaultError('sealed bytes are cut off')
   if (sealed[0] !== VERSION) throw new VaultError(`sealed bytes have the unknown version ${sealed[0]}`)
   return toBuffer(sealed).toString('hex', 1, HEADER)
 }
 
-/** The keys that follow from one master key, by HKDF-SHA256 (RFC 5869) with the purpose as its info. */
+/** Derives keys from one master key by HKDF-SHA256 (RFC 5869), with the purpose as its info. */
 export class Vault {
-  /** Tells this master key from others and says nothing else of it: 16 hexadecimal characters. */
+  /** Identifies the master key without revealing anything else about it: 16 hexadecimal characters. */
   readonly fingerprint: string
-  /** What sealed bytes say of their key: the first half of the fingerprint. */
+  /** The key id in sealed bytes: the first half of the fingerprint. */
   readonly key_id: string
   readonly #master: Uint8Array
   readonly #ciphers = new Map<string, Cipher>()
   readonly #nonces = new NoncePool()
 
-  /** `master` is what keys are derived from: at least 16 bytes that nobody can guess. */
+  /** `master`: at least 16 bytes that cannot be guessed. */
   constructor(master: Uint8Array) {
     this.#master = Uint8Array.from(master)
     this.fingerprint = this.#derive('fingerprint', 8).toString('hex')
     this.key_id = this.fingerprint.slice(0, 8)
   }
 
-  /** The cipher for one kind of content, such as `journal`. What one has sealed no other opens. */
+  /** Returns the cipher for one kind of content, such as `journal`. No cipher opens what another one sealed. */
   cipher(purpose: string): Cipher {
     let cipher = this.#ciphers.get(purpose)
     if (!cipher) {
@@ -68,9 +68,9 @@ export class Vault {
     return cipher
   }
 
-  /** The cipher for one kind of content of one user. It is derived at each call: there may be any number of users. */
+  /** Returns the cipher for one kind of content of one user. It is derived at each call, because there may be any number of users. */
   userCipher(purpose: string, user_id: string): Cipher {
-    // The info of a key has a bound, which an id has not.
+    // The info of a key is limited in length, and a user id is not.
     return this.#cipherUnder(`seal ${purpose} of ${hash('sha256', user_id)}`)
   }
 
@@ -78,7 +78,7 @@ export class Vault {
     return createGcmCipher(createSecretKey(this.#derive(info, 32)), this.key_id, this.#nonces)
   }
 
-  /** 32 bytes to sign one kind of content with. */
+  /** Returns 32 bytes for signing one kind of content. */
   signingKey(purpose: string): Uint8Array {
     return this.#derive(`sign ${purpose}`, 32)
   }
@@ -88,7 +88,7 @@ export class Vault {
   }
 }
 
-// AES-256-GCM (NIST SP 800-38D) with random nonces. What is authenticated besides the content: the header, and the context.
+// AES-256-GCM (NIST SP 800-38D) with random nonces. The header and the context are authenticated along with the content.
 function createGcmCipher(key: KeyObject, key_id: string, nonces: NoncePool): Cipher {
   const header = Buffer.concat([Buffer.from([VERSION]), Buffer.from(key_id, 'hex')])
   const authenticated = (context: string) => Buffer.concat([header, Buffer.from(context)])
@@ -123,7 +123,7 @@ function createGcmCipher(key: KeyObject, key_id: string, nonces: NoncePool): Cip
   }
 }
 
-/** How many nonces are asked for at once: the way to the source of randomness is longer than what it gives. */
+/** Number of nonces that are generated at once, because calling the random source costs more than its bytes. */
 const NONCES_AT_ONCE = 256
 
 class NoncePool {

@@ -1,4 +1,4 @@
-// Indexes of vectors as administrators see them: collections of all users, a page at a time.
+// Lists the vector indexes of all users for administrators, in pages. The API calls them collections.
 import type { Collection, CollectionList } from '../../generated/types.ts'
 import type { VectorIndexTable } from '../db/schema.ts'
 import type { Store } from '../db/store.ts'
@@ -12,7 +12,7 @@ export interface CollectionRequest {
   readonly cursor?: string | null | undefined
 }
 
-/** By name, those of one name by user and workspace. @throws INVALID_REQUEST for a cursor that is none */
+/** Sorted by name, user and workspace. @throws INVALID_REQUEST for an invalid cursor */
 export function listCollections(store: Store, { limit, cursor }: CollectionRequest): CollectionList {
   const wanted = limit ?? PAGE_SIZE
   const position = decodeTextCursor(cursor, 3)

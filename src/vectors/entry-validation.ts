@@ -1,4 +1,4 @@
-// Entries as they are written: checked, and within the limits of what one may be.
+// Checks entries against their limits before they are written.
 import type { VectorEntryTable } from '../db/schema.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { VectorEntry } from '../engine/node-api/node-services.ts'
@@ -30,7 +30,7 @@ export function createEntryRow({ id, vector, text, metadata }: VectorEntry): Vec
   if (text !== null && text.length > LONGEST_TEXT) throw tooLongError(`The text of the entry "${id}"`, LONGEST_TEXT)
   const json = isLongerAsJson(metadata, LONGEST_METADATA) ? null : JSON.stringify(metadata)
   if (json === null || json.length > LONGEST_METADATA)
-    throw tooLongError(`As JSON the metadata of the entry "${id}"`, LONGEST_METADATA)
+    throw tooLongError(`The JSON of the metadata of the entry "${id}"`, LONGEST_METADATA)
   const kept = encodeVector(normalizeVector(vector))
   const bytes = [id, json, text ?? ''].reduce((sum, one) => sum + Buffer.byteLength(one), kept.length)
   return { id, vector: kept, text, metadata: json, bytes }

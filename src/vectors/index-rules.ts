@@ -1,10 +1,10 @@
-// What an index holds to: vectors of one model, and of one length; and what is said where it is full.
+// The rules of an index: its vectors come from one model and have one length. Also the error for a full index.
 import type { VectorIndexTable } from '../db/schema.ts'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { VectorIndex } from '../engine/node-api/node-services.ts'
 import { abbreviate } from '../nodes/shared/value-limits.ts'
 
-/** An index as it is told of. */
+/** The public facts of an index. */
 export function toVectorIndex({
   name,
   dimensions,
@@ -20,7 +20,7 @@ export function toVectorIndex({
 export function guardIndexModel({ name, model: made }: VectorIndexTable, model: string | null): void {
   if (made === null || model === null || made === model) return
   throw new NodeError(
-    `The index "${name}" holds vectors of the model "${made}", and this one is of "${abbreviate(model)}".`,
+    `The index "${name}" holds vectors of the model "${made}", but this vector is from "${abbreviate(model)}".`,
     'bad_input',
   )
 }
@@ -28,11 +28,11 @@ export function guardIndexModel({ name, model: made }: VectorIndexTable, model: 
 /** @throws NodeError `bad_input` */
 export function guardDimensions({ name, dimensions }: VectorIndexTable, length: number): void {
   if (length === dimensions) return
-  const text = `The vectors of the index "${name}" have ${dimensions} numbers, and this one has ${length}.`
-  throw new NodeError(`${text} Was it made by another model?`, 'bad_input')
+  const text = `The vectors of the index "${name}" have ${dimensions} numbers, but this vector has ${length}.`
+  throw new NodeError(`${text} Use the model that made the index.`, 'bad_input')
 }
 
-/** There is no room for more. */
+/** The error for a reached limit. */
 export function limitReached(what: string, most: number, of: string): NodeError {
   return new NodeError(`${what} ${most.toLocaleString('en')} ${of}. Remove what is not needed.`, 'too_large')
 }

@@ -1,4 +1,4 @@
-// One reading of an index, entry by entry, while others have their turns: it may be changed meanwhile, be removed, or be another one by now.
+// Scans an index entry by entry in time slices. Meanwhile the index may change, be removed, or be replaced by another one.
 
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
 import type { VectorIndexTable } from '../db/schema.ts'
@@ -6,9 +6,9 @@ import type { Store, Tx } from '../db/store.ts'
 import * as rows from '../db/vectors.ts'
 import type { Steps, TimeSliceScheduler } from '../shared/time-slices.ts'
 
-/** Entries that are fetched at once, at most. */
+/** The most entries that are fetched at once. */
 const FETCHED_AT_ONCE = 200
-/** After so many fetches other work of the same owner has its turn. */
+/** After so many fetches, other work of the same owner has its turn. */
 const FETCHES = 20
 
 type ScannedEntry = ReturnType<typeof rows.readVectorPage>[number]
@@ -22,7 +22,7 @@ export interface IndexScanOptions {
   readonly slices: TimeSliceScheduler
 }
 
-/** Whether it is there still. Keys of indexes that are gone are given again: to another owner's as well. */
+/** Whether the index still exists. Keys of removed indexes are reused, even for another owner. */
 export function isCurrentIndex(
   tx: Tx,
   owner: OwnerScope,
@@ -39,24 +39,24 @@ export class IndexScan {
     this.#options = options
   }
 
-  /** Has each entry looked at, the oldest first. It ends early where the index is gone. @throws the signal's reason */
-  async forEachEntry(look: (entry: ScannedEntry) => void): Promise<void> {
-    for (let after: number | null = 0; after !== null; ) after = await this.#runInSlices(this.#scanSteps(after, look))
+  /** Visits each entry, the oldest first. The scan ends early if the index is removed. @throws the signal's reason */
+  async forEachEntry(visit: (entry: ScannedEntry) => void): Promise<void> {
+    for (let after: number | null = 0; after !== null; ) after = await this.#runInSlices(this.#scanSteps(after, visit))
   }
 
-  /** What is told of these entries, in their order, as they are by now; those that are gone are left out. @throws the signal's reason */
-  readEntries<Told>(keys: readonly number[], tell: (entry: StoredEntry) => Told | null): Promise<Told[]> {
-    return this.#runInSlices(this.#readSteps(keys, tell))
+  /** Converts the current state of these entries, in their order. Removed entries are skipped. @throws the signal's reason */
+  readEntries<Result>(keys: readonly number[], convert: (entry: StoredEntry) => Result | null): Promise<Result[]> {
+    return this.#runInSlices(this.#readSteps(keys, convert))
   }
 
-  /** Looks at some entries; the key of the last one where there may be more. */
-  *#scanSteps(after: number, look: (entry: ScannedEntry) => void): Steps<number | null> {
+  /** Visits some entries. Returns the key of the last one if there may be more, else null. */
+  *#scanSteps(after: number, visit: (entry: ScannedEntry) => void): Steps<number | null> {
     const page = { index_key: this.#options.index.key, limit: FETCHED_AT_ONCE }
     let last = after
     for (let fetches = 0; fetches < FETCHES; fetches++) {
       const entries = this.#read((tx) => rows.readVectorPage(tx, { ...page, after: last })) ?? []
       for (const entry of entries) {
-        look(entry)
+        visit(entry)
         yield
       }
       if (entries.length === 0) return null
@@ -65,21 +65,21 @@ export class IndexScan {
     return last
   }
 
-  *#readSteps<Told>(keys: readonly number[], tell: (entry: StoredEntry) => Told | null): Steps<Told[]> {
-    const told: Told[] = []
+  *#readSteps<Result>(keys: readonly number[], convert: (entry: StoredEntry) => Result | null): Steps<Result[]> {
+    const results: Result[] = []
     const { index, signal } = this.#options
     for (const key of keys) {
-      // Where too much was found, the run ends.
+      // If too much was found, the run is aborted.
       signal.throwIfAborted()
       const entry = this.#read((tx) => rows.findVectorEntry(tx, index.key, key))
-      const one = entry ? tell(entry) : null
-      if (one !== null) told.push(one)
+      const result = entry ? convert(entry) : null
+      if (result !== null) results.push(result)
       yield
     }
-    return told
+    return results
   }
 
-  /** Null where the index is gone. */
+  /** Null if the index is removed. */
   #read<T>(read: (tx: Tx) => T): T | null {
     const { store, owner, index } = this.#options
     return store.read((tx) => (isCurrentIndex(tx, owner, index) ? read(tx) : null))

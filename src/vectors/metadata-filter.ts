@@ -1,9 +1,9 @@
-// Which metadata meet a filter. It is made ready once: what it takes to look at one entry depends on the entry alone.
+// Tests metadata against a filter. The filter is compiled once, so that the cost of a test depends on the entry alone.
 import type { VectorFilter } from '../engine/node-api/node-services.ts'
 import { toCanonicalText } from '../nodes/shared/value-operations.ts'
 import { guardVectorFilter } from '../nodes/vector/filter-limits.ts'
 
-/** Says of metadata, as JSON text, whether they have each key of the filter with its value, or with one of its values. */
+/** Tests metadata, as JSON text: each key of the filter must have its value, or one of its values. */
 export type MetadataTest = (metadata: string) => boolean
 
 /** @throws NodeError `too_large` */
@@ -18,7 +18,7 @@ export function compileMetadataFilter(filter: VectorFilter): MetadataTest {
   }
 }
 
-/** Of two lists one item in common is enough, or that they are the same. */
+/** Two lists match if they are equal or share an item. */
 function hasWantedValue(value: unknown, wishes: ReadonlySet<string>): boolean {
   return valueAndItems(value).some((one) => wishes.has(keyOf(one)))
 }
@@ -27,7 +27,10 @@ function valueAndItems(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? [value, ...value] : [value]
 }
 
-/** Equal values have equal keys, and others have not. They are texts, since nobody can choose those that meet in a set. */
+/**
+ * Equal values have equal keys, and different values have different keys. The keys are texts, because a user cannot choose texts that
+ * collide in a set.
+ */
 function keyOf(value: unknown): string {
   if (typeof value === 'string') return `"${value}`
   return typeof value === 'object' && value !== null ? toCanonicalText(value) : String(value)

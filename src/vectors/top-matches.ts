@@ -1,4 +1,4 @@
-// The nearest of many, kept in order while they are looked at: of equal ones whoever came first.
+// Keeps the best matches of a scan in order. Of matches with equal scores, the first found comes first.
 
 export interface ScoredEntry {
   readonly key: number
@@ -11,7 +11,7 @@ export class TopMatches {
   /** The best first. */
   readonly #best: ScoredEntry[] = []
 
-  /** At most so many, and only those with at least that score. */
+  /** At most `most` matches, each with a score of at least `least`. */
   constructor(most: number, least: number) {
     this.#most = most
     this.#least = least

@@ -1,5 +1,5 @@
-// The vectors of one owner: written in small units, so that others get their turn, and searched by looking at each in slices of a few
-// milliseconds. Writing the same entries again changes nothing: whoever was interrupted may do it again.
+// The vectors of one owner. They are written in small units, so that other owners get their turn, and searched in slices of a few
+// milliseconds. Writing is idempotent, so that an interrupted firing may repeat it.
 
 import { type OwnerScope, userShareKey } from '../db/owner-scope.ts'
 import type { VectorIndexTable } from '../db/schema.ts'
@@ -25,14 +25,14 @@ import { compileMetadataFilter, type MetadataTest } from './metadata-filter.ts'
 import { TopMatches } from './top-matches.ts'
 import { cosineSimilarity, decodeVector, normalizeVector } from './vector-math.ts'
 
-/** Of one owner. */
+/** Per owner. */
 const MOST_INDEXES = 1_000
-/** Of one index: so many are searched in a second or two. */
+/** Per index: so many are searched in a second or two. */
 const MOST_ENTRIES = 500_000
-/** Of all entries of one owner: two gigabytes. */
+/** For all entries of one owner: two gigabytes. */
 const MOST_BYTES = 2 * 1024 ** 3
 
-/** Entries that are written, or removed, in one unit, and about how many bytes these may have. */
+/** Limits of a unit that writes or removes entries: entries, and roughly their bytes. */
 const WRITTEN_AT_ONCE = 200
 const BYTES_AT_ONCE = 1_000_000
 
@@ -41,11 +41,11 @@ export interface VectorStoreOptions {
   readonly platform: Pick<Platform, 'timestamp'>
   readonly most_entries?: number
   readonly most_bytes?: number
-  /** What searching and writing of all owners take turns in. */
+  /** The scheduler that searches and writes of all owners share. */
   readonly slices?: TimeSliceScheduler
 }
 
-/** An entry that was to be removed, and its bytes; 0 where there is none any more. */
+/** An attempt to remove an entry, with the bytes of the entry; 0 if it did not exist any more. */
 interface RemovalAttempt {
   readonly bytes: number
   readonly is_removed: boolean
@@ -92,7 +92,7 @@ export class VectorStore implements VectorAccess {
     const { index, vector, model, top_k, min_score, filter, signal } = query
     signal.throwIfAborted()
     const row = this.#findIndex(validateIndexName(index))
-    if (!row) throw new NodeError(`There is no index "${index}" of vectors.`, 'index_not_found')
+    if (!row) throw new NodeError(`There is no vector index "${index}".`, 'index_not_found')
     guardIndexModel(row, model)
     guardDimensions(row, vector.length)
     const asked = normalizeVector(vector)
@@ -106,7 +106,7 @@ export class VectorStore implements VectorAccess {
     })
     const keys = nearest.all().map(({ key }) => key)
     using counted = new MeteredMatches(query)
-    // Judged again by what they are by now: another entry may have its key since.
+    // The current state is tested again, because another entry may have the key now.
     const matches = await reading.readEntries(keys, ({ id, vector: kept, text, metadata }): VectorMatch | null => {
       const now = score(kept)
       if (now < least || !meets(metadata)) return null
@@ -133,7 +133,7 @@ export class VectorStore implements VectorAccess {
     await this.#scan(row, signal).forEachEntry(({ key, metadata }) => {
       if (meets(metadata)) met.push(key)
     })
-    // Another entry may have its key since, or it other metadata.
+    // Another entry may have the key now, or the entry may have other metadata.
     const take = (tx: Tx, key: number): RemovalAttempt => {
       const now = rows.findVectorEntry(tx, row.key, key)
       const is_removed = now !== undefined && meets(now.metadata)
@@ -157,7 +157,7 @@ export class VectorStore implements VectorAccess {
         to = from + some.length
         return some.flatMap(({ bytes, is_removed }) => (is_removed ? [bytes] : []))
       })
-      // The index is gone.
+      // The index was removed.
       if (to === from) break
     }
     return removed
@@ -171,7 +171,7 @@ export class VectorStore implements VectorAccess {
     return this.#store.read((tx) => rows.findVectorIndex(tx, this.#owner, name))
   }
 
-  /** How many it wrote: fewer where those that they replace are large, since each of these is read whole. */
+  /** Returns how many entries it wrote: fewer if the replaced entries are large, because each of these is read whole. */
   #put(tx: Tx, name: string, entries: readonly VectorEntryRow[], model: string | null): number {
     const { length } = entries[0]!.vector
     const index = rows.findVectorIndex(tx, this.#owner, name) ?? this.#create(tx, name, length / 4, model)
@@ -192,7 +192,7 @@ export class VectorStore implements VectorAccess {
       throw limitReached(`The index "${name}" would have more than`, this.#limits.most_entries, 'entries')
     const others = rows.measureVectorIndexes(tx, this.#owner).bytes - index.bytes
     if (bytes > index.bytes && others + bytes > this.#limits.most_bytes)
-      throw limitReached('All vectors that you keep would take more than', this.#limits.most_bytes, 'bytes')
+      throw limitReached('All of your vectors together would take more than', this.#limits.most_bytes, 'bytes')
     rows.updateVectorIndex(tx, {
       ...index,
       model: index.model ?? model,
@@ -205,11 +205,11 @@ export class VectorStore implements VectorAccess {
 
   #create(tx: Tx, name: string, dimensions: number, model: string | null): VectorIndexTable {
     if (rows.measureVectorIndexes(tx, this.#owner).indexes >= MOST_INDEXES)
-      throw limitReached('You would have more than', MOST_INDEXES, 'indexes of vectors')
+      throw limitReached('You would have more than', MOST_INDEXES, 'vector indexes')
     return rows.insertVectorIndex(tx, this.#owner, { name, dimensions, model, created_at: this.#platform.timestamp() })
   }
 
-  /** Removes the index and all in it. */
+  /** Removes the index and all of its entries. */
   async #drop(index: VectorIndexTable, signal: AbortSignal): Promise<number> {
     for (let removed = 0; ; ) {
       signal.throwIfAborted()
@@ -223,7 +223,7 @@ export class VectorStore implements VectorAccess {
     }
   }
 
-  /** @throws NodeError `unavailable` where the database takes nothing now */
+  /** @throws NodeError `unavailable` if the database accepts no writes now */
   async #write<T>(unit: (tx: Tx) => T): Promise<T> {
     try {
       return await this.#store.write(unit)
@@ -235,7 +235,7 @@ export class VectorStore implements VectorAccess {
     }
   }
 
-  /** Has entries removed in one unit, and counts them out of their index. */
+  /** Removes entries in one unit, and updates the counts of their index. */
   #removeInUnit(index: VectorIndexTable, remove: (tx: Tx) => number[]): Promise<number> {
     return this.#write((tx) => {
       if (!isCurrentIndex(tx, this.#owner, index)) return 0
@@ -255,7 +255,7 @@ export class VectorStore implements VectorAccess {
   }
 }
 
-/** The memory of what a search has found, told until it is disposed of. */
+/** Reports the memory of search results until it is disposed. */
 class MeteredMatches implements Disposable {
   readonly #query: VectorQuery
   #bytes = 0
@@ -279,7 +279,7 @@ class MeteredMatches implements Disposable {
   }
 }
 
-/** The rows of the entries from a place on that are written in one unit. @throws NodeError `bad_input`, `too_large` */
+/** The rows of the entries that are written in one unit, from a position on. @throws NodeError `bad_input`, `too_large` */
 function* createRowsInSteps(entries: readonly VectorEntry[], from: number): Steps<VectorEntryRow[]> {
   const made: VectorEntryRow[] = []
   for (let bytes = 0; made.length < WRITTEN_AT_ONCE && bytes < BYTES_AT_ONCE; ) {
@@ -293,7 +293,7 @@ function* createRowsInSteps(entries: readonly VectorEntry[], from: number): Step
   return made
 }
 
-/** What comes of looking at those from a place on that are looked at in one unit. */
+/** The attempts for the entries that are removed in one unit, from a position on. */
 function removeSome<Which>(
   all: readonly Which[],
   from: number,

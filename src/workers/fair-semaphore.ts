@@ -1,15 +1,15 @@
-// Gives out places: a place is the permission to use a processor, and there are few. Owners that wait are served in turns, so
-// that the work of one owner never waits for all the work of another; the runs of one owner are served in turns as well.
+// Hands out permits to use a processor, of which there are few. Waiting owners are served in turns, so that the work of one never waits for
+// all the work of another; the runs of one owner are served in turns as well.
 import type { NodeError } from '../engine/node-api/node-error.ts'
 
-/** A user: the same for all runs of that user, in whatever workspace. */
+/** A user: equal for all runs of that user, in every workspace. */
 export type OwnerKey = object | string
 
 export interface PermitRequest {
   readonly owner: OwnerKey
-  /** The run that it belongs to; absent: none in particular. */
+  /** The run of the work; absent: no particular run. */
   readonly run?: object
-  /** It has begun before, and goes on: it is served before what its owner has not begun. */
+  /** Whether the work has begun before. It is then served before new work of its owner. */
   readonly hasBegun: boolean
   grant(): void
   reject(error: NodeError): void
@@ -21,47 +21,47 @@ interface RunQueue {
   readonly fresh: Set<PermitRequest>
 }
 
-/** Stands for work that belongs to no run. */
+/** The key of work that belongs to no run. */
 const NO_RUN = {}
 
 export class FairSemaphore {
   readonly #limit: number
-  /** How many places one owner may have while others wait. */
+  /** The limit of permits per owner while others wait. */
   readonly #ownerLimit: number
   readonly #strictOwnerLimit: number | null
-  /** Waiting work by owner and by run, each in the order of turns. No line is empty, and no owner is without lines. */
+  /** Waiting work by owner and run, in the order of turns. No queue is empty, and no owner is without queues. */
   readonly #queues = new Map<OwnerKey, Map<object, RunQueue>>()
   readonly #permitsByOwner = new Map<OwnerKey, number>()
   #permitsTaken = 0
 
   /**
-   * With `most_of_one` no owner has more places than that, not even while nobody waits, nor takes a further one unless more are free than it has:
-   * what is held for long leaves some to many owners, of whom each gets less than the one before.
+   * `strictOwnerLimit` limits the permits of each owner even while no other owner waits. An owner also gets a further permit only if more are
+   * free than the owner holds. Thus permits held for long leave some to many owners, to each fewer than to the one before.
    */
-  constructor(limit: number, most_of_one: number | null = null) {
+  constructor(limit: number, strictOwnerLimit: number | null = null) {
     this.#limit = limit
-    this.#strictOwnerLimit = most_of_one
+    this.#strictOwnerLimit = strictOwnerLimit
     this.#ownerLimit = Math.max(1, limit - 1)
   }
 
-  /** Lets it enter, now or when it is its turn. */
+  /** Grants a permit, now or when it is the owner's turn. */
   request(waiting: PermitRequest): void {
     const { owner, run = NO_RUN } = waiting
     const runs = this.#queues.get(owner) ?? this.#addOwner(owner)
-    const line = runs.get(run) ?? { begun: new Set(), fresh: new Set() }
-    runs.set(run, line)
-    line[waiting.hasBegun ? 'begun' : 'fresh'].add(waiting)
+    const queue = runs.get(run) ?? { begun: new Set(), fresh: new Set() }
+    runs.set(run, queue)
+    queue[waiting.hasBegun ? 'begun' : 'fresh'].add(waiting)
     this.#grantNext()
   }
 
-  /** Whether the owner has a place at once: nobody waits, and there is one. */
+  /** Takes a permit if one is free and no owner waits; otherwise returns false. */
   tryAcquire(owner: OwnerKey): boolean {
     if (this.#queues.size > 0 || !this.#canAcquire(owner)) return false
     this.#take(owner)
     return true
   }
 
-  /** Resolves when the owner has a place. @throws the signal's reason, and what `refuseAll` is given */
+  /** Resolves when the owner has a permit. @throws the signal's reason; the error given to `rejectAll` */
   acquire(owner: OwnerKey, signal: AbortSignal, run: object = NO_RUN): Promise<void> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted()
@@ -71,21 +71,21 @@ export class FairSemaphore {
         this.cancel(waiting)
         reject(signal.reason)
       }
-      const enter = () => {
+      const grant = () => {
         leave()
         resolve()
       }
-      const refuse = (error: NodeError) => {
+      const fail = (error: NodeError) => {
         leave()
         reject(error)
       }
-      const waiting: PermitRequest = { owner, run, hasBegun: false, grant: enter, reject: refuse }
+      const waiting: PermitRequest = { owner, run, hasBegun: false, grant, reject: fail }
       signal.addEventListener('abort', abort, { once: true })
       this.request(waiting)
     })
   }
 
-  /** It waits no longer. */
+  /** Withdraws a request. */
   cancel(waiting: PermitRequest): void {
     this.#remove(waiting)
     this.#grantNext()
@@ -99,36 +99,36 @@ export class FairSemaphore {
     this.#grantNext()
   }
 
-  /** How many places an owner has. */
+  /** The number of permits that an owner holds. */
   countTaken(owner: OwnerKey): number {
     return this.#permitsByOwner.get(owner) ?? 0
   }
 
-  /** How many of an owner wait. */
+  /** The number of an owner's waiting requests. */
   countWaiting(owner: OwnerKey): number {
-    const lines = [...(this.#queues.get(owner)?.values() ?? [])]
-    return lines.reduce((sum, { begun, fresh }) => sum + begun.size + fresh.size, 0)
+    const queues = [...(this.#queues.get(owner)?.values() ?? [])]
+    return queues.reduce((sum, { begun, fresh }) => sum + begun.size + fresh.size, 0)
   }
 
-  /** Whether nobody has a place, and nobody waits. */
+  /** Whether no owner holds or awaits a permit. */
   get isIdle(): boolean {
     return this.#permitsTaken === 0 && this.#queues.size === 0
   }
 
-  /** Whether one owner has all places, so that one more is there for another owner. */
+  /** Whether one owner holds all permits, so that one extra permit is available to another owner. */
   get hasSpare(): boolean {
     return this.#permitsTaken === this.#limit && this.#permitsByOwner.size === 1 && this.#limit > this.#ownerLimit
   }
 
-  /** Whether another owner waits, or another run of this one. */
+  /** Whether another owner waits, or another run of this owner. */
   hasOtherWaiters(owner: OwnerKey, run: object = NO_RUN): boolean {
     const runs = this.#queues.get(owner)
     return this.#doOthersWait(owner) || (runs !== undefined && runs.size > (runs.has(run) ? 1 : 0))
   }
 
   rejectAll(error: () => NodeError): void {
-    const lines = [...this.#queues.values()].flatMap((runs) => [...runs.values()])
-    const all = lines.flatMap(({ begun, fresh }) => [...begun, ...fresh])
+    const queues = [...this.#queues.values()].flatMap((runs) => [...runs.values()])
+    const all = queues.flatMap(({ begun, fresh }) => [...begun, ...fresh])
     this.#queues.clear()
     for (const waiting of all) waiting.reject(error())
   }
@@ -147,7 +147,7 @@ export class FairSemaphore {
     this.#permitsByOwner.set(owner, this.countTaken(owner) + 1)
   }
 
-  /** An owner that has no place comes before all that have one. */
+  /** An owner without a permit comes before all owners that hold one. */
   #addOwner(owner: OwnerKey): Map<object, RunQueue> {
     const runs = new Map<object, RunQueue>()
     this.#queues.set(owner, runs)
@@ -157,13 +157,13 @@ export class FairSemaphore {
     return runs
   }
 
-  /** The next turn of its owner comes after that of all others, and so does the turn of its run within its owner. */
+  /** Moves the owner behind all other owners, and the run behind the owner's other runs. */
   #moveToEnd({ owner, run = NO_RUN }: PermitRequest): void {
     const runs = this.#queues.get(owner)
     if (!runs) return
     moveToEnd(this.#queues, owner, runs)
-    const line = runs.get(run)
-    if (line) moveToEnd(runs, run, line)
+    const queue = runs.get(run)
+    if (queue) moveToEnd(runs, run, queue)
   }
 
   #nextRequest(): PermitRequest | undefined {
@@ -180,22 +180,22 @@ export class FairSemaphore {
     if (this.#strictOwnerLimit !== null) return own < Math.min(this.#strictOwnerLimit, this.#limit - this.#permitsTaken)
     if (own >= this.#ownerLimit && this.#doOthersWait(owner)) return false
     if (this.#permitsTaken < this.#limit) return true
-    // Who has all places took them while nobody waited, and may keep them for long: one more is for the others.
+    // An owner that took all permits while no other waited may keep them for long: one extra permit is for the others.
     return own === 0 && this.hasSpare
   }
 
   #remove(waiting: PermitRequest): void {
     const { owner, run = NO_RUN } = waiting
     const runs = this.#queues.get(owner)
-    const line = runs?.get(run)
-    if (!runs || !line) return
-    line[waiting.hasBegun ? 'begun' : 'fresh'].delete(waiting)
-    if (line.begun.size + line.fresh.size === 0) runs.delete(run)
+    const queue = runs?.get(run)
+    if (!runs || !queue) return
+    queue[waiting.hasBegun ? 'begun' : 'fresh'].delete(waiting)
+    if (queue.begun.size + queue.fresh.size === 0) runs.delete(run)
     if (runs.size === 0) this.#queues.delete(owner)
   }
 }
 
-/** What has begun goes on before anything of its owner begins. */
+/** Work that has begun is served before new work of the same owner. */
 function findFirstRequest(runs: ReadonlyMap<object, RunQueue>): PermitRequest | undefined {
   for (const { begun } of runs.values()) for (const waiting of begun) return waiting
   for (const { fresh } of runs.values()) for (const waiting of fresh) return waiting

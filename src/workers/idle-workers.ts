@@ -1,28 +1,28 @@
-// Workers without work, kept for the next task. Where one owner has all places, one of them is kept back for another owner, who
-// then does not wait for the start of a worker as well.
+// Keeps idle workers for the next task. While one owner holds all permits, one worker is reserved for another owner, who then need not wait
+// for a worker to start.
 
 export interface IdleWorker {
-  /** Whether it may be given another task. */
+  /** Whether the worker may get another task. */
   readonly isReusable: boolean
-  /** Resolves when its thread or process is gone. */
+  /** Resolves when the worker's thread or process has ended. */
   readonly whenExited: Promise<unknown>
-  /** Whether this process stays alive for it. */
+  /** Whether the worker keeps this process alive. */
   setKeepAlive(isKeptAlive: boolean): void
-  /** Ends it, wherever it is. */
+  /** Ends the worker, whatever it is doing. */
   kill(): unknown
 }
 
 export interface IdleLimits {
-  /** How many are kept for as long as they are fit. */
+  /** The number of workers that are kept without a time limit. */
   readonly kept: number
-  /** How long a further one is kept, in milliseconds. */
+  /** How long a further worker is kept, in milliseconds. */
   readonly idle_ms: number
 }
 
 export class IdleWorkers<Worker extends IdleWorker> {
   readonly #limits: IdleLimits
   readonly #start: () => Worker
-  /** The one that was used last comes last. */
+  /** Idle workers; the most recently used is last. */
   readonly #idle = new Map<Worker, NodeJS.Timeout | null>()
 
   constructor(limits: IdleLimits, start: () => Worker) {
@@ -30,7 +30,7 @@ export class IdleWorkers<Worker extends IdleWorker> {
     this.#start = start
   }
 
-  /** A worker for a task, started where there is none. `spare`: the last one that is idle is kept back for others. */
+  /** A worker for a task, started if none is idle. With `keepsSpare` the last idle worker is reserved for others. */
   take(keepsSpare: boolean): Worker {
     const least = keepsSpare ? 1 : 0
     for (const worker of [...this.#idle.keys()].reverse()) {
@@ -44,7 +44,7 @@ export class IdleWorkers<Worker extends IdleWorker> {
     return this.#startWorker()
   }
 
-  /** Starts one where there is none. Gives it. */
+  /** Starts a worker and returns it, if none is idle. */
   prepareSpare(): Worker | null {
     if (this.#idle.size > 0) return null
     const worker = this.#startWorker()
@@ -52,7 +52,7 @@ export class IdleWorkers<Worker extends IdleWorker> {
     return worker
   }
 
-  /** It has no work any more. */
+  /** Keeps a worker that has no work. */
   addIdle(worker: Worker): void {
     worker.setKeepAlive(false)
     const { kept, idle_ms } = this.#limits
@@ -61,7 +61,7 @@ export class IdleWorkers<Worker extends IdleWorker> {
     this.#idle.set(worker, until)
   }
 
-  /** Ends all that are idle. */
+  /** Ends all idle workers. */
   clear(): void {
     for (const worker of [...this.#idle.keys()]) this.#end(worker)
   }

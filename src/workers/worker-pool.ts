@@ -1,33 +1,33 @@
-// Workers that take one task after the other, threads or processes: who works when, which worker does it, and how long one without work
-// is kept. What a task is, its worker knows.
+// A pool of threads or processes: decides when each task runs and on which worker, and how long idle workers are kept. Only the worker
+// knows what a task is.
 import { NodeError } from '../engine/node-api/node-error.ts'
 import { FairSemaphore, type OwnerKey } from './fair-semaphore.ts'
 import { type IdleWorker, IdleWorkers } from './idle-workers.ts'
 
 export interface PooledTask {
-  /** The user that it is done for, and the run: users get their turns one after the other, and so do the runs of one user. */
+  /** The user and the run of the task: users get turns one after the other, and so do the runs of one user. */
   readonly owner: OwnerKey
   readonly run?: object
-  /** How long it waits for its turn at most, in milliseconds; absent: for as long as it takes. */
+  /** The longest wait for a turn, in milliseconds; absent: no limit. */
   readonly wait_limit_ms?: number
-  /** Ends it wherever it is. */
+  /** Ends the task in any state. */
   readonly signal: AbortSignal
 }
 
 export interface PooledWorker<Task, Result> extends IdleWorker {
   run(task: Task): Promise<Result>
-  /** Reads what such a task needs, before there is one. */
+  /** Loads what the task needs, before a task runs. */
   preload(task: Task): void
 }
 
 export interface WorkerPoolLimits {
-  /** Workers that work at the same time. One more works where one owner has all of them and others wait. */
+  /** Workers that work at the same time. While one owner has all of them and others wait, there is one more. */
   readonly workers: number
-  /** How long a worker without work is kept, in milliseconds. */
+  /** How long an idle worker is kept, in milliseconds. */
   readonly idle_ms: number
 }
 
-/** Starts nothing before there is a task; ends everything when disposed of. */
+/** Starts no worker before the first task; ends all workers when disposed of. */
 export class WorkerPool<Task extends PooledTask, Result> implements AsyncDisposable {
   readonly #permits: FairSemaphore
   readonly #idle: IdleWorkers<PooledWorker<Task, Result>>
@@ -40,7 +40,7 @@ export class WorkerPool<Task extends PooledTask, Result> implements AsyncDisposa
     this.#idle = new IdleWorkers({ kept: 0, idle_ms }, () => this.#register(start()))
   }
 
-  /** @throws NodeError `busy` where its turn did not come in time, `unavailable` at the end; the signal's reason; what the worker throws */
+  /** @throws NodeError `busy` if its turn did not come in time, `unavailable` at shutdown; the signal's reason; errors of the worker */
   async run(task: Task): Promise<Result> {
     const { owner } = task
     if (this.#closed) throw createStoppingError()
@@ -51,7 +51,7 @@ export class WorkerPool<Task extends PooledTask, Result> implements AsyncDisposa
     }
     const worker = this.#takeWorker(owner)
     try {
-      // Where one owner has all places, another one does not wait for the start of a worker as well.
+      // While one owner holds all permits, a second worker is started so that another owner need not wait for it.
       if (this.#permits.hasSpare) this.#idle.prepareSpare()?.preload(task)
       return await worker.run(task)
     } finally {
@@ -64,7 +64,7 @@ export class WorkerPool<Task extends PooledTask, Result> implements AsyncDisposa
     this.#permits.rejectAll(createStoppingError)
     this.#idle.clear()
     for (const worker of this.#all) {
-      // Who waits for its end is not to end before.
+      // The process must not end before its workers have ended.
       worker.setKeepAlive(true)
       worker.kill()
     }
@@ -82,7 +82,7 @@ export class WorkerPool<Task extends PooledTask, Result> implements AsyncDisposa
     }
   }
 
-  /** @throws what the start of a worker throws; its place is free then */
+  /** @throws errors of a worker's start, after its permit was released */
   #takeWorker(owner: OwnerKey): PooledWorker<Task, Result> {
     try {
       return this.#idle.take(this.#permits.hasSpare)
@@ -104,7 +104,7 @@ export class WorkerPool<Task extends PooledTask, Result> implements AsyncDisposa
       return this.#permits.release(owner)
     }
     worker.kill()
-    // What a worker takes is taken until it is gone.
+    // The permit is released only once the worker, and so its memory, is gone.
     void worker.whenExited.then(() => this.#permits.release(owner))
   }
 }

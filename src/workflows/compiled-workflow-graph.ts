@@ -1,15 +1,15 @@
-// A graph with what follows from it alone.
+// The type of a graph with everything that is derived from it.
 
 import type { CompilationResult } from '../engine/compile/compiler.ts'
 import type { Graph } from '../engine/compile/graph.ts'
 
 export interface CompiledWorkflowGraph extends CompilationResult {
   readonly sha256: string
-  /** The graph's JSON text, as it is stored. */
+  /** The JSON text of the graph, as it is stored. */
   readonly body: string
-  /** About how much memory it takes. */
+  /** Roughly the memory that it takes, in bytes. */
   readonly bytes: number
   readonly graph: Graph
-  /** The hash of what the graph means: editors' `ui_properties` are left out. */
+  /** The hash of the graph without the editors' `ui_properties`. */
   readonly etag: string
 }

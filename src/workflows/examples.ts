@@ -1,11 +1,11 @@
-// The bundled example workflows: one JSON file each, read when they are first asked for.
+// Loads the bundled example workflows: one JSON file each, read at the first use.
 import { readdirSync, readFileSync } from 'node:fs'
 import type { ExampleWorkflow } from '../../generated/types.ts'
 import type { Graph } from '../engine/compile/graph.ts'
 
 /**
- * An example as its file holds it. `outputs` is what a run with `params` gives, and with a `url` where it asks a server; files
- * in it are their facts and a digest, of pictures that of their pixels. Tests prove it.
+ * The file of an example. `outputs` is the result of a run with `params`, and with a `url` if it asks a server. Files in `outputs` are
+ * given by their facts and a digest, images by a digest of their pixels. Tests verify the outputs.
  */
 export interface BundledExample {
   id: string
@@ -18,17 +18,17 @@ export interface BundledExample {
   outputs: Record<string, unknown>
 }
 
-/** What an example has in common with every other workflow, but for its graph. */
+/** Returns the members that an example shares with every other workflow, except the graph. */
 export function toExampleHead({ id, name, description, tags, run_mode }: BundledExample) {
   return { id, name, description, tags, run_mode }
 }
 
-/** An example as lists show it. */
+/** Returns an example as lists show it. */
 export function toExampleListItem(example: BundledExample) {
   return { ...toExampleHead(example), params: example.params }
 }
 
-/** An example in full, but for the schemas that follow from its graph. */
+/** Returns the whole example, except for the schemas that are derived from its graph. */
 export function toExampleRecord(example: BundledExample) {
   return { ...toExampleListItem(example), graph: example.graph as ExampleWorkflow['graph'] }
 }
@@ -36,7 +36,7 @@ export function toExampleRecord(example: BundledExample) {
 const FOLDER = new URL('./examples/', import.meta.url)
 let cachedExamples: ReadonlyMap<string, BundledExample> | null = null
 
-/** Every example by id, in the order of their ids. */
+/** Returns every example by id, in the order of the ids. */
 export function loadExamples(): ReadonlyMap<string, BundledExample> {
   cachedExamples ??= readExamples()
   return cachedExamples

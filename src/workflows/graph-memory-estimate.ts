@@ -1,18 +1,18 @@
-// About how much memory a graph takes: its text and its values, its compiled form, and what a run keeps for its nodes.
+// Estimates the memory of a graph: its text and values, its compiled form, and what a run keeps for its nodes.
 import type { Steps } from '../shared/time-slices.ts'
 
-/** Bytes of memory, measured: about 800 of a node in its compiled form, and 620 while it waits in a run; of an edge up to 760. */
+/** Measured bytes of memory: a node takes about 800 in its compiled form and 620 while it waits in a run; an edge takes up to 760. */
 const NODE_BYTES = 1_500
 const EDGE_BYTES = 800
-/** What nodes and edges take besides while they are compiled, as a part of that. */
+/** What nodes and edges take in addition while they are compiled, as a fraction. */
 const COMPILATION_OVERHEAD = 0.25
-/** Of a character, at the most: in the text, and in the values. */
+/** Bytes of a character at most, in the text and again in the values. */
 const CHARACTER_BYTES = 2
-/** Of a list or an object, and of each of their members. */
+/** Bytes of a list or an object, and of each of their members. */
 const CONTAINER_BYTES = 64
 const MEMBER_BYTES = 8
 
-/** So many characters make a step. */
+/** Characters of one step. */
 const CHARACTERS_PER_STEP = 65_536
 
 const QUOTE = 0x22
@@ -24,18 +24,18 @@ const OPENING_OBJECT = 0x7b
 const CLOSING_OBJECT = 0x7d
 
 const EDGES = '"edges":'
-/** How many containers there are around a node or an edge. */
+/** The nesting depth of a node or an edge. */
 const ELEMENT_DEPTH = 2
 
 /** Bytes. */
 export interface GraphMemoryEstimate {
-  /** What a graph takes with its compiled form. */
+  /** What a graph with its compiled form takes. */
   readonly retained_bytes: number
-  /** What it takes while it is compiled. */
+  /** What it takes during compilation. */
   readonly peak_bytes: number
 }
 
-/** Found on the JSON text of a graph, before anything is made of it. */
+/** Estimates from the JSON text of a graph, before it is parsed. */
 export function* estimateGraphMemorySteps(body: string): Steps<GraphMemoryEstimate> {
   const { nodes, edges, containers, members } = yield* countContentsSteps(body)
   const values = containers * CONTAINER_BYTES + members * MEMBER_BYTES + 2 * CHARACTER_BYTES * body.length
@@ -50,7 +50,7 @@ interface GraphContents {
   members: number
 }
 
-/** As `JSON.stringify` has written it. */
+/** The text has to come from `JSON.stringify`. */
 function* countContentsSteps(body: string): Steps<GraphContents> {
   const found = { nodes: 0, edges: 0, containers: 0, members: 0 }
   let [isText, isEdge, depth] = [false, false, 0]

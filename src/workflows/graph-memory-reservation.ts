@@ -1,12 +1,13 @@
-// Room for one large graph that is compiled, in the account of what requests take: taken by the first who holds it, and given back by the last.
+// GraphMemoryReservation takes memory for one large compiled graph from the account of requests: the first holder takes it, and the last
+// one releases it.
 
-/** The account. */
+/** The account from which memory is taken. */
 export interface CompilationMemoryAccount {
-  /** Waits for room, and gives what gives it back. @throws REQUEST_TOO_LARGE, SERVICE_UNAVAILABLE */
+  /** Waits for memory, and returns the function that releases it. @throws REQUEST_TOO_LARGE, SERVICE_UNAVAILABLE */
   take(owner: string, bytes: number, refusal?: string): Promise<() => void>
-  /** Has `giveBack` called where there is no room for somebody. */
+  /** Registers a function that is called when there is no room for an owner. */
   onPressure(giveBack: () => void): void
-  /** So many bytes more, or less. False: there is no room for more. */
+  /** Takes or releases bytes. Returns false if there is no room for more. */
   change(owner: string, bytes: number): boolean
 }
 
@@ -17,7 +18,7 @@ export class GraphMemoryReservation {
   #isTaken: boolean
   #holders = 0
 
-  /** `isTaken`: the first holder finds it taken. */
+  /** `isTaken`: the memory is taken already, before the first holder. */
   constructor(
     shared: CompilationMemoryAccount,
     { owner, bytes, isTaken }: { owner: string; bytes: number; isTaken: boolean },
@@ -28,7 +29,7 @@ export class GraphMemoryReservation {
     this.#isTaken = isTaken
   }
 
-  /** Holds it until that is disposed of. Null: there is no room. */
+  /** Holds the memory until the result is disposed of. Returns null if there is no room. */
   hold(): Disposable | null {
     if (!this.#isTaken && !this.#shared.change(this.#owner, this.#bytes)) return null
     this.#isTaken = true

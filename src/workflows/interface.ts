@@ -1,4 +1,4 @@
-// What a workflow takes and gives, derived from its graph.
+// Derives the inputs and outputs of a workflow from its graph.
 import type { WorkflowInterface, WorkflowSchema, WorkflowSchemaProperty } from '../../generated/types.ts'
 import type { PlanInput, PlanOutput } from '../engine/compile/compiler.ts'
 import type { GraphNode } from '../engine/compile/graph.ts'
@@ -8,8 +8,9 @@ import { invalidGraphError } from './invalid-graph-error.ts'
 import type { CompiledWorkflowGraph } from './plan-cache.ts'
 
 /**
- * The interface of a graph. One that cannot run has diagnostics of severity `error` and the inputs and outputs that its nodes name.
- * @throws INVALID_WORKFLOW_GRAPH where two inputs or two outputs share a name
+ * Derives the interface of a graph. For a graph that cannot run it has diagnostics of severity `error`, and the inputs and outputs that the
+ * nodes name.
+ * @throws INVALID_WORKFLOW_GRAPH if two inputs or two outputs share a name
  */
 export function* deriveInterfaceSteps(workflow_id: string, compiled: CompiledWorkflowGraph): Steps<WorkflowInterface> {
   const { inputs, outputs } = yield* collectPinsSteps(compiled)
@@ -31,7 +32,7 @@ export function* deriveInterfaceSteps(workflow_id: string, compiled: CompiledWor
   }
 }
 
-/** The inputs as a JSON schema of one object. */
+/** Returns the inputs as a JSON schema of one object. */
 export function deriveInputSchema(compiled: CompiledWorkflowGraph): WorkflowSchema {
   return runToCompletion(deriveInputSchemaSteps(compiled))
 }
@@ -45,7 +46,7 @@ export function* deriveInputSchemaSteps(compiled: CompiledWorkflowGraph): Steps<
   return { type: 'object', properties: yield* buildPropertiesSteps(inputs, toInputProperty), required }
 }
 
-/** The outputs as a JSON schema of one object. A stream is an array. */
+/** Returns the outputs as a JSON schema of one object. A stream is an array. */
 export function deriveOutputSchema(compiled: CompiledWorkflowGraph): WorkflowSchema {
   return runToCompletion(deriveOutputSchemaSteps(compiled))
 }
@@ -72,7 +73,7 @@ function* buildPropertiesSteps<Pin extends { readonly name: string }>(
   const properties: Properties = {}
   yield* forEachSteps(pins, (pin) => {
     const value = property(pin)
-    // To assign to this name alone would mean something else.
+    // A plain assignment to this name would set the prototype.
     if (pin.name === '__proto__') Object.defineProperty(properties, pin.name, { ...OWN_PROPERTY, value })
     else properties[pin.name] = value
   })

@@ -1,22 +1,22 @@
-// The refusal of a graph that cannot run.
+// Builds the error for a graph that cannot run.
 
 import { type CompilationResult, isRunnable, type Plan } from '../engine/compile/compiler.ts'
 import type { GraphIssue } from '../engine/compile/graph.ts'
 import { moreProblemsSuffix, type Problem, ServiceError } from '../errors.ts'
 
-/** INVALID_WORKFLOW_GRAPH with every issue of severity `error`, each with the path of its node. */
+/** Builds INVALID_WORKFLOW_GRAPH with every issue of severity `error`, each with the path of its node. */
 export function invalidGraphError(issues: readonly GraphIssue[]): ServiceError {
   const problems = issues.filter((issue) => issue.severity === 'error').map(toProblem)
   return new ServiceError('INVALID_WORKFLOW_GRAPH', { problems, message: summarizeProblems(problems) })
 }
 
-/** The plan of a new run. @throws INVALID_WORKFLOW_GRAPH */
+/** Returns the plan for a new run. @throws INVALID_WORKFLOW_GRAPH */
 export function requireRunnablePlan(compiled: CompilationResult): Plan {
   if (isRunnable(compiled)) return compiled.plan
   throw invalidGraphError(compiled.issues)
 }
 
-/** The plan of a run that was accepted earlier, also with expressions that cannot be read. @throws INVALID_WORKFLOW_GRAPH */
+/** Returns the plan of a run that was accepted earlier, even if some expressions are invalid. @throws INVALID_WORKFLOW_GRAPH */
 export function requireAcceptedPlan(compiled: CompilationResult): Plan {
   if (compiled.plan) return compiled.plan
   throw invalidGraphError(compiled.issues)
@@ -28,7 +28,7 @@ function toProblem({ code, message, node_id, pin_name }: GraphIssue): Problem {
   return { path: `/graph${node}${pin}`, code, message }
 }
 
-/** The first problem in full, and how many there are besides. */
+/** Returns the first problem in full, and the number of further ones. */
 export function summarizeProblems(problems: readonly Problem[]): string {
   return `${problems[0]?.message ?? 'The graph cannot run.'}${moreProblemsSuffix(problems)}`
 }

@@ -1,14 +1,14 @@
-// Compiled forms of large graphs: kept for a short time after their last use, where their room is not wanted by others, and found as long as anything else
-// holds them.
+// LargePlanCache keeps compiled large graphs for a short time after their last use, unless their memory is needed. It finds them as long as
+// any other code holds them.
 
 import type { Plan } from '../engine/compile/compiler.ts'
 import type { Graph } from '../engine/compile/graph.ts'
 import type { CompiledWorkflowGraph } from './compiled-workflow-graph.ts'
 import type { GraphMemoryReservation } from './graph-memory-reservation.ts'
 
-/** Milliseconds. What was prepared is used within a few, and often again soon. */
+/** Milliseconds. A prepared graph is used within a few milliseconds, and often again soon. */
 const RETAINED_MS = 10_000
-/** How many are kept at the most. One of 16 MB of text takes about 300 MB. */
+/** Number of graphs that are kept. A graph of 16 MB of text takes about 300 MB. */
 const MOST_RETAINED = 2
 
 interface RetainedPlan {
@@ -18,13 +18,13 @@ interface RetainedPlan {
 
 export class LargePlanCache {
   readonly #byHash = new Map<string, WeakRef<CompiledWorkflowGraph>>()
-  /** By the object that came with a request. */
+  /** By the graph object of a request. */
   readonly #byGraph = new WeakMap<Graph, CompiledWorkflowGraph>()
-  /** Whoever holds a plan holds the rest as well: further jobs find it, and share the plan. */
+  /** By plan: as long as a job holds the plan, further jobs find the compiled graph and share it. */
   readonly #byPlan = new WeakMap<Plan, CompiledWorkflowGraph>()
   readonly #reservations = new WeakMap<CompiledWorkflowGraph, GraphMemoryReservation>()
   readonly #retained = new Map<CompiledWorkflowGraph, RetainedPlan>()
-  /** Those that are being made. */
+  /** The compilations that are under way. */
   readonly #compilations = new Map<string, Promise<CompiledWorkflowGraph>>()
 
   findByGraph(graph: Graph): CompiledWorkflowGraph | undefined {
@@ -41,7 +41,7 @@ export class LargePlanCache {
     return known
   }
 
-  /** About how much memory the plan of a graph takes, in bytes; 0 where that is small. */
+  /** Returns roughly the memory that the plan of a graph takes, in bytes; 0 for a small graph. */
   bytesOf(plan: Plan): number {
     return this.#byPlan.get(plan)?.bytes ?? 0
   }
@@ -54,24 +54,27 @@ export class LargePlanCache {
     this.#retain(compiled)
   }
 
-  /** Finds it by another object of the same content as well. */
+  /** Lets another object of the same content find the compiled graph. */
   addGraph(graph: Graph, compiled: CompiledWorkflowGraph): void {
     this.#byGraph.set(graph, compiled)
   }
 
-  /** Counts one until that is disposed of, also where it is not kept any more; null where it is small, or there is no room. */
+  /**
+   * Counts the memory of a compiled graph until the result is disposed of, even if the cache drops the graph. Returns null if the graph is
+   * small, or there is no room.
+   */
   hold(compiled: CompiledWorkflowGraph): Disposable | null {
     return this.#reservations.get(compiled)?.hold() ?? null
   }
 
-  /** Whoever asks for one that is being made waits for it. `key`: its hash, and in whose turns. */
+  /** Compiles a graph once; further callers wait for the same compilation. `key`: the hash, and the owner in whose turns it is compiled. */
   compileOnce(key: string, make: () => Promise<CompiledWorkflowGraph>): Promise<CompiledWorkflowGraph> {
     const making = this.#compilations.get(key) ?? make().finally(() => this.#compilations.delete(key))
     this.#compilations.set(key, making)
     return making
   }
 
-  /** Where there is no room for it, it is kept by those alone who have it. */
+  /** Keeps a graph for a while, unless there is no room for it. */
   #retain(compiled: CompiledWorkflowGraph): void {
     const known = this.#retained.get(compiled)
     if (known) clearTimeout(known.timer)
@@ -82,7 +85,7 @@ export class LargePlanCache {
     if (this.#retained.size > MOST_RETAINED) this.#release(this.#retained.keys().next().value!)
   }
 
-  /** Keeps none of them any longer than others do. */
+  /** Drops all kept graphs. */
   releaseAll(): void {
     for (const compiled of [...this.#retained.keys()]) this.#release(compiled)
   }

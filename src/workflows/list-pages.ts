@@ -1,4 +1,4 @@
-// Pages of lists of workflows: which ones they show, the last changed first.
+// Reads pages of workflow lists, the last changed workflow first.
 import type { WorkflowListItem } from '../../generated/types.ts'
 import type { OwnerScope } from '../db/owner-scope.ts'
 import type { Store } from '../db/store.ts'
@@ -12,18 +12,19 @@ export interface WorkflowListRequest {
   q?: string | null | undefined
   limit?: number | null | undefined
   cursor?: string | null | undefined
-  /** The pointer of the cursor in a request that did not come over HTTP. */
+  /** The JSON pointer of the cursor in a request that did not come over HTTP. */
   cursor_at?: string
 }
 
 export interface WorkflowListPage {
   workflows: WorkflowListItem[]
-  /** The cursor of the next page, or null on the last one. */
+  /** The cursor of the next page, or null on the last page. */
   next: string | null
 }
 
 /**
- * A page of the workflows of a scope, or of the public ones of everybody. Which ones is decided at once; each is shown as it is when its turn comes.
+ * Reads a page of the workflows of a scope, or of all public ones. One query selects the workflows, and each is then read in a step of its
+ * own.
  * @throws INVALID_REQUEST for a cursor that no list gave
  */
 export function* readPageSteps(
@@ -35,20 +36,20 @@ export function* readPageSteps(
   const after = moment && { updated_at: moment.at, id: moment.id }
   const most = limit ?? Number.POSITIVE_INFINITY
   const asked = tag || q || !limit ? null : limit + 1
-  const places = store.read((tx) => rows.listWorkflowPositions(tx, scope, after, asked))
+  const positions = store.read((tx) => rows.listWorkflowPositions(tx, scope, after, asked))
   const workflows: WorkflowListItem[] = []
   let last: rows.WorkflowCursor | null = null
-  for (const place of places) {
-    // A row may be long: each is read by itself.
-    const row = store.read((tx) => rows.findWorkflowForList(tx, { scope, tag, q }, place.id))
+  for (const position of positions) {
+    // A row may be long, so each is read by itself.
+    const row = store.read((tx) => rows.findWorkflowForList(tx, { scope, tag, q }, position.id))
     yield
     if (!row) continue
     if (workflows.length === most) return { workflows, next: encodeNextCursor(last!) }
     workflows.push(toWorkflowListItem(row))
-    last = place
+    last = position
   }
-  // Where some were left out there may be more behind the last place.
-  return { workflows, next: places.length === asked ? encodeNextCursor(places.at(-1)!) : null }
+  // If some were skipped, there may be more after the last position.
+  return { workflows, next: positions.length === asked ? encodeNextCursor(positions.at(-1)!) : null }
 }
 
 function encodeNextCursor({ updated_at, id }: rows.WorkflowCursor): string {

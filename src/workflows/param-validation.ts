@@ -1,4 +1,4 @@
-// Whether a workflow accepts the parameters it is given.
+// Validates the parameters that a workflow is given.
 
 import type { Plan, PlanInput } from '../engine/compile/compiler.ts'
 import { conforms, getValueKind } from '../engine/node-api/values/type-conformance.ts'
@@ -8,13 +8,13 @@ import { MAX_PROBLEMS, type Problem } from '../errors.ts'
 import { truncateText } from '../shared/text-truncation.ts'
 import { appendToPointer } from '../shared/validation-problems.ts'
 
-/** So many of a workflow's inputs are named where one is not known, each with so many characters. */
+/** Number of inputs that a message about an unknown one names, and characters of each name. */
 const MOST_NAMED = 20
 const LONGEST_NAME = 80
 
 /**
- * The problems with `params`: unknown names, missing ones, wrong types, numbers out of bounds; of more than an error lists, one more than it does. `at` is the
- * pointer of the record itself.
+ * Returns the problems with `params`: unknown names, missing inputs, wrong types, numbers out of bounds. It stops at one problem more than
+ * an error lists. `at` is the JSON pointer of `params`.
  */
 export function findParamProblems(plan: Plan, params: Readonly<Record<string, unknown>>, at: string): Problem[] {
   const known = new Set(plan.inputs.map((input) => input.name))
@@ -27,7 +27,7 @@ export function findParamProblems(plan: Plan, params: Readonly<Record<string, un
   return problems.slice(0, MAX_PROBLEMS + 1)
 }
 
-/** The problems with names that no input has. */
+/** Returns the problems with unknown names. */
 export function findUnknownInputs(plan: Plan, names: readonly string[], at: string): Problem[] {
   const has = describeInputs(plan.inputs)
   return names.map((name) => {
@@ -36,13 +36,16 @@ export function findUnknownInputs(plan: Plan, names: readonly string[], at: stri
   })
 }
 
-/** Every problem with one value for a streamed input; none where there is no such input. `at` is the pointer of the value. */
+/** Returns the problems with one value for a streamed input; none if there is no such input. `at` is the JSON pointer of the value. */
 export function findStreamedValueProblems(plan: Plan, name: string, value: unknown, at: string): Problem[] {
   const input = plan.inputByName.get(name)
   return input?.stream ? findValueProblems(input, value, at) : []
 }
 
-/** The problems with what one input is given: nothing, or a value; of those with values of a stream no more than an error lists, and one more. `path` is the pointer of the value. */
+/**
+ * Returns the problems with the value of one input, or with its absence. For a stream it stops at one problem more than an error lists.
+ * `path` is the JSON pointer of the value.
+ */
 export function findInputProblems(
   input: PlanInput,
   params: Readonly<Record<string, unknown>>,
@@ -83,7 +86,7 @@ function findValueProblems(input: PlanInput, value: unknown, path: string): Prob
   return []
 }
 
-/** It stands in the message of each name that is not known, so it is never long. */
+/** This text is part of the message for each unknown name, so it is always short. */
 function describeInputs(known: readonly PlanInput[]): string {
   if (known.length === 0) return 'It has no inputs.'
   const named = known.slice(0, MOST_NAMED).map(({ name }) => `"${truncateText(name, LONGEST_NAME)}"`)

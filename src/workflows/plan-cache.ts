@@ -1,5 +1,5 @@
-// Compiled graphs, kept by content: a workflow that is run a thousand times is compiled once. Large ones are compiled in time slices before they
-// are asked for, and kept for a short time.
+// PlanCache caches compiled graphs by content, so that a workflow that runs a thousand times is compiled once. Large graphs are compiled in
+// time slices before they are needed, and kept for a short time.
 import { LRUCache } from 'lru-cache'
 import { readGraphText } from '../db/graphs.ts'
 import type { Store } from '../db/store.ts'
@@ -22,13 +22,13 @@ import { LargePlanCache } from './large-plan-cache.ts'
 
 export type { CompiledWorkflowGraph } from './compiled-workflow-graph.ts'
 
-/** How much graph text the kept plans may stand for, unless the heap is small; a plan takes about ten times its text, and up to twenty. */
+/** Characters of graph text whose plans are cached, fewer on a small heap. A plan takes about ten times its text, and up to twenty. */
 const CACHED_CHARACTERS = Math.floor(Math.min(8 * 1024 * 1024, heapShareBytes(1 / 100)))
-/** A graph with more text is compiled for each use: kept, it would push out all others. */
+/** A longer graph is not cached here, because it would displace all others. */
 const LONGEST_CACHED = Math.floor(CACHED_CHARACTERS / 4)
 
-const GRAPH_TOO_LARGE = 'The graph takes more memory than the server has for one.'
-/** Whose graphs are that were not prepared for anybody. */
+const GRAPH_TOO_LARGE = 'The graph needs more memory than the server allows for one graph.'
+/** The owner of graphs that were compiled without an owner. */
 const NO_OWNER = ''
 const NO_MEMORY: GraphMemoryEstimate = { retained_bytes: 0, peak_bytes: 0 }
 
@@ -57,33 +57,33 @@ export class PlanCache {
   })
   readonly #largePlans = new LargePlanCache()
   readonly #memory: CompilationMemoryAccount
-  /** Large ones that are being made, by hash: several owners may go on with one in their turns. */
+  /** The compilations of large graphs that are under way, by hash. Several owners may advance one in their turns. */
   readonly #compilations = new Map<string, Steps<CompiledWorkflowGraph>>()
   readonly #workers: ExpressionWorkers | null
 
   /**
-   * `room`: what large graphs take while they are compiled, and a request or the cache holds them. `workers`: the threads that read slow expressions;
-   * null: these are left to the firings.
+   * `memory`: the account for large graphs, while they are compiled and while a request or the cache holds them. `workers`: the
+   * threads that parse slow expressions; if null, each firing parses them.
    */
   constructor(
     store: Store,
     registry: NodeRegistry,
     slices = new TimeSliceScheduler(),
-    room: CompilationMemoryAccount = new FairMemoryAccount(),
+    memory: CompilationMemoryAccount = new FairMemoryAccount(),
     workers: ExpressionWorkers | null = null,
   ) {
     this.#workers = workers
     this.#store = store
     this.#registry = registry
     this.slices = slices
-    this.#memory = room
-    room.onPressure(() => this.#largePlans.releaseAll())
+    this.#memory = memory
+    memory.onPressure(() => this.#largePlans.releaseAll())
   }
 
   /**
-   * Compiles a large graph in time slices of its owner, and reads the slow expressions of any graph, so that `compile` finds it with all of its issues. Null
-   * if there is nothing to wait for. The graph must not change any more.
-   * @throws REQUEST_TOO_LARGE where it takes more memory than there may be; NoRoom
+   * Compiles a large graph in time slices of its owner, and parses the slow expressions of any graph. Then `compile` returns it with all
+   * issues. Returns null if there is nothing to wait for. The graph must not change any more.
+   * @throws REQUEST_TOO_LARGE if it takes more memory than allowed; MemoryUnavailableError
    */
   prepare(owner: string, graph: Graph): Promise<void> | null {
     const prepared = this.#largePlans.findByGraph(graph)
@@ -100,7 +100,7 @@ export class PlanCache {
     return type?.slowExpressions !== undefined || type?.costlyExpressions !== undefined
   }
 
-  /** The same for a stored graph, before a new run of it: `stored` finds it then. */
+  /** Does the same for a stored graph before a new run, for `compileStored`. */
   prepareRun(owner: string, hash: string, deadline?: AbortSignal): Promise<unknown> | null {
     const compiling = this.prepareStored(owner, hash)
     const read = () => {
@@ -114,12 +114,15 @@ export class PlanCache {
     if (compiled.pendingExpressions.size === 0 || !this.#workers) return null
     const services = { ...this.#workers, owner, turn: () => this.slices.turn(owner) }
     return validatePendingExpressions(compiled, services, deadline).then(() => {
-      // Other graphs may have pushed it out meanwhile. Compiled anew, its expressions would be pending again.
+      // Other graphs may have displaced it meanwhile. A new compilation would have pending expressions again.
       if (!this.#findCached(compiled.sha256)) this.#cached.set(compiled.sha256, compiled)
     })
   }
 
-  /** Compiles a stored graph as `prepare` does, for a job that was accepted before. Such a job goes on with expressions that are wrong, so that none is read. */
+  /**
+   * Compiles a stored graph as `prepare` does, for a job that was accepted before. Such a job may go on with wrong expressions, so none is
+   * parsed here.
+   */
   prepareStored(owner: string, hash: string): Promise<unknown> | null {
     if (this.#findCached(hash)) return null
     const body = this.#store.read((tx) => readGraphText(tx, hash))
@@ -131,7 +134,7 @@ export class PlanCache {
     return this.#compileLargeTextOnce(owner, hash, body)
   }
 
-  /** Once for all who ask in the turns of one owner: nobody waits for those of another, who may have much to do, or no room. */
+  /** Compiles a text once for all calls of one owner. No owner waits for the turns of another one, who may have much work or no memory. */
   #compileLargeTextOnce(owner: string, hash: string, body: string): Promise<CompiledWorkflowGraph> {
     return this.#largePlans.compileOnce(`${hash} ${owner}`, () => this.#compileLargeText(owner, hash, body))
   }
@@ -142,15 +145,15 @@ export class PlanCache {
   }
 
   async #prepareLarge(owner: string, graph: Graph): Promise<void> {
-    const text = await this.slices.run(owner, weighGraphSteps(graph))
-    const { hash, body, memory } = text
+    const weighed = await this.slices.run(owner, weighGraphSteps(graph))
+    const { hash, body, memory } = weighed
     const steps = () => this.#compiledGraphSteps({ hash, body, graph }, memory.retained_bytes)
-    const compiled = this.#findCached(hash) ?? (await this.#compileShared(owner, text, steps))
+    const compiled = this.#findCached(hash) ?? (await this.#compileShared(owner, weighed, steps))
     this.#largePlans.addGraph(graph, compiled)
     await this.#readPending(owner, compiled)
   }
 
-  /** Makes one, or goes on with it in the owner's turns where others make it: of one text none is made twice at the same time. */
+  /** Compiles a graph, or advances a compilation that another owner has started: no text is compiled twice at the same time. */
   async #compileShared(
     owner: string,
     weighed: WeighedGraph,
@@ -163,29 +166,32 @@ export class PlanCache {
     }
   }
 
-  /** Takes room for what is made meanwhile where that is much. Null where others have made it since. @throws as `prepare` */
+  /**
+   * Takes memory if the compilation needs much, and starts it. Returns null if another call has completed it meanwhile.
+   * @throws what `prepare` throws
+   */
   async #startCompilation(
     owner: string,
     weighed: WeighedGraph,
     steps: () => Steps<CompiledWorkflowGraph>,
   ): Promise<Steps<CompiledWorkflowGraph> | null> {
     const { hash, body, memory } = weighed
-    const { retained_bytes: kept, peak_bytes: meanwhile } = body.length > LARGE_PAYLOAD_BYTES ? memory : NO_MEMORY
-    const release = meanwhile === 0 ? () => {} : await this.#memory.take(owner, meanwhile, GRAPH_TOO_LARGE)
+    const { retained_bytes, peak_bytes } = body.length > LARGE_PAYLOAD_BYTES ? memory : NO_MEMORY
+    const release = peak_bytes === 0 ? () => {} : await this.#memory.take(owner, peak_bytes, GRAPH_TOO_LARGE)
     const others = this.#compilations.get(hash) ?? null
     if (others || this.isKnown(hash)) {
       release()
       return others
     }
     const making = this.#compilationSteps(hash, steps(), release, (entry) => {
-      this.#memory.change(owner, kept - meanwhile)
-      this.#cache(entry, new GraphMemoryReservation(this.#memory, { owner, bytes: kept, isTaken: true }))
+      this.#memory.change(owner, retained_bytes - peak_bytes)
+      this.#cache(entry, new GraphMemoryReservation(this.#memory, { owner, bytes: retained_bytes, isTaken: true }))
     })
     this.#compilations.set(hash, making)
     return making
   }
 
-  /** Whoever's turn it is in which it is made, it is kept then, with its room. */
+  /** Runs a compilation in the turns of any owner, and caches the result with its memory. */
   *#compilationSteps(
     hash: string,
     steps: Steps<CompiledWorkflowGraph>,
@@ -214,12 +220,12 @@ export class PlanCache {
     return { ...compiled, sha256: hash, body, bytes, graph, etag: yield* computeEtagSteps(graph) }
   }
 
-  /** Counts a compiled graph that is large for as long as a request works on it, until that is disposed of. */
+  /** Counts a large compiled graph for as long as a request uses it, until the result is disposed of. */
   hold(compiled: CompiledWorkflowGraph): Disposable | null {
     return this.#largePlans.hold(compiled)
   }
 
-  /** The compiled form of a graph that came with a request. */
+  /** Returns the compiled form of a graph from a request. */
   compile(graph: Graph): CompiledWorkflowGraph {
     const prepared = this.#largePlans.findByGraph(graph)
     if (prepared) return prepared
@@ -228,7 +234,7 @@ export class PlanCache {
     return this.#findCached(hash) ?? this.#compileAndCache(hash, body, graph)
   }
 
-  /** The compiled form of a stored graph. */
+  /** Returns the compiled form of a stored graph. */
   compileStored(hash: string): CompiledWorkflowGraph {
     const known = this.#findCached(hash)
     if (known) return known
@@ -236,24 +242,27 @@ export class PlanCache {
     return this.#compileAndCache(hash, body, JSON.parse(body) as Graph)
   }
 
-  /** The compiled form of a graph of which the text is kept elsewhere; that of a large one is made in time slices of an owner. @throws as `prepare` */
+  /**
+   * Returns the compiled form of a graph whose text is stored elsewhere. A large graph is compiled in time slices of an owner.
+   * @throws what `prepare` throws
+   */
   async compileText(owner: string, body: string): Promise<CompiledWorkflowGraph> {
     if (body.length <= LARGE_PAYLOAD_BYTES) return this.compile(JSON.parse(body) as Graph)
     const hash = await this.slices.run(owner, textHashSteps(body))
     return this.#findCached(hash) ?? this.#compileLargeTextOnce(owner, hash, body)
   }
 
-  /** About how much memory the plan of a graph takes, in bytes; 0 where that is small. */
+  /** Returns roughly the memory that the plan of a graph takes, in bytes; 0 for a small graph. */
   bytesOf(plan: Plan): number {
     return this.#largePlans.bytesOf(plan)
   }
 
-  /** Whether a graph is compiled already. */
+  /** Whether a compiled form is cached. */
   isKnown(hash: string): boolean {
     return this.#cached.has(hash) || this.#largePlans.hasHash(hash)
   }
 
-  /** The JSON text of a stored graph. */
+  /** Returns the JSON text of a stored graph. */
   textOf(hash: string): string {
     const body = this.#store.read((tx) => readGraphText(tx, hash))
     if (body === undefined) throw new Error(`graph ${hash} is not stored`)
@@ -282,7 +291,7 @@ export class PlanCache {
   }
 }
 
-/** Goes on with what others may go on with as well. Null where one of them came to its end. */
+/** Advances steps that other callers may advance too. Returns null if another caller has completed them. */
 function* sharedSteps<T>(steps: Steps<T>): Steps<T | null> {
   for (;;) {
     const step = steps.next()
@@ -296,7 +305,7 @@ function* weighGraphSteps(graph: Graph): Steps<WeighedGraph> {
   return { body, hash: yield* textHashSteps(body), memory: yield* estimateGraphMemorySteps(body) }
 }
 
-/** Whether what is derived from a graph may take long. */
+/** Whether computations on a graph may take long. */
 export function isLargeGraph({ body }: CompiledWorkflowGraph): boolean {
   return body.length > LARGE_PAYLOAD_BYTES
 }

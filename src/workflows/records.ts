@@ -1,4 +1,4 @@
-// Rows of workflows as the records that the contract describes.
+// Turns rows of workflows into the records that the contract describes.
 import type { Workflow, WorkflowListItem, WorkflowVersion } from '../../generated/types.ts'
 import type { WorkflowTable, WorkflowVersionTable } from '../db/schema.ts'
 import { parseJsonSteps } from '../payloads/incremental-json-parser.ts'
@@ -33,10 +33,10 @@ export function* toWorkflowSteps(row: WorkflowTable, compiled: CompiledWorkflowG
   }
 }
 
-/** Examples come with the service: nobody has written them at some time, and everybody may read them. */
+/** The time of examples, which come with the service and have no author. */
 const EXAMPLE_TIME = new Date(0).toISOString()
 
-/** A bundled example as the record of a workflow. */
+/** Returns a bundled example as the record of a workflow. */
 export function toExampleWorkflow(example: BundledExample, compiled: CompiledWorkflowGraph): Workflow {
   return {
     ...toExampleHead(example),
@@ -52,7 +52,7 @@ export function toExampleWorkflow(example: BundledExample, compiled: CompiledWor
   }
 }
 
-/** Earlier versions of the service stored large ones as well. */
+/** Earlier versions of the service also stored large settings. */
 function* parseSettingsSteps({ settings }: WorkflowTable): Steps<Record<string, unknown>> {
   if (settings.length <= LARGE_PAYLOAD_BYTES) return JSON.parse(settings) as Record<string, unknown>
   return (yield* parseJsonSteps(Buffer.from(settings))) as Record<string, unknown>

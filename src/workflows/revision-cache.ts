@@ -1,5 +1,5 @@
-// What a run asks of a workflow's row, kept in memory: looking it up costs as much as running a small graph.
-// Only the workflow service of this process changes rows, and it forgets here what it changes.
+// WorkflowRevisionCache keeps the part of workflow rows that runs need, because reading a row costs as much as running a small graph. Only
+// WorkflowService changes rows, and it removes changed workflows from this cache.
 
 import { type OwnerScope, ownerScopeKey } from '../db/owner-scope.ts'
 import type { WorkflowTable } from '../db/schema.ts'
@@ -17,7 +17,7 @@ export class WorkflowRevisionCache {
 
   put(row: WorkflowTable): WorkflowRevision {
     const { revision, graph_sha256 } = row
-    // Dropping all is rare, and cheaper than knowing which was used last.
+    // Clearing the cache is rare, and cheaper than tracking the last use.
     if (this.#revisions.size >= MOST_CACHED) this.#revisions.clear()
     const head = { revision, graph_sha256 }
     this.#revisions.set(ownerScopeKey(row, row.id), head)

@@ -1,5 +1,5 @@
-// Workflows: create, read, list, change, delete, versions, share links, and what a run needs of one.
-// Whatever belongs to another owner is the same WORKFLOW_NOT_FOUND as what does not exist.
+// WorkflowService creates, reads, lists, changes, deletes and shares workflows, lists their versions, and prepares them for runs. A
+// workflow of another owner is WORKFLOW_NOT_FOUND, like one that does not exist.
 
 import type {
   CreateWorkflowRequest,
@@ -32,7 +32,7 @@ import { WorkflowRevisionCache } from './revision-cache.ts'
 import { parseNodeCallGraph } from './tools/node-call-graph.ts'
 import { type ListedVersion, readVersionsSteps } from './versions.ts'
 
-/** A record with the revision of its row, which HTTP shows as `ETag`. */
+/** A record with the revision of its row, which HTTP sends as `ETag`. */
 export interface RecordWithRevision<T> {
   record: T
   revision: number
@@ -51,15 +51,15 @@ export interface VersionListRequest {
   cursor?: string | null | undefined
 }
 
-/** Bytes of JSON text, as the contract has it. */
+/** Bytes of JSON text, as the contract defines. */
 const MOST_SETTINGS = 262_144
-/** How long the versions of a deleted workflow are removed at once, in milliseconds; what is left goes with the next sweeps. */
+/** Milliseconds for removing the versions of a deleted workflow at once. The next sweeps remove the rest. */
 const REMOVAL_MS = 3
 
-/** Of bundled examples, which have no row. */
+/** The revision of bundled examples, which have no row. */
 const EXAMPLE_REVISION = 0
 
-/** Of the caller's own ids none is proposed: nobody types those. */
+/** Builds WORKFLOW_NOT_FOUND, with a similar example as hint. Ids of own workflows are not proposed, because people do not type them. */
 function workflowNotFoundWithHint(id: string): ServiceError {
   if (loadExamples().has(id))
     return workflowNotFound(`"${id}" is a bundled example: it has no versions, and only a copy of it can be changed.`)
@@ -77,7 +77,7 @@ export class WorkflowService {
   readonly #platform: Platform
   readonly #publicUrl: () => string
   readonly #revisions = new WorkflowRevisionCache()
-  /** Compiled examples by id: they are a fixed few, and hashing one for every run costs more than running it. */
+  /** Compiled examples by id. They are few, and hashing one for every run costs more than running it. */
   readonly #examples = new Map<string, CompiledWorkflowGraph>()
 
   constructor(store: Store, plans: PlanCache, platform: Platform, publicUrl: () => string) {
@@ -88,19 +88,19 @@ export class WorkflowService {
   }
 
   /**
-   * The caller's workflows, the last changed first; all of them unless `limit` is given. Which ones is decided at once; each is shown as it is when its
-   * turn comes, and left out where it is gone by then.
+   * Lists the caller's workflows, the last changed first; all of them unless `limit` is given. One query selects the workflows, and each is
+   * then read in a step of its own, or skipped if it was deleted meanwhile.
    */
   async list(scope: OwnerScope, request: WorkflowListRequest): Promise<WorkflowListPage> {
     return await this.#plans.slices.begin(userShareKey(scope), readPageSteps(this.#store, scope, request))
   }
 
-  /** The public workflows of all users, read in time slices of the caller. */
+  /** Lists the public workflows of all users, in time slices of the caller. */
   async listPublic(caller: string, request: WorkflowListRequest): Promise<WorkflowListPage> {
     return await this.#plans.slices.begin(caller, readPageSteps(this.#store, null, request))
   }
 
-  /** The ids of the caller's workflows that changed last. */
+  /** Returns the ids of the caller's last changed workflows. */
   recentIds(scope: OwnerScope, limit: number): string[] {
     return this.#store.read((tx) => rows.listWorkflowPositions(tx, scope, null, limit)).map(({ id }) => id)
   }
@@ -136,28 +136,28 @@ export class WorkflowService {
   }
 
   /**
-   * Prepares the caller's own workflow for a new run: compiles it in time slices if it is large, and reads its slow expressions, so that the next call
-   * finds it with all of its issues. Null if there is nothing to wait for, or no such workflow. `deadline`: the time limit for slow expressions, if several
-   * workflows share one.
+   * Prepares the caller's own workflow for a new run, so that the next call returns all issues. It compiles a large graph in time slices
+   * and parses slow expressions. Returns null if there is nothing to wait for, or no such workflow. `deadline`: the time limit for slow
+   * expressions, if several workflows share one.
    */
   prepare(scope: OwnerScope, id: string, deadline?: AbortSignal): Promise<unknown> | null {
     const hash = this.#graphHashOf(scope, id)
     return hash === null ? null : this.#plans.prepareRun(userShareKey(scope), hash, deadline)
   }
 
-  /** The hash of the graph of the caller's own workflow; null for a bundled example, and if there is no such workflow. */
+  /** Returns the hash of the graph of the caller's own workflow; null for a bundled example, and if there is no such workflow. */
   #graphHashOf(scope: OwnerScope, id: string): string | null {
     if (loadExamples().has(id)) return null
     const head = this.#revisions.get(scope, id) ?? this.#store.read((tx) => rows.findOwnedWorkflow(tx, scope, id))
     return head?.graph_sha256 ?? null
   }
 
-  /** Counts the memory of a large graph for as long as a request works on it, until that is disposed of. */
+  /** Counts the memory of a large graph for as long as a request uses it, until the result is disposed of. */
   hold(compiled: CompiledWorkflowGraph): Disposable | null {
     return this.#plans.hold(compiled)
   }
 
-  /** The caller's own workflow, or a bundled example. A large one is compiled in time slices. */
+  /** Returns the caller's own workflow, or a bundled example. A large workflow is compiled in time slices. */
   async get(scope: OwnerScope, id: string): Promise<RecordWithRevision<Workflow>> {
     if (loadExamples().has(id)) return this.#exampleRecord(id)
     return this.#readRecord(userShareKey(scope), this.#requireOwned(scope, id))
@@ -177,13 +177,13 @@ export class WorkflowService {
     )
   }
 
-  /** What a list says of the caller's own workflow. */
+  /** Returns the list item of the caller's own workflow. */
   getListItem(scope: OwnerScope, id: string): WorkflowListItem {
     return toWorkflowListItem(this.#requireOwned(scope, id))
   }
 
   /**
-   * Replaces everything that can be edited.
+   * Replaces all editable members.
    * @param expected the revisions of which the row must have one, or null for any
    * @throws PRECONDITION_FAILED when the row has another revision
    */
@@ -226,7 +226,7 @@ export class WorkflowService {
     })
   }
 
-  /** A page of versions, newest first; all of them unless `limit` is given. */
+  /** Lists a page of versions, newest first; all of them unless `limit` is given. */
   async versions(
     scope: OwnerScope,
     id: string,
@@ -243,14 +243,14 @@ export class WorkflowService {
     }
   }
 
-  /** The JSON text of the graph of a version, which may be large. */
+  /** Returns the JSON text of the graph of a version, which may be large. */
   graphTextOf({ graph_sha256 }: ListedVersion): string {
     return this.#plans.textOf(graph_sha256)
   }
 
   /**
-   * What a workflow takes and gives. A large one is compiled, and this derived, in time slices.
-   * @throws WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH where two inputs or outputs share a name
+   * Returns the inputs and outputs of a workflow. For a large one, they are derived in time slices.
+   * @throws WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH if two inputs or outputs share a name
    */
   async interface(scope: OwnerScope, id: string): Promise<WorkflowInterface> {
     await this.prepare(scope, id)
@@ -258,7 +258,8 @@ export class WorkflowService {
   }
 
   /**
-   * The same without reading slow expressions, and with the length of the graph's JSON text, of which most may be in it: defaults are.
+   * Returns the same without parsing slow expressions, and the length of the graph's JSON text. The interface may be about as long, because
+   * it includes defaults.
    */
   async sizedInterface(scope: OwnerScope, id: string): Promise<{ record: WorkflowInterface; graph_length: number }> {
     const hash = this.#graphHashOf(scope, id)
@@ -273,7 +274,7 @@ export class WorkflowService {
     return { record, graph_length: compiled.body.length }
   }
 
-  /** The share link: made at the first call, and the same at later ones. */
+  /** Returns the share link. The first call creates it. */
   async share(scope: OwnerScope, id: string): Promise<WorkflowShare> {
     const token = this.#platform.secret(24)
     const created_at = this.#platform.timestamp()
@@ -293,7 +294,7 @@ export class WorkflowService {
     })
   }
 
-  /** The caller's own workflow or a bundled example, compiled. No row has the id of an example. */
+  /** Returns the caller's own workflow or a bundled example, compiled. No row has the id of an example. */
   runnable(scope: OwnerScope, id: string): RunnableWorkflow {
     if (loadExamples().has(id)) return { workflow_id: id, revision: null, compiled: this.example(id).compiled }
     const { revision, graph_sha256 } =
@@ -301,19 +302,19 @@ export class WorkflowService {
     return { workflow_id: id, revision, compiled: this.#plans.compileStored(graph_sha256) }
   }
 
-  /** What a call from inside of a run means: a workflow as `runnable` has it, or a node type that is called as one. */
+  /** Returns the graph for a call from a run: that of a workflow as `runnable` finds it, or that of a node type called as a workflow. */
   callable(scope: OwnerScope, id: string): CompiledWorkflowGraph {
     const tool = parseNodeCallGraph(id)
     return tool ? this.#plans.compile(tool) : this.runnable(scope, id).compiled
   }
 
-  /** How the caller's own workflow or a bundled example is called. */
+  /** Returns the name and description of the caller's own workflow or a bundled example. */
   titleOf(scope: OwnerScope, id: string): Pick<Workflow, 'name' | 'description'> {
     const { name, description } = loadExamples().get(id) ?? this.#requireOwned(scope, id)
     return { name, description: description ?? '' }
   }
 
-  /** The bundled examples, by id. */
+  /** Returns the bundled examples, ordered by id. */
   examples(): BundledExample[] {
     return [...loadExamples().values()]
   }
@@ -366,7 +367,7 @@ export class WorkflowService {
   }
 }
 
-/** @throws INVALID_REQUEST where they are too long */
+/** @throws INVALID_REQUEST if the settings are too long */
 function formatSettings({ settings }: CreateWorkflowRequest | UpdateWorkflowRequest): string {
   const text = stringifyUpTo(settings ?? {}, MOST_SETTINGS)
   if (text !== null) return text

@@ -1,4 +1,4 @@
-// What pickers and editors read of many workflows at once: summaries, and interfaces by the hundred.
+// Reads many workflows at once for pickers and editors: summaries and interfaces.
 import type {
   WorkflowInterface,
   WorkflowInterfaceError,
@@ -12,12 +12,12 @@ import type { WorkflowListRequest } from './list-pages.ts'
 import type { WorkflowService } from './service.ts'
 
 const DEFAULT_LIMIT = 50
-/** Characters of the graphs whose interfaces are one value. */
+/** Total characters of the graphs whose interfaces one response may contain. */
 const MOST_GRAPH_CHARACTERS = 32 * 1024 * 1024
-/** The most workflows in one request for their interfaces, as the contract has it. */
+/** Maximum number of workflows in one request for interfaces, as the contract defines. */
 export const MOST_INTERFACES = 100
 
-/** A page of the caller's workflows, the last changed first. @throws INVALID_REQUEST for a cursor that no list gave */
+/** Returns a page of the caller's workflows, the last changed first. @throws INVALID_REQUEST for a cursor that no list gave */
 export async function listWorkflowSummaries(
   workflows: WorkflowService,
   scope: OwnerScope,
@@ -36,7 +36,10 @@ export type InterfaceResult =
   | { readonly found: WorkflowInterface; readonly graph_length: number }
   | { readonly error: WorkflowInterfaceError }
 
-/** The interfaces in the order asked, each read when the one before it is taken: a hundred large ones together are more than memory has. */
+/**
+ * Yields the interfaces in the requested order. Each is read when the one before was taken, because a hundred large ones do not fit in
+ * memory.
+ */
 export async function* readInterfaces(
   workflows: WorkflowService,
   scope: OwnerScope,
@@ -51,8 +54,8 @@ export async function* readInterfaces(
 }
 
 /**
- * The interfaces, and why others could not be read, as one value. `at` is the pointer of the ids.
- * @throws INVALID_REQUEST where they are too large to be one value
+ * Returns the interfaces as one value, with the errors of those that could not be read. `at` is the JSON pointer of the ids.
+ * @throws INVALID_REQUEST if they are too large for one value
  */
 export async function collectInterfaces(
   workflows: WorkflowService,

@@ -1,12 +1,12 @@
-// The versions of a workflow, the newest first. There may be very many, and each has a description that may be long: they are read in steps, and only what lists
-// show of them is kept.
+// Reads the versions of a workflow, the newest first. There may be very many with long descriptions, so they are read in steps, and only
+// the listed members are kept.
 import type { WorkflowVersion } from '../../generated/types.ts'
 import type { Store } from '../db/store.ts'
 import { listWorkflowVersions } from '../db/workflows.ts'
 import type { Steps } from '../shared/time-slices.ts'
 import { toWorkflowVersion } from './records.ts'
 
-/** Rows that one step asks for: all may be wanted, which is no number that the database knows. */
+/** Rows of one step. The database needs a finite limit even if all rows are wanted. */
 const MOST_ROWS = 1_000
 
 export interface ListedVersion {
@@ -14,7 +14,7 @@ export interface ListedVersion {
   readonly graph_sha256: string
 }
 
-/** At most `most` versions with a revision below `before`. */
+/** Returns at most `most` versions with a revision below `before`. */
 export function* readVersionsSteps(
   store: Pick<Store, 'read'>,
   workflow_id: string,

@@ -1,4 +1,4 @@
-// The audit log: its lines by event, that they hold no secret, and that nobody can fill a disk with refusals.
+// The audit log: its lines by event, which contain no secret, and the limit on lines of refusals.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Request, Response } from 'express'
@@ -17,7 +17,7 @@ import { bearer, ELSEWHERE } from './token-kit.ts'
 
 type Line = Record<string, unknown>
 
-/** A log whose lines a test reads. */
+/** A log that collects its lines. */
 function recording() {
   const written: string[] = []
   const log = createLog('info', undefined, { write: (line: string) => void written.push(line) })
@@ -33,8 +33,8 @@ const from = (peer: string, more: Partial<RequestFacts> = {}) => ({
   reason: 'Unauthorized',
 })
 
-describe('the server tells', () => {
-  test('who minted and revoked which token, and never the token', async () => {
+describe('the server logs', () => {
+  test('which user minted and revoked which token, and never the token', async () => {
     const { log, written, of } = recording()
     await using server = await startServer({ log })
     const body = { name: 'agent', scopes: ['read'] }
@@ -52,7 +52,7 @@ describe('the server tells', () => {
     assert.ok(!written.join('').includes(token.slice(-43)))
   })
 
-  test('who was refused, over HTTP and at an upgrade, without the token or the query', async () => {
+  test('refused callers, over HTTP and at an upgrade, without the token or the query', async () => {
     const { log, written, of } = recording()
     await using server = await startServer({ log })
     const secret = 'A0'.repeat(21)
@@ -72,7 +72,7 @@ describe('the server tells', () => {
     assert.ok(!written.join('').includes(secret))
   })
 
-  test('which known caller wanted what it may not have', async () => {
+  test('which known caller was refused for lack of permission', async () => {
     const { log, of } = recording()
     await using server = await startServer({ log })
     const minted = await call<CreatedToken>(server, 'POST', '/api/tokens', { body: { name: 'x', scopes: ['read'] } })
@@ -82,7 +82,7 @@ describe('the server tells', () => {
     assert.deepEqual([line?.reason, line?.user_id, line?.by_token], ['FORBIDDEN', '1', id])
   })
 
-  test('who is beyond the rate limit, over HTTP and at an upgrade', async () => {
+  test('callers beyond the rate limit, over HTTP and at an upgrade', async () => {
     const { log, of } = recording()
     await using server = await startServer({
       log,
@@ -103,7 +103,7 @@ describe('the server tells', () => {
     )
   })
 
-  test('which secrets and settings were changed, and not to what', async () => {
+  test('which secrets and settings were changed, but not their values', async () => {
     const { log, written, of } = recording()
     await using server = await startServer({ log })
     const value = 'nobody-may-read-this-value'
@@ -127,7 +127,7 @@ describe('the server tells', () => {
     assert.ok(!written.join('').includes(value))
   })
 
-  test('nothing of callers who are let in', async () => {
+  test('nothing about callers that are accepted', async () => {
     const { log, lines } = recording()
     await using server = await startServer({ log })
     await call(server, 'GET', '/api/workflows')
@@ -136,7 +136,7 @@ describe('the server tells', () => {
     assert.deepEqual(lines(), [])
   })
 
-  test('what an administrator calls', () => {
+  test('the calls of an administrator', () => {
     const { log, of } = recording()
     const operation = operationManifest.find(({ access }) => access === 'administrator')!
     let passed = 0
@@ -148,7 +148,7 @@ describe('the server tells', () => {
 })
 
 describe('lines of refusals', () => {
-  test('are five for one address and twenty for all in one window, and then a count', () => {
+  test('are limited to five for an address and twenty for all in a window, and then counted', () => {
     const { log, of } = recording()
     const audit = new AuditLog(log, PLAIN)
     for (let i = 0; i < 100; i++) audit.recordRefusal(from('203.0.113.7'))
@@ -166,7 +166,7 @@ describe('lines of refusals', () => {
     assert.equal(of('refusals_left_out').length, 1, 'nothing was left out of it')
   })
 
-  test('count an IPv6 network as one address, as the limiter does', () => {
+  test('count an IPv6 network as one address, as the rate limiter does', () => {
     const { log, of } = recording()
     using audit = new AuditLog(log, PLAIN)
     for (let i = 0; i < 30; i++) audit.recordRefusal(from(`2001:db8:1:2::${i.toString(16)}`))
@@ -175,7 +175,7 @@ describe('lines of refusals', () => {
     assert.equal(of('refused').length, 6)
   })
 
-  test('of users are not pushed out by strangers, nor by other users', () => {
+  test('of users are not displaced by those of strangers or other users', () => {
     const { log, of } = recording()
     using audit = new AuditLog(log, PLAIN)
     const user = (user_id: string, reason: string, peer: string) => ({
@@ -195,7 +195,7 @@ describe('lines of refusals', () => {
     assert.equal(of('refused').length, 20 + named.length)
   })
 
-  test('begin anew after a second', (t) => {
+  test('have a new quota after a second', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const { log, of } = recording()
     using audit = new AuditLog(log, PLAIN)
@@ -209,7 +209,7 @@ describe('lines of refusals', () => {
     assert.equal(of('refused').length, 6)
   })
 
-  test('name the client as the trusted proxies do', () => {
+  test('have the client’s address from trusted proxies', () => {
     const { log, of } = recording()
     using audit = new AuditLog(log, { ...PLAIN, trusted_proxies: rangesOf('10.0.0.0/8') })
     const forwarded = { forwards: true, forwarded_for: '203.0.113.7' }
@@ -222,7 +222,7 @@ describe('lines of refusals', () => {
     )
   })
 
-  test('show of a long path its beginning, and of what may be a secret in it the first letters', () => {
+  test('show only the beginning of a long path, and of a possible secret in it', () => {
     const { log, of } = recording()
     using audit = new AuditLog(log, PLAIN)
     audit.recordRefusal(from('203.0.113.7', { path: '/api/shared-workflows/Xb3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY' }))
@@ -232,7 +232,7 @@ describe('lines of refusals', () => {
     assert.equal(long!.length, 201)
   })
 
-  test('show nothing of a path that a malformed target may have a secret in, however short', (t) => {
+  test('hide parts of a malformed target that may be a secret, however short', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const { log, of } = recording()
     using audit = new AuditLog(log, PLAIN)
@@ -257,14 +257,14 @@ describe('lines of refusals', () => {
     }
   })
 
-  test('hold no line break that a caller sent', () => {
+  test('contain no line break from a caller', () => {
     const { log, written } = recording()
     using audit = new AuditLog(log, PLAIN)
     audit.recordRefusal(from('203.0.113.7', { path: '/a\n{"audit":"token_minted"}' }))
     assert.equal(written.join('').trimEnd().split('\n').length, 1)
   })
 
-  test('say once in a minute that a caller is beyond the rate limit', () => {
+  test('report a caller beyond the rate limit once in a minute', () => {
     const { log, of } = recording()
     using audit = new AuditLog(log, PLAIN)
     for (const peer of ['203.0.113.7', '203.0.113.8', '203.0.113.7', '203.0.113.7'])
@@ -279,7 +279,7 @@ describe('lines of refusals', () => {
     assert.deepEqual(of('refusals_left_out'), [])
   })
 
-  test('say that a caller is beyond the rate limit as soon as there is room for it', (t) => {
+  test('report a caller beyond the rate limit once the quota has a line left', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const { log, of } = recording()
     using audit = new AuditLog(log, PLAIN)

@@ -1,4 +1,4 @@
-// The one decision: every kind of token with every outcome, in both modes, from every place, on both transports.
+// Authentication: every kind of token with every outcome, in both modes, from every place, on both transports.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -26,7 +26,7 @@ const AGENT = somebody('alice', 'mcp_token')
 const VISITOR: Principal = { ...somebody('owner', 'app_session'), scopes: [], app_id: 'app' }
 const BOB = somebody('bob', 'identity_provider')
 
-/** Knows one good token of each kind, and notes what it is asked. */
+/** Accepts one valid token of each kind, and records its calls. */
 function checks(
   identified: (token: string) => IdentityVerdict | Promise<IdentityVerdict> = () => ({ rejected: 'No such user' }),
 ) {
@@ -61,7 +61,7 @@ const MODES: Readonly<Record<string, AuthenticationSettings>> = {
 const HERE: Partial<RequestFacts> = {}
 const AWAY: Partial<RequestFacts> = { peer: '203.0.113.7', host: '203.0.113.1' }
 
-/** Who is let in, by name, or what is said. */
+/** The name of the accepted caller, or the refusal. */
 function told(verdict: AuthVerdict): string {
   if (verdict.principal) return verdict.principal === LOCAL_PRINCIPAL ? 'local' : verdict.principal.user_id
   return verdict.refusal.kind === 'unavailable' ? '503' : verdict.refusal.reason
@@ -74,23 +74,23 @@ type Row = [
   path: string,
   ...outcomes: [string, string, string, string, string],
 ]
-/** By mode and place: Local mode here and away; a provider away; a provider here, trusted; its outage, away. */
+/** By mode and place: Local mode, local and remote; identity provider, remote; provider, local and trusted; provider down, remote. */
 const ROWS: readonly Row[] = [
   [null, 'http', '/api/workflows', 'local', REMOTE, 'Unauthorized', 'local', 'Unauthorized'],
   [null, 'socket', '/ws', 'local', REMOTE, 'Unauthorized', 'local', 'Unauthorized'],
   [null, 'http', '/mcp', 'local', REMOTE, 'Unauthorized', 'local', 'Unauthorized'],
-  // Good wherever it comes from, before the place is looked at.
+  // Valid from any place, which is not checked.
   ['ntk_good', 'http', '/api/workflows', 'alice', 'alice', 'alice', 'alice', 'alice'],
   ['ntk_good', 'socket', '/ws', 'alice', 'alice', 'alice', 'alice', 'alice'],
   ['ntk_good', 'http', '/mcp', 'alice', 'alice', 'alice', 'alice', 'alice'],
-  // A failure falls through, and nobody else is asked.
+  // A failure falls through to the rules of the mode, and the provider is not asked.
   ['ntk_bad', 'http', '/api/workflows', 'local', REMOTE, 'Invalid token', 'local', 'Invalid token'],
   ['ntk_bad', 'socket', '/ws', 'local', REMOTE, 'Invalid token', 'local', 'Invalid token'],
   ['ntk_', 'http', '/api/workflows', 'local', REMOTE, 'Invalid token', 'local', 'Invalid token'],
   ['delegated.good', 'http', '/api/workflows', 'carol', 'carol', 'carol', 'carol', 'carol'],
   ['delegated.good', 'socket', '/ws', 'carol', 'carol', 'carol', 'carol', 'carol'],
   ['delegated.bad', 'http', '/api/workflows', 'local', REMOTE, 'No such user', 'local', '503'],
-  // Final, whatever the place.
+  // Final from any place.
   ['nta_good', 'http', '/mcp', 'alice', 'alice', 'alice', 'alice', 'alice'],
   ['nta_bad', 'http', '/mcp', 'invalid_token', 'invalid_token', 'invalid_token', 'invalid_token', 'invalid_token'],
   ...['/api/workflows', '/', '/mcp/', '/MCP', '//mcp', '/mcp/x', '/%6dcp', '/ws'].map(
@@ -101,7 +101,7 @@ const ROWS: readonly Row[] = [
   ['nda_bad', 'socket', '/ws', ...fill('invalid_token')],
   ...['/ws/', '/WS', '/ws/agent', '//ws'].map((path): Row => ['nda_good', 'socket', path, ...fill('invalid_token')]),
   ...['/ws', '/mcp', '/api/workflows'].map((path): Row => ['nda_good', 'http', path, ...fill('invalid_token')]),
-  // Everything else is the provider's where there is one, and nothing where there is none.
+  // Every other token is verified by the provider, if there is one.
   ['jwt.good', 'http', '/api/workflows', 'local', REMOTE, 'bob', 'bob', 'bob'],
   ['jwt.good', 'socket', '/ws', 'local', REMOTE, 'bob', 'bob', 'bob'],
   ['jwt.good', 'http', '/mcp', 'local', REMOTE, 'bob', 'bob', 'bob'],
@@ -122,7 +122,7 @@ const COLUMNS: readonly [name: string, mode: string, place: Partial<RequestFacts
   ['with a provider that is down, from away', 'provider', AWAY, true],
 ]
 
-describe('the procedure', () => {
+describe('authentication', () => {
   for (const [token, transport, path, ...outcomes] of ROWS) {
     for (const [at, [name, mode, place, down]] of COLUMNS.entries()) {
       test(`${token ?? 'no token'} over ${transport} at ${path} ${name}: ${outcomes[at]}`, () => {
@@ -135,14 +135,14 @@ describe('the procedure', () => {
     }
   }
 
-  test('waits for a provider that has to be asked, with the same verdicts', async () => {
+  test('waits for a provider that answers asynchronously, with the same verdicts', async () => {
     const answers: [IdentityVerdict, Partial<RequestFacts>, string, string][] = [
       [{ principal: BOB }, AWAY, 'provider', 'bob'],
       [{ rejected: 'expired' }, AWAY, 'provider', 'expired'],
       [{ rejected: 'expired' }, HERE, 'provider', 'expired'],
       [{ rejected: 'expired' }, HERE, 'provider, localhost trusted', 'local'],
       [{ unavailable: true }, AWAY, 'provider', '503'],
-      // Who has a token wants to be somebody: while nobody can tell who, it is not the local user instead.
+      // A caller with a token is not the local user while the provider is down.
       [{ unavailable: true }, HERE, 'provider, localhost trusted', '503'],
     ]
     for (const [identified, place, mode, expected] of answers) {
@@ -153,7 +153,7 @@ describe('the procedure', () => {
     }
   })
 
-  test('shows a token to those alone whose it may be', () => {
+  test('shows a token only to the verifier of its kind', () => {
     const cases: [string | null, string, string[], string[]][] = [
       [null, '/ws', [], []],
       ['ntk_bad', '/ws', ['access'], ['access']],
@@ -174,7 +174,7 @@ describe('the procedure', () => {
     }
   })
 
-  test('knows no token where there are none', () => {
+  test('accepts no token if the service has none', () => {
     for (const token of ['ntk_good', 'delegated.good', 'jwt.good']) {
       const verdict = resolvePrincipal(
         { ...FACTS, ...AWAY, token },
@@ -199,7 +199,7 @@ describe('the procedure', () => {
   })
 })
 
-describe('the place', () => {
+describe('the address of a caller', () => {
   const proxied: AuthenticationSettings = {
     ...SETTINGS,
     trusted_proxies: rangesOf('127.0.0.3/32', '192.0.2.1/32'),
@@ -217,38 +217,38 @@ describe('the place', () => {
     for (const peer of ['172.32.0.1', '64:ff9b::172.17.0.1', 'fe80:0:0:1::1']) assert.equal(by({ peer }), null, peer)
   })
 
-  test('holds for trusted networks only with the Host and Origin rules', () => {
+  test('in a trusted network counts only with the Host and Origin rules', () => {
     const peer = '172.17.0.1'
     for (const host of [null, '', 'evil.example']) assert.equal(by({ peer, host }), null)
     for (const origin of ['null', '', 'http://evil.example']) assert.equal(by({ peer, origin }), null)
     assert.equal(by({ peer, origin: 'http://localhost:3000', host: '172.17.0.2:7777' }), NETWORK_PRINCIPAL)
   })
 
-  test('is that which a trusted proxy names', () => {
+  test('is the address that a trusted proxy names', () => {
     assert.equal(through('172.17.0.1'), NETWORK_PRINCIPAL)
     assert.equal(through('203.0.113.7, 172.17.0.1'), NETWORK_PRINCIPAL)
     assert.equal(through('172.17.0.1, 203.0.113.7'), null)
     assert.equal(through('unknown'), null)
   })
 
-  test('is never loopback behind a proxy, even where loopback is a trusted network', () => {
+  test('is never loopback behind a proxy, even if loopback is a trusted network', () => {
     for (const list of ['127.0.0.1', '::1', '127.0.0.3', '::ffff:127.0.0.1'])
       for (const peer of ['192.0.2.1', '127.0.0.3']) assert.equal(through(list, peer), null, `${list} by ${peer}`)
   })
 
-  test('of a proxy is not the place of who asks, also where it does not say who', () => {
+  test('is not that of the proxy, even if the proxy names no client', () => {
     assert.equal(by({ peer: '127.0.0.3' }), null)
     assert.equal(by({ peer: '127.0.0.2' }), LOCAL_PRINCIPAL)
   })
 
-  test('of somebody who forwards unasked is nobody’s', () => {
+  test('is not trusted if the peer is an unknown proxy', () => {
     for (const peer of ['127.0.0.1', '::1', '172.17.0.1'])
       for (const forwarded_for of [null, '127.0.0.1', '172.17.0.1'])
         assert.equal(by({ peer, forwards: true, forwarded_for }), null, `${forwarded_for} by ${peer}`)
   })
 })
 
-describe('whatever a request says', () => {
+describe('for any request', () => {
   const text = fc.oneof(
     fc.constantFrom('127.0.0.1', '::1', 'localhost', 'null', '', '172.17.0.1', 'http://localhost', 'x'.repeat(16)),
     fc.string({ maxLength: 30 }),
@@ -283,7 +283,7 @@ describe('whatever a request says', () => {
   const decide = (one: RequestFacts, by: AuthenticationSettings) =>
     resolvePrincipal(one, by, NO_TOKEN_VERIFIERS, NOW) as AuthVerdict
 
-  test('there is a verdict, and only the local user is let in without a good token', () => {
+  test('there is a verdict, and only the local user is accepted without a valid token', () => {
     fc.assert(
       fc.property(facts, settings, (one, by) => {
         const { principal } = decide(one, by)
@@ -293,7 +293,7 @@ describe('whatever a request says', () => {
     )
   })
 
-  test('forwarding headers, origins and bad tokens never let in who was refused', () => {
+  test('added forwarding headers, origins and bad tokens never turn a refusal into acceptance', () => {
     const added = fc.record({
       forwards: fc.constant(true),
       forwarded_for: fc.option(text),
@@ -303,7 +303,7 @@ describe('whatever a request says', () => {
     fc.assert(
       fc.property(facts, settings, added, (one, by, more) => {
         const plain: RequestFacts = { ...one, forwards: false, forwarded_for: null, origin: null, token: null }
-        // A proxy that may forward says by its header where the client is.
+        // A trusted proxy names the client in its header.
         fc.pre(by.trusted_proxies.length === 0 && decide(plain, by).refusal !== undefined)
         assert.ok(decide({ ...plain, ...more }, by).refusal)
       }),
@@ -311,7 +311,7 @@ describe('whatever a request says', () => {
     )
   })
 
-  test('nobody who is forwarded is trusted as loopback', () => {
+  test('a forwarded caller is never trusted as loopback', () => {
     fc.assert(
       fc.property(facts, settings, (one, by) => {
         assert.notEqual(decide({ ...one, forwards: true }, by).principal, LOCAL_PRINCIPAL)

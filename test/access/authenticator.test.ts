@@ -1,4 +1,4 @@
-// What the gate says in the log, and which of two hosts it believes.
+// Log lines of the authenticator, and which of two hosts counts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type AuthenticationSettings, NO_TOKEN_VERIFIERS } from '../../src/access/authentication-rules.ts'
@@ -9,7 +9,7 @@ import { systemPlatform } from '../../src/platform.ts'
 import { startServer } from '../helpers/server.ts'
 import { exchange, FACTS, rangesOf, SETTINGS } from './kit.ts'
 
-/** The lines that a gate writes for these requests, and whether each was let in. */
+/** The log lines for these requests, and whether each request was accepted. */
 function said(settings: Partial<AuthenticationSettings>, requests: readonly Partial<RequestFacts>[]) {
   const lines: string[] = []
   const told: object[] = []
@@ -36,8 +36,8 @@ const PROXIED: Partial<RequestFacts> = {
   forwarded_for: '203.0.113.7',
 }
 
-describe('the gate', () => {
-  test('judges the one Host header, or the host of an absolute target', async () => {
+describe('the authenticator', () => {
+  test('checks the single Host header, or the host of an absolute target', async () => {
     await using server = await startServer()
     const cases: [string, number][] = [
       ['GET /api/workflows HTTP/1.1\r\nHost: localhost', 200],
@@ -51,18 +51,18 @@ describe('the gate', () => {
     for (const [head, expected] of cases) assert.equal((await exchange(port, head)).status, expected, head)
   })
 
-  test('says once that a proxy on this host is not believed', () => {
+  test('logs once that a proxy on this host is not trusted', () => {
     const { lines, admitted } = said({}, [{}, PROXIED, PROXIED, {}])
     assert.deepEqual(admitted, [true, false, false, true])
     assert.equal(lines.length, 1)
     assert.match(lines[0]!, /forwarding headers.*HTTP\/1\.0.*SVC_TRUSTED_PROXIES.*not the local user.*rate limit/)
   })
 
-  test('says it as well where loopback callers are not trusted: they are counted', () => {
+  test('logs it also if loopback callers are not trusted, since they are rate-limited', () => {
     assert.equal(said({ trust_localhost: false }, [{}, PROXIED, PROXIED]).lines.length, 1)
   })
 
-  test('says of each header once who sent it, and of ten headers at most', () => {
+  test('logs each header once with its sender, and at most ten headers', () => {
     const by = (forwarded_by: string): Partial<RequestFacts> => ({ ...PROXIED, forwarded_by })
     const few = said({}, [by('via'), { ...by('via'), peer: '::1' }, { ...by('HTTP/1.0'), peer: '::1' }])
     assert.deepEqual(few.told, [
@@ -75,7 +75,7 @@ describe('the gate', () => {
     for (const one of told) assert.equal((one as { forwarded_by: string }).forwarded_by.length, 100)
   })
 
-  test('says it of a proxy in a trusted network', () => {
+  test('logs an untrusted proxy in a trusted network', () => {
     const peer = '172.17.0.1'
     const { lines, admitted } = said({ trust_local_networks: rangesOf('172.16.0.0/12') }, [
       { peer },
@@ -85,7 +85,7 @@ describe('the gate', () => {
     assert.equal(lines.length, 1)
   })
 
-  test('says nothing of those who would not be trusted anyway, nor of proxies that are', () => {
+  test('logs nothing about callers that would not be trusted anyway, or about trusted proxies', () => {
     const strangers = { ...PROXIED, peer: '203.0.113.9' }
     assert.deepEqual(said({}, [strangers, {}]).lines, [])
     assert.deepEqual(said({ trusted_proxies: rangesOf('127.0.0.1/32') }, [PROXIED]).lines, [])

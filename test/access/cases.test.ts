@@ -1,5 +1,5 @@
-// Who may call, case by case: every case goes to a real server from a real address, and what comes of it is held against the table that
-// was written by hand from the interface.
+// Access case by case: each case goes to a real server from a real address, and its outcome is compared with a table that was written by hand from
+// the contract.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -11,10 +11,10 @@ import { type Case, inWords, MODES, type Mode } from './cases/words.ts'
 
 const LEAST = 400
 const AT_ONCE = 8
-/** So many failures are shown. */
+/** Failures that are shown. */
 const SHOWN = 20
 
-/** Sends the cases, some at a time, and gives in words those of which something else came than expected. */
+/** Sends the cases, some at a time. Returns a description of each unexpected outcome. */
 async function failures(mode: ModeServer, cases: readonly Case[]): Promise<string[]> {
   const waiting = [...cases]
   const found: string[] = []
@@ -29,8 +29,8 @@ async function failures(mode: ModeServer, cases: readonly Case[]): Promise<strin
   return found
 }
 
-describe('who may call', () => {
-  test('is written down without a look at the service', () => {
+describe('the table of access cases', () => {
+  test('imports nothing of the service', () => {
     for (const name of ['expected.ts', 'expected-trust.ts', 'words.ts']) {
       const text = readFileSync(new URL(`cases/${name}`, import.meta.url), 'utf8')
       const imported = [...text.matchAll(/\bfrom '([^']+)'|\bimport\(/g)].map(([, path]) => path)
@@ -41,7 +41,7 @@ describe('who may call', () => {
   const tally: Partial<Record<Mode, number>> = {}
 
   for (const mode of MODES) {
-    test(`in the mode "${mode}"`, async () => {
+    test(`holds in the mode "${mode}"`, async () => {
       await using running = await startMode(mode)
       const cases = casesOf(mode).filter((one) => running.canTry(one) && expected(one) !== null)
       tally[mode] = cases.length
@@ -50,7 +50,7 @@ describe('who may call', () => {
     })
   }
 
-  test(`is tried in at least ${LEAST} cases`, (t) => {
+  test(`has at least ${LEAST} cases`, (t) => {
     for (const [mode, count] of Object.entries(tally)) t.diagnostic(`${count} cases: ${mode}`)
     const total = Object.values(tally).reduce((sum, count) => sum + count, 0)
     t.diagnostic(`${total} cases in all`)

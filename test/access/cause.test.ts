@@ -1,4 +1,4 @@
-// Why a caller is refused, as the log has it and no answer does: from every rule that can refuse one, and in real lines.
+// Causes of refusals, which are logged and never sent: from every rule that can refuse, and in real log lines.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CreatedToken } from '../../generated/types.ts'
@@ -76,8 +76,8 @@ describe('the cause of a refusal', () => {
     })
 })
 
-describe('what was sent in place of a token', () => {
-  test('is told apart from nothing, on both transports', async () => {
+describe('a malformed token', () => {
+  test('is distinguished from no token, on both transports', async () => {
     await using reader = await factsReader()
     const malformed = async (target: string, headers: string[], transport: 'http' | 'socket' = 'http') =>
       (await reader.read(`GET ${target}`, ['Host: localhost', ...headers], transport)).malformed
@@ -94,7 +94,7 @@ describe('what was sent in place of a token', () => {
     assert.equal(await malformed('/', ['Authorization: Bearer good']), false)
   })
 
-  test('and of forwarding headers the first is named', async () => {
+  test('is logged, and so is the first of several forwarding headers', async () => {
     await using reader = await factsReader()
     const by = async (...headers: string[]) =>
       (await reader.read('GET /', ['Host: localhost', ...headers])).forwarded_by
@@ -117,7 +117,7 @@ describe('a line of the log', () => {
     return lines.filter(({ audit }) => audit === 'refused')
   }
 
-  test('says why, and which header it was; the answer does not', async () => {
+  test('has the cause and the header, which the answer has not', async () => {
     const long = `http://${'a'.repeat(200)}.example`
     const lines = await refusals(async (server) => {
       const ask = async (headers: Record<string, string>) => {
@@ -140,7 +140,7 @@ describe('a line of the log', () => {
     )
   })
 
-  test('has no cause where the caller is known', async () => {
+  test('has no cause if the caller is known', async () => {
     const [line] = await refusals(async (server) => {
       const minted = await call<CreatedToken>(server, 'POST', '/api/tokens', { body: { name: 'x', scopes: ['read'] } })
       assert.equal((await call(server, 'GET', '/api/tokens', { headers: bearer(minted.body.token) })).status, 403)
@@ -149,7 +149,7 @@ describe('a line of the log', () => {
     assert.ok(!('cause' in line))
   })
 
-  test('holds no secret that stands in a header by mistake', async () => {
+  test('contains no secret that a header has by mistake', async () => {
     const lines = await refusals(async (server) => {
       await call(server, 'GET', '/api/workflows', { headers: { Origin: `http://${SECRET}.example` } })
       const head = `GET /api/workflows HTTP/1.1\r\nHost: ${SECRET}`

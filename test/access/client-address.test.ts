@@ -1,4 +1,4 @@
-// Whose address a request has: peers, proxies, and lists of forwarded addresses of every kind.
+// The client address of a request: peers, proxies, and all kinds of forwarded lists.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { FACTS, rangesOf } from './kit.ts'
 
 const PROXIES = rangesOf('127.0.0.3/32', '10.0.0.0/24', 'fd00::/64')
 
-/** The client's address of a request through the proxy 10.0.0.1, as text. */
+/** The client address of a request through the proxy 10.0.0.1, as text. */
 function through(forwarded_for: string | null): string | null {
   const { address, forwarded, unbelieved } = resolveClientAddress(
     { ...FACTS, peer: '10.0.0.1', forwards: true, forwarded_for },
@@ -38,7 +38,7 @@ describe('a peer that is no proxy', () => {
     })
   }
 
-  test('is not believed where it forwards for somebody, and keeps its own address', () => {
+  test('is not trusted if it forwards, and keeps its own address', () => {
     for (const forwarded_for of [null, '', '198.51.100.1', '127.0.0.1']) {
       const client = resolveClientAddress({ ...FACTS, peer: '203.0.113.7', forwards: true, forwarded_for }, PROXIES)
       assert.equal(client.address?.toString(), '203.0.113.7')
@@ -48,14 +48,14 @@ describe('a peer that is no proxy', () => {
 })
 
 describe('a trusted proxy', () => {
-  test('is known by its address in every spelling', () => {
+  test('is recognized by every spelling of its address', () => {
     for (const peer of ['10.0.0.1', '::ffff:10.0.0.1', '127.0.0.3', 'fd00::1', 'FD00:0::1%eth0'])
       assert.equal(resolveClientAddress({ ...FACTS, peer }, PROXIES).forwarded, true, peer)
     for (const peer of ['10.0.1.1', '127.0.0.1', 'fd00:0:0:1::1', '64:ff9b::10.0.0.1', '::10.0.0.1'])
       assert.equal(resolveClientAddress({ ...FACTS, peer }, PROXIES).forwarded, false, peer)
   })
 
-  test("says nothing of whom it asks for where this process sent the request: its headers are a user's", () => {
+  test('names no client if this process sent the request directly, since a user wrote its headers', () => {
     const facts = { ...FACTS, own_connection: true, forwards: true, forwarded_for: '192.168.7.9' }
     assert.deepEqual(resolveClientAddress({ ...facts, peer: '127.0.0.3' }, PROXIES), {
       address: null,
@@ -64,13 +64,13 @@ describe('a trusted proxy', () => {
     })
   })
 
-  test('says whom it asks for also where this process sent the request through it', () => {
+  test('names the client also if this process sent the request through it', () => {
     const facts = { ...FACTS, own_request: true, forwards: true, forwarded_for: '192.168.7.9, 203.0.113.9' }
     const { address, forwarded } = resolveClientAddress({ ...facts, peer: '127.0.0.3' }, PROXIES)
     assert.deepEqual([String(address), forwarded], ['203.0.113.9', true])
   })
 
-  test('never asks for itself, even where it says nothing', () => {
+  test('is never the client itself, even if it names none', () => {
     assert.deepEqual(resolveClientAddress({ ...FACTS, peer: '127.0.0.3' }, PROXIES), {
       address: null,
       forwarded: true,
@@ -88,15 +88,15 @@ describe('a trusted proxy', () => {
     ['[2001:db8::1]:4711', '2001:db8::1'],
     ['fe80::1%eth0', 'fe80::1'],
     ['::ffff:203.0.113.7', '203.0.113.7'],
-    // From the right, over proxies alone.
+    // From the right, past proxies only.
     ['198.51.100.1, 203.0.113.7', '203.0.113.7'],
     ['203.0.113.7, 10.0.0.2', '203.0.113.7'],
     ['198.51.100.1,203.0.113.7,10.0.0.2:80,[fd00::2]:80', '203.0.113.7'],
     ['::1, 203.0.113.7, 10.0.0.2', '203.0.113.7'],
-    // Where all are proxies, the one that it began with.
+    // If all are proxies, the first of the list.
     ['10.0.0.9', '10.0.0.9'],
     ['10.0.0.8, 10.0.0.9', '10.0.0.8'],
-    // What is no address ends the search.
+    // An entry that is no address ends the search.
     ['', null],
     [',', null],
     ['203.0.113.7,', null],
@@ -119,7 +119,7 @@ describe('a trusted proxy', () => {
     ['203.0.113.7/32', null],
     ['203.0.113.7 203.0.113.8', null],
     ['localhost', null],
-    // Loopback says nothing of where the client is.
+    // Loopback does not say where the client is.
     ['127.0.0.1', null],
     ['::1', null],
     ['[::1]:80', null],
@@ -130,11 +130,11 @@ describe('a trusted proxy', () => {
     ['203.0.113.7, 127.0.0.3', '203.0.113.7'],
   ]
   for (const [list, expected] of lists) {
-    test(`that forwards for "${list}" names ${expected ?? 'nobody'}`, () => assert.equal(through(list), expected))
+    test(`that forwards for "${list}" names ${expected ?? 'no client'}`, () => assert.equal(through(list), expected))
   }
 })
 
-describe('whatever stands in a list', () => {
+describe('for any forwarded list', () => {
   const octet = fc.nat(255)
   const ipv4 = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join('.'))
   const known = fc.constantFrom(
@@ -151,7 +151,7 @@ describe('whatever stands in a list', () => {
   const entries = fc.array(entry, { maxLength: 6 })
   const proxies = fc.subarray([...PROXIES, ...rangesOf('127.0.0.0/8', '::1/128', '0.0.0.0/0', '::/0')])
 
-  test('no client is loopback by it', () => {
+  test('no client is loopback', () => {
     fc.assert(
       fc.property(entries, proxies, (list, ranges) => {
         assert.equal(isLoopbackAddress(parseForwardedFor(list.join(','), ranges)), false)
@@ -159,7 +159,7 @@ describe('whatever stands in a list', () => {
     )
   })
 
-  test('what a client puts in front of it changes nothing', () => {
+  test('entries that a client prepends change nothing', () => {
     fc.assert(
       fc.property(entries, ipv4, (list, own) => {
         const address = parseForwardedFor(own, PROXIES)

@@ -1,4 +1,4 @@
-// Who is asked about again, how often, and what is made of the answers. Time is the test's.
+// Rechecks of credentials: which, how often, and their effects. The test controls the time.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, mock, test } from 'node:test'
 import { AUTH_UNAVAILABLE, type AuthVerdict, admitPrincipal, refuseCaller } from '../../src/access/auth-verdict.ts'
@@ -27,7 +27,7 @@ const REFUSED = refuseCaller('Unauthorized', 'token_unknown')
 
 const facts = (token: string): RequestFacts => ({ ...FACTS, transport: 'socket', path: '/ws', token })
 
-/** What `rechecks` are told, and what they asked and told. */
+/** The verdicts that `rechecks` get, and their calls and notifications. */
 function bench() {
   const state = {
     now: 0,
@@ -53,7 +53,7 @@ function bench() {
   return { state, rechecks, watch }
 }
 
-/** Lets the whole interval pass, and whatever was asked be answered. */
+/** Advances a whole interval, and awaits all answers. */
 async function interval(): Promise<void> {
   for (let passed = 0; passed < INTERVAL_MS; passed += TICK_MS) await tick()
 }
@@ -66,8 +66,8 @@ async function tick(): Promise<void> {
 beforeEach(() => mock.timers.enable({ apis: ['setInterval'] }))
 afterEach(() => mock.timers.reset())
 
-describe('a credential that is watched', () => {
-  test('is asked about once in every interval, as it was sent', async () => {
+describe('a watched credential', () => {
+  test('is rechecked once in every interval, as it was sent', async () => {
     const { state, rechecks, watch } = bench()
     const forget = watch()
     for (let times = 1; times <= 3; times++) {
@@ -82,7 +82,7 @@ describe('a credential that is watched', () => {
     assert.deepEqual([state.asked.length, rechecks.size], [3, 0])
   })
 
-  test('is none where the caller is trusted for its place', async () => {
+  test('is not rechecked if the caller is trusted by its address', async () => {
     const { state, rechecks, watch } = bench()
     watch(LOCAL_PRINCIPAL)()
     watch(NETWORK_PRINCIPAL)
@@ -90,7 +90,7 @@ describe('a credential that is watched', () => {
     assert.deepEqual([state.asked.length, rechecks.size], [0, 0])
   })
 
-  test('ends when it is refused, and is not asked about any more', async () => {
+  test('ends when it is refused, and is not rechecked any more', async () => {
     const { state, rechecks, watch } = bench()
     watch()
     state.verdict = REFUSED
@@ -99,7 +99,7 @@ describe('a credential that is watched', () => {
     assert.deepEqual([state.asked.length, state.ended, rechecks.size], [1, 1, 0])
   })
 
-  test('ends when it stands for somebody else, or for the same user for another reason', async () => {
+  test('ends when it has another user, or the same user is trusted for another reason', async () => {
     const others: Partial<Principal>[] = [
       { user_id: 'v' },
       { workspace_id: null },
@@ -116,7 +116,7 @@ describe('a credential that is watched', () => {
     }
   })
 
-  test('may be good for more or less than it was', async () => {
+  test('can gain or lose rights', async () => {
     const { state, watch } = bench()
     const forget = watch()
     const less: Principal = { ...PRINCIPAL, scopes: ['read'], administrator: true }
@@ -127,15 +127,15 @@ describe('a credential that is watched', () => {
   })
 })
 
-describe('where nobody can tell', () => {
+describe('while a credential cannot be checked', () => {
   const outages: [string, () => AuthVerdict | Promise<AuthVerdict> | Error, RegExp | null][] = [
     ['the identity provider is out', () => AUTH_UNAVAILABLE, null],
-    ['the gate is broken', () => new Error('broken'), /could not be looked at again/],
-    ['the gate breaks later', () => Promise.reject(new Error('broken')), /could not be looked at again/],
+    ['the gate is broken', () => new Error('broken'), /credential recheck failed/],
+    ['the gate breaks later', () => Promise.reject(new Error('broken')), /credential recheck failed/],
     ['no answer comes', () => new Promise<AuthVerdict>(() => {}), null],
   ]
   for (const [name, outage, logged] of outages) {
-    test(`${name}: it is good until it expires`, async () => {
+    test(`${name}: it is valid until it expires`, async () => {
       const { state, watch } = bench()
       watch({ ...PRINCIPAL, expires_at: 1_000 })
       for (let times = 0; times < 3; times++) {
@@ -152,7 +152,7 @@ describe('where nobody can tell', () => {
     })
   }
 
-  test('without an expiry it is good, and asked about again next time', async () => {
+  test('without an expiry it stays valid, and is rechecked next time', async () => {
     const { state, watch } = bench()
     watch()
     state.verdict = AUTH_UNAVAILABLE
@@ -162,7 +162,7 @@ describe('where nobody can tell', () => {
     assert.deepEqual([state.asked.length, state.ended], [2, 1])
   })
 
-  test('the expiry that counts is the last one that was told', async () => {
+  test('the last known expiry counts', async () => {
     const { state, watch } = bench()
     const forget = watch({ ...PRINCIPAL, expires_at: 1_000 })
     state.verdict = admitPrincipal({ ...PRINCIPAL, expires_at: 9_000 })
@@ -174,7 +174,7 @@ describe('where nobody can tell', () => {
     forget()
   })
 
-  test('one question at a time; an answer for one who has gone is dropped', async () => {
+  test('a credential is checked once at a time, and a verdict after its watcher has left is dropped', async () => {
     const { state, watch } = bench()
     const { promise, resolve } = Promise.withResolvers<AuthVerdict>()
     const forget = watch()
@@ -189,7 +189,7 @@ describe('where nobody can tell', () => {
   })
 })
 
-test('ten thousand are spread evenly over the interval, and nobody is left out', async () => {
+test('rechecks of ten thousand credentials are spread evenly over the interval, and none is omitted', async () => {
   const { state, rechecks, watch } = bench()
   const forgets = Array.from({ length: 10_000 }, (_, at) => watch(PRINCIPAL, String(at)))
   let most = 0

@@ -1,11 +1,11 @@
-// Times as RFC 3339 writes them: every one is the instant that it says, and what is none is not moved to one.
+// Times of RFC 3339: each gives its instant, and an invalid time is not moved to another.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { parseDateTime } from '../../src/access/date-time.ts'
 
 describe('a date-time', () => {
-  test('is the instant that it says, with any offset, fraction and separator', () => {
+  test('gives its instant, with any offset, fraction and separator', () => {
     const given: [string, string][] = [
       ['2026-01-15T11:00:00+01:00', '2026-01-15T10:00:00.000Z'],
       ['2026-01-15t10:00:00.1239z', '2026-01-15T10:00:00.123Z'],
@@ -27,7 +27,7 @@ describe('a date-time', () => {
     )
   })
 
-  test('that there is not is no instant', () => {
+  test('that does not exist gives none', () => {
     const none = [
       ...[
         '2099-02-30',

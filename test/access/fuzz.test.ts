@@ -1,5 +1,4 @@
-// Requests and handshakes as no client should send them: none is let in, none brings the service down, and none leaves anything behind.
-// SVC_TEST_SEED= repeats a run.
+// Malformed requests and handshakes: none is accepted, stops the service, or leaves anything behind. SVC_TEST_SEED= repeats a run.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
@@ -17,14 +16,14 @@ import * as places from './fuzz/junk-places.ts'
 import * as tokens from './fuzz/junk-tokens.ts'
 import { asked, askedOf, host, written } from './fuzz/written.ts'
 
-/** How many requests are sent in all, in the proportions of `KINDS`. */
+/** The number of requests, in the proportions of `KINDS`. */
 const REQUESTS = Math.min(scaled(2_000), 100_000)
 const AT_ONCE = 16
 const SHOWN = 5
 const CLOSING_MS = 30_000
 const seed = process.env.SVC_TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31))
 
-/** Where a stranger comes from: this machine as others see it, else loopback, to servers that don't trust it. */
+/** The address of a stranger: this machine from outside, else loopback, to servers that do not trust it. */
 const STRANGER = OWN_IPV4 ?? '127.0.0.1'
 const LOCAL: Mode = OWN_IPV4 ? 'local, with bridges' : 'local, localhost not trusted'
 const PROVIDER: Mode = 'identity provider, networks and bridges'
@@ -53,9 +52,9 @@ interface Shot {
   mode: Mode
   from: string
   bytes: Buffer
-  /** Says goodbye after the bytes, which may be a part of a request. */
+  /** Whether to close after the bytes, which may be a part of a request. */
   ends?: boolean
-  /** What is wrong with the answer; null where nothing is. */
+  /** The fault of the answer, or null. */
   judge: (reply: Reply) => string | null
 }
 
@@ -117,9 +116,9 @@ const KINDS: Readonly<Record<string, (random: Random) => Shot>> = {
 }
 
 interface Outcome {
-  /** What was wrong, with the bytes that brought it about. */
+  /** The fault, with the bytes that caused it. */
   readonly failures: string[]
-  /** How often each status came. */
+  /** The number of answers by status. */
   readonly statuses: Record<string, number>
 }
 
@@ -173,9 +172,9 @@ async function healthy(): Promise<void> {
   }
 }
 
-describe(`${REQUESTS} requests in disorder, out of the seed ${seed}`, () => {
+describe(`${REQUESTS} malformed requests from the seed ${seed}`, () => {
   for (const kind of Object.keys(KINDS)) {
-    test(`nothing is let in ${kind}`, async (t) => {
+    test(`no request is accepted ${kind}`, async (t) => {
       const count = Math.ceil(REQUESTS / Object.keys(KINDS).length)
       const { failures, statuses } = await send(kind, count)
       t.diagnostic(JSON.stringify(statuses))
@@ -185,8 +184,8 @@ describe(`${REQUESTS} requests in disorder, out of the seed ${seed}`, () => {
     })
   }
 
-  // Connections to the identity provider are kept for some seconds.
-  test('everything that was opened is closed', async () => {
+  // Connections to the identity provider stay open for some seconds.
+  test('all connections are closed', async () => {
     await until('no more files to be open than before', () => openFiles() <= openBefore, CLOSING_MS)
   })
 })

@@ -1,4 +1,4 @@
-// Signing in over real connections: requests and upgrades, what is answered while the provider is away, and two users who never meet.
+// An identity provider over real connections: requests and upgrades, answers while the provider is down, and two separate users.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { request } from 'node:http'
@@ -40,7 +40,7 @@ async function ask(server: TestServer, headers: Readonly<Record<string, string>>
   return [status, body]
 }
 
-/** The status that an upgrade is answered with. */
+/** The status of the answer to an upgrade. */
 function upgrade(server: TestServer, path: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
   const handshake = {
     Connection: 'Upgrade',
@@ -63,7 +63,7 @@ function upgrade(server: TestServer, path: string, headers: Readonly<Record<stri
 }
 
 describe('with an identity provider', () => {
-  test('requests and sockets are of who signed in, and of nobody else', async () => {
+  test('requests and sockets belong to the user who signed in', async () => {
     await using at = await place()
     const { idp, server } = at
     for (const token of [await idp.token({ sub: 'ada' }), idp.opaque({ id: 'ada' })]) {
@@ -84,7 +84,7 @@ describe('with an identity provider', () => {
     }
   })
 
-  test('a download address lives no longer than its token, and for minutes where the provider alone knows when that ends', async () => {
+  test('a download URL ends with its token, and after minutes if only the provider knows the token’s end', async () => {
     await using at = await place()
     const { idp, server } = at
     const until = async (token: string) => {
@@ -102,7 +102,7 @@ describe('with an identity provider', () => {
     assert.ok(opaque > 200_000 && opaque <= 301_000, `${opaque} ms`)
   })
 
-  test('a provider that is away is 503 on every door, and nobody is let in', async () => {
+  test('an unreachable provider gives 503 on every transport, and no caller is accepted', async () => {
     await using at = await place()
     const { idp, server } = at
     idp.down()
@@ -124,7 +124,7 @@ describe('with an identity provider', () => {
     assert.equal(await upgrade(server, '/ws', bearer(token)), 101)
   })
 
-  test('a weak key of the provider is no failure of the service on any door', async () => {
+  test('a weak key of the provider is no error of the service on any transport', async () => {
     await using at = await place()
     const { idp, server } = at
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
@@ -143,7 +143,7 @@ describe('with an identity provider', () => {
     assert.ok(!at.lines.join('').includes('TypeError'))
   })
 
-  test('the provider sees no token of this service, and none that is too long', async () => {
+  test('the provider gets no token of this service, and none that is too long', async () => {
     await using at = await place()
     const { idp, server } = at
     for (const token of ['ntk_unknown', 'nta_unknown', 'nda_unknown', 'x'.repeat(9_000)])
@@ -153,7 +153,7 @@ describe('with an identity provider', () => {
     assert.deepEqual(idp.requests, { keys: 0, user: 0, other: 0 })
   })
 
-  test('the public configuration says where to sign in, and not with what key', async () => {
+  test('the public configuration has the URL of the provider, but not the key', async () => {
     await using at = await place()
     const { body, text } = await call<{ auth_mode: string; identity_provider: unknown }>(
       at.server,
@@ -168,7 +168,7 @@ describe('with an identity provider', () => {
     assert.deepEqual([open.body.auth_mode, open.body.identity_provider], ['local', null])
   })
 
-  test('no log holds a token or the key', async () => {
+  test('no log contains a token or the key', async () => {
     await using at = await place()
     const { idp, server, lines } = at
     const tokens = [
@@ -199,7 +199,7 @@ describe('with an identity provider', () => {
 })
 
 describe('two users of an identity provider', () => {
-  test('have workflows and jobs of their own, though they give them the same names', async () => {
+  test('have separate workflows and jobs under the same names', async () => {
     await using at = await place()
     const { idp, server } = at
     const people = {

@@ -1,4 +1,4 @@
-// What a signed token of an identity provider must be to be believed, and whom it then means.
+// Signed tokens of an identity provider: which are valid, and the user of each.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -10,12 +10,12 @@ const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('
 
 describe('a signed token', () => {
   for (const alg of ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'])
-    test(`is believed when it is signed with ${alg}`, async () => {
+    test(`is valid when it is signed with ${alg}`, async () => {
       await using at = await scene({}, alg)
       assert.equal(told(await at.ask(await at.token({ sub: 'ada' }))), 'user ada')
     })
 
-  test('means its subject, in the workspace that the provider names', async () => {
+  test('gives its subject, in the workspace that the provider names', async () => {
     await using at = await scene()
     const of = async (claims: TokenClaims) => at.ask(await at.token(claims))
     const ada = {
@@ -37,7 +37,7 @@ describe('a signed token', () => {
       assert.deepEqual(await of({ sub: 'ada', app_metadata }), { principal: ada })
     const workspace_id = 'w'.repeat(512)
     assert.deepEqual(await of({ sub: 'ada', workspace_id }), { principal: { ...ada, workspace_id } })
-    // What a user says of itself counts for nothing.
+    // Claims that the user controls do not count.
     assert.deepEqual(await of({ sub: 'ada', user_metadata: { workspace_id: 'w' }, workspace: 'w' }), { principal: ada })
   })
 
@@ -66,7 +66,7 @@ describe('a signed token', () => {
       assert.equal(told(await at.ask(await at.token(given))), expected)
     })
 
-  test('counts from its time on, with five seconds for a clock that is ahead', async () => {
+  test('is valid from its start, with five seconds of tolerance for the clock', async () => {
     await using at = await scene()
     const seconds = at.clock.now / 1000
     for (const claim of ['nbf', 'iat']) {
@@ -79,7 +79,7 @@ describe('a signed token', () => {
     }
   })
 
-  test('is worth nothing when it is signed with what everybody has', async () => {
+  test('is invalid if it is signed with public data', async () => {
     await using at = await scene({}, 'RS256')
     const { jwk, kid } = at.idp.keys[0]!
     const pem = await exportSPKI((await importJWK(jwk, 'RS256')) as never)
@@ -105,7 +105,7 @@ describe('a signed token', () => {
     assert.equal(at.idp.requests.user, 0, 'nothing with three parts is anybody else’s to judge')
   })
 
-  test('is worth nothing when it brings its own key, or names where one is', async () => {
+  test('is invalid if it brings its own key, or the URL of a key', async () => {
     await using at = await scene()
     const stranger = await signingKey('ES256', at.idp.keys[0]!.kid)
     const elsewhere = `${at.idp.url}/keys`
@@ -126,7 +126,7 @@ describe('a signed token', () => {
     assert.equal(at.idp.requests.other, 0)
   })
 
-  test('tells whoever made it up nothing about its claims', async () => {
+  test('with a forged signature gets no hint about its claims', async () => {
     await using at = await scene()
     const stranger = await signingKey('ES256', at.idp.keys[0]!.kid)
     for (const claims of [{ sub: 'ada', expires_in: -1 }, { sub: 'ada', aud: 'anon' }, { sub: '' }]) {
@@ -135,7 +135,7 @@ describe('a signed token', () => {
     }
   })
 
-  test('is worth nothing when it asks for what is not understood', async () => {
+  test('is invalid if it has unknown critical headers', async () => {
     await using at = await scene()
     const token = await at.token({ sub: 'ada' })
     const [, payload, signature] = token.split('.')
@@ -143,11 +143,11 @@ describe('a signed token', () => {
     assert.equal(told(await at.ask(`${header}.${payload}.${signature}`)), 'Invalid token')
   })
 
-  test('is worth nothing when anything of it was changed', async () => {
+  test('is invalid if any part of it was changed', async () => {
     await using at = await scene()
     const token = await at.token({ sub: 'ada' })
     const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-    // Of the last letter of a part only some bits count, so that two spellings of it are the same bytes.
+    // Only some bits of the last letter of a part count, so that two spellings have the same bytes.
     const ends = [...token].flatMap((letter, at) => (letter === '.' ? [at - 1] : [])).concat(token.length - 1)
     for (let index = 0; index < token.length; index++) {
       if (token[index] === '.' || ends.includes(index)) continue
@@ -159,7 +159,7 @@ describe('a signed token', () => {
       assert.equal(told(await at.ask(part)), 'Invalid token', part)
   })
 
-  test('without a key’s name is believed where there is but one key', async () => {
+  test('without a key id is valid if there is only one key', async () => {
     await using at = await scene()
     const nameless = () => at.idp.token({ sub: 'ada', now: at.clock.now }, { kid: undefined as never })
     assert.equal(told(await at.ask(await nameless())), 'user ada')

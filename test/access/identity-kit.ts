@@ -1,4 +1,4 @@
-// What the tests of signing in share: a provider, a clock that moves where somebody waits by it alone, and what was logged.
+// Shared by the tests of identity providers: a provider, a clock that waits advance, and the log.
 
 import type { IdentityVerdict } from '../../src/access/authentication-rules.ts'
 import { createIdentityVerifier, type IdentityVerifierOptions } from '../../src/access/identity/identity-verifier.ts'
@@ -9,15 +9,15 @@ import { FACTS } from './kit.ts'
 
 export interface Scene extends AsyncDisposable {
   readonly idp: IdentityProvider
-  /** Milliseconds since the epoch, moved by the test. */
+  /** Milliseconds since the epoch, set by the test. */
   readonly clock: { now: number }
   readonly lines: string[]
-  /** What is known at once, or null where it must be looked up; that is let go on. */
+  /** The cached verdict, or null if a lookup is needed, which continues. */
   known(token: string): IdentityVerdict | null
   ask(token: string): Promise<IdentityVerdict>
-  /** As `ask`, by a caller at another address than loopback. */
+  /** As `ask`, for a caller at a non-loopback address. */
   askFrom(peer: string, token: string): Promise<IdentityVerdict>
-  /** A token made now, by the clock of the test. */
+  /** A token issued now by the test's clock. */
   token(claims: TokenClaims): Promise<string>
 }
 
@@ -31,7 +31,7 @@ export async function scene(options: Partial<IdentityVerifierOptions> = {}, alg?
     clock.now += ms
   }
   const callerOf = (facts: CallerFacts) => clientKey(facts, { trusted_proxies: [], rate_limit_trust_proxy: false })
-  // Whoever stops it looks at the waiting itself.
+  // A test that stops the server checks the wait itself.
   const tools = { platform, log, callerOf, admin_users: ['root'], ...(options.stopping ? {} : { wait }) }
   const identity = createIdentityVerifier({ url: idp.url, key: idp.key }, { ...tools, ...options })
   return {
@@ -49,7 +49,7 @@ export async function scene(options: Partial<IdentityVerifierOptions> = {}, alg?
   }
 }
 
-/** What a test compares: the user, the reason, or that nobody can tell. */
+/** The user, the reason, or that the provider is unavailable. */
 export function told(identified: IdentityVerdict): string {
   if ('principal' in identified) return `user ${identified.principal.user_id}`
   return 'rejected' in identified ? identified.rejected : 'unavailable'

@@ -1,4 +1,4 @@
-// Tokens that only the provider can read: what it is asked, and what its answers are worth.
+// Opaque tokens, which only the provider can read: the lookups, and the use of their answers.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { OddAnswer } from '../helpers/identity-provider.ts'
@@ -6,7 +6,7 @@ import { until } from '../helpers/server.ts'
 import { scene, told } from './identity-kit.ts'
 
 describe('an opaque token', () => {
-  test('means the user that the provider names', async () => {
+  test('gives the user that the provider names', async () => {
     await using at = await scene()
     const bob = {
       user_id: 'bob',
@@ -26,7 +26,7 @@ describe('an opaque token', () => {
     assert.deepEqual(at.idp.requests, { keys: 0, user: 3, other: 0 })
   })
 
-  test('that the provider does not know is refused, and not asked about again at once', async () => {
+  test('that the provider does not know is refused, and not looked up again at once', async () => {
     await using at = await scene()
     for (let n = 0; n < 20; n++) assert.equal(told(await at.ask('nobody')), 'Invalid token')
     assert.equal(at.idp.requests.user, 1)
@@ -36,7 +36,7 @@ describe('an opaque token', () => {
     assert.equal(told(at.known('nobody')!), 'user bob')
   })
 
-  test('that was good and is revoked ends within a minute', async () => {
+  test('that is revoked ends within a minute', async () => {
     await using at = await scene()
     const token = at.idp.opaque({ id: 'bob' })
     assert.equal(told(await at.ask(token)), 'user bob')
@@ -48,7 +48,7 @@ describe('an opaque token', () => {
     assert.equal(told(at.known(token)!), 'Invalid token')
   })
 
-  test('is looked up once for all who come with it', async () => {
+  test('is looked up once for all concurrent requests', async () => {
     await using at = await scene()
     const token = at.idp.opaque({ id: 'bob' })
     const release = at.idp.hold()
@@ -60,7 +60,7 @@ describe('an opaque token', () => {
     assert.equal(at.idp.requests.user, 1)
   })
 
-  test('waits for its turn with no more than 127 others', async () => {
+  test('is refused while 128 others wait', async () => {
     await using at = await scene()
     const tokens = Array.from({ length: 200 }, (_, n) => at.idp.opaque({ id: `user-${n}` }))
     const release = at.idp.hold()
@@ -78,7 +78,7 @@ describe('an opaque token', () => {
     assert.equal(told(await at.ask(tokens[199]!)), 'user user-199')
   })
 
-  test('of one address waits with no more than 15 others of it, and leaves room for other addresses', async () => {
+  test('is refused while 16 others of its address wait, but not tokens of other addresses', async () => {
     await using at = await scene()
     const release = at.idp.hold()
     const flood = Array.from({ length: 40 }, (_, n) => at.askFrom(`2001:db8:1:2::${n}`, `made-up-${n}`))
@@ -93,7 +93,7 @@ describe('an opaque token', () => {
       assert.equal(told(await at.askFrom('2001:db8:1:2::1', `another-${n}`)), 'Invalid token')
   })
 
-  test('is refused for the sake of the server’s own key: the log says once what it may be', async () => {
+  test('is refused if the server’s own key is wrong, which is logged once', async () => {
     await using at = await scene()
     const refuse = async (count: number) => {
       for (let n = 0; n < count; n++) assert.equal(told(await at.ask(crypto.randomUUID())), 'Invalid token')
@@ -110,7 +110,7 @@ describe('an opaque token', () => {
     assert.equal(at.lines.length, 1, 'the key is good')
   })
 
-  test('cannot be judged while the provider is away, or late', async () => {
+  test('is unavailable while the provider is down or slow', async () => {
     await using at = await scene({ timeout_ms: 30 })
     const token = at.idp.opaque({ id: 'bob' })
     at.idp.down()
@@ -158,7 +158,7 @@ describe('an answer about a user', () => {
       assert.equal(told(await at.ask('token')), expected)
     })
 
-  test('a redirect: neither the token nor the key goes there', async () => {
+  test('that is a redirect is not followed, with the token or the key', async () => {
     await using at = await scene()
     for (const status of [301, 302, 303, 307, 308]) {
       at.idp.answer('user', { status, headers: { Location: `${at.idp.url}/elsewhere` }, body: '{"id":"bob"}' })
@@ -167,13 +167,13 @@ describe('an answer about a user', () => {
     assert.equal(at.idp.requests.other, 0)
   })
 
-  test('that does not come to its end: unavailable', async () => {
+  test('that is cut off: unavailable', async () => {
     await using at = await scene({ timeout_ms: 30 })
     at.idp.answer('user', { headers: { 'Content-Length': '100' }, body: '{"id":"bob"}' })
     assert.equal(told(await at.ask('token')), 'unavailable')
   })
 
-  test('is not quoted in the log, and neither is what was sent', async () => {
+  test('is not quoted in the log, and neither is the request', async () => {
     await using at = await scene()
     for (const body of ['{"id": 7, "email": "bob@example.test"}', 'x'.repeat(70_000), '{"id"']) {
       at.idp.answer('user', { body })

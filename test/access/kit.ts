@@ -1,4 +1,4 @@
-// What the tests of the procedure share: a request of the local user, settings of Local mode, ranges, and requests as bytes.
+// Shared by the tests of authentication: a request of the local user, settings of Local mode, IP ranges, and raw requests.
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import type { AuthenticationSettings } from '../../src/access/authentication-rules.ts'
@@ -6,7 +6,7 @@ import { type RequestFacts, readRequestFacts, type Transport } from '../../src/a
 import { type IpRange, parseIpRange } from '../../src/net/ip-addresses.ts'
 import { OwnRequestDetector } from '../../src/net/own-request-detector.ts'
 
-/** A loopback caller without a page or a token. */
+/** A loopback caller without an origin or a token. */
 export const FACTS: RequestFacts = {
   transport: 'http',
   path: '/api/workflows',
@@ -23,10 +23,10 @@ export const FACTS: RequestFacts = {
   malformed: false,
 }
 
-/** Of a process that sends nothing. */
+/** For a process that sends no requests. */
 export const NONE_SENT = new OwnRequestDetector('none')
 
-/** Those of a server that was started without any. */
+/** The settings of a server that was started without any. */
 export const SETTINGS: AuthenticationSettings = {
   identity_provider: null,
   trusted_proxies: [],
@@ -46,7 +46,7 @@ export function rangesOf(...texts: string[]): IpRange[] {
   })
 }
 
-/** Sends one request as it stands; gives the status of the answer and its body as text. */
+/** Sends a raw request. Returns the status of the answer and its body as text. */
 export function exchange(port: number, head: string): Promise<{ status: number; head: string; body: string }> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${head}\r\nConnection: close\r\n\r\n`))
@@ -61,7 +61,7 @@ export function exchange(port: number, head: string): Promise<{ status: number; 
 }
 
 export interface FactsReader extends AsyncDisposable {
-  /** What is read of a request line and header lines: Node parses them as it does for the service. */
+  /** The facts of a request line and header lines, which Node parses as for the service. */
   read(line: string, headers?: readonly string[], transport?: Transport, version?: string): Promise<RequestFacts>
 }
 

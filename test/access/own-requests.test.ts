@@ -1,4 +1,4 @@
-// Workflows that ask the service that runs them: their requests come from its own machine, and are a stranger's all the same.
+// Workflows that send requests to their own service: these come from its machine, and are treated as a stranger's.
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net'
 import { describe, test } from 'node:test'
@@ -22,7 +22,7 @@ interface Sent {
   headers?: Record<string, string>
 }
 
-/** What a node of a workflow of this caller's is answered. */
+/** The answer to a node in a workflow of this caller. */
 async function byNode(server: TestServer, headers: Record<string, string>, sent: Sent) {
   const nodes = [
     { id: 'ask', type: 'http.Request', data: { ...sent, fail_on_error_status: false } },
@@ -45,7 +45,7 @@ async function mint(server: TestServer, scopes: string[]): Promise<Record<string
   return bearer(body.token)
 }
 
-/** Hands bytes on, from another address: as the NAT of a published port does. */
+/** Forwards bytes from another address, as the NAT of a published port does. */
 async function relay(server: TestServer, from: string) {
   const { port, hostname } = new URL(server.url)
   const sockets = new Set<Socket>()
@@ -65,7 +65,7 @@ async function relay(server: TestServer, from: string) {
 }
 
 describe('a request of a node to its own service', () => {
-  test('does not make a user of an identity provider the local one', async () => {
+  test('does not make a user of an identity provider the local user', async () => {
     await using idp = await startIdentityProvider()
     const environment = { ...idp.environment, ...REACHABLE, SVC_TRUST_LOCALHOST: 'true' }
     await using server = await startServer({ environment })
@@ -90,7 +90,7 @@ describe('a request of a node to its own service', () => {
     assert.equal(hers.status, 200)
   })
 
-  test('does not give a token more than its scopes, and goes on with a token of its own', async () => {
+  test('gives a token no more than its scopes, and is accepted with a token of its own', async () => {
     await using server = await startServer({ environment: REACHABLE })
     const agent = await mint(server, ['read', 'write'])
     const asked = (sent: Omit<Sent, 'url'>, path: string) =>
@@ -98,7 +98,7 @@ describe('a request of a node to its own service', () => {
     assert.deepEqual(await asked({ method: 'POST', body: ADMIN }, '/api/tokens'), { status: 401, body: REMOTE })
     assert.deepEqual(await asked({}, '/admin/collections'), { status: 401, body: REMOTE })
     assert.equal((await asked({}, '/health')).status, 200)
-    // Several on one connection, which is kept.
+    // Several requests on a connection that stays open.
     for (let i = 0; i < 3; i++) {
       assert.equal((await asked({ headers: agent }, '/api/workflows')).status, 200)
       assert.equal((await asked({ headers: agent }, '/admin/collections')).status, 403)
@@ -107,7 +107,7 @@ describe('a request of a node to its own service', () => {
     assert.equal((await call(server, 'GET', '/api/workflows')).status, 200)
   })
 
-  test('is known by whatever address it goes', async () => {
+  test('is recognized at every address of the service', async () => {
     const environment = { SVC_HTTP_NODE_ALLOW: '127.0.0.0/8, ::1' }
     await using server = await startServer({ environment, config: { host: '::' } })
     const { port } = new URL(server.url)
@@ -117,7 +117,7 @@ describe('a request of a node to its own service', () => {
     }
   })
 
-  test('is no caller of a network that is trusted, and no proxy for one', async () => {
+  test('is no caller of a trusted network, and no proxy for one', async () => {
     const trusts: Record<string, string>[] = [
       { SVC_TRUST_LOCALHOST: 'false', SVC_TRUST_LOCAL_NETWORKS: '127.0.0.1/32, 192.168.7.0/24' },
       { SVC_TRUSTED_PROXIES: '127.0.0.1', SVC_TRUST_LOCAL_NETWORKS: '192.168.7.0/24' },
@@ -134,7 +134,7 @@ describe('a request of a node to its own service', () => {
     }
   })
 
-  test('is known where it comes from another address than it was sent from', async () => {
+  test('is recognized if its source address was changed on the way', async () => {
     const environment = { ...REACHABLE, SVC_TRUST_LOCAL_NETWORKS: '127.0.0.0/8' }
     await using server = await startServer({ environment })
     await using published = await relay(server, '127.0.0.5')
@@ -147,7 +147,7 @@ describe('a request of a node to its own service', () => {
     assert.equal((await byNode(server, agent, { url, headers: agent })).status, 200)
   })
 
-  test('is refused with a line that says why', async () => {
+  test('is refused with a log line that has the cause', async () => {
     const lines: Record<string, unknown>[] = []
     const log = createLog('info', new Redactor([]), { write: (line: string) => void lines.push(JSON.parse(line)) })
     await using server = await startServer({ environment: REACHABLE, log })
@@ -162,7 +162,7 @@ describe('a request of a node to its own service', () => {
 })
 
 describe('a socket on a connection of this process', () => {
-  /** Opens one; its connection is one that the server knows as its own where `own` says so. Gives the status of the upgrade. */
+  /** Opens a socket, whose connection the server knows as its own if `own` is true. Returns the status of the upgrade. */
   function upgrade(server: TestServer, own: boolean, headers: Record<string, string> = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       const createConnection = () => {

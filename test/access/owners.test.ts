@@ -1,6 +1,6 @@
-// Nothing of an owner is there for anybody else: every implemented operation and command is tried by somebody else in the owner's workspace
-// and by the owner's user in another one. What they are told of the owner's things is what they are told of things that do not exist, by as
-// many statements; what they are told of their own is what there was to tell before the owner came; and what the owner has and is told stays.
+// Isolation of owners: every implemented operation and command is tried by another user in the owner's workspace, and by the owner's user in another
+// workspace. Answers about the owner's things are those about unknown things, with as many statements; answers about the caller's own things are
+// those from before the owner came; and the owner's data stays the same.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { commandManifest } from '../../generated/messages.ts'
@@ -13,7 +13,7 @@ import { rowsOf } from './owners/rows.ts'
 import { type Scene, STRANGERS, type StrangerKind, startScene } from './owners/scene.ts'
 import { heard, listings, seen, told } from './owners/views.ts'
 
-/** By a server with the preview. */
+/** Served with the preview. */
 function isServed({ implementation, preview }: { implementation: string; preview: boolean }): boolean {
   return implementation === 'implemented' || preview
 }
@@ -24,7 +24,7 @@ before(async () => {
 })
 after(() => scene[Symbol.asyncDispose]())
 
-/** Only who may call is told by these, and the same to everybody. */
+/** These answer only about access, and the same to every caller. */
 const COMMON = new Set([
   'createEmbedding',
   'getMetrics',
@@ -42,10 +42,10 @@ async function look(): Promise<unknown> {
   return [rowsOf(server.context.store, owner), await listings(server, owner)]
 }
 
-/** What the owner had, and was told, after the last of those who do no harm. */
+/** The owner's data and answers after the last harmless operation. */
 let known: unknown = null
 
-/** Runs what a stranger does; what the owner has, and is told, is the same afterwards. */
+/** Runs an operation of a stranger, and asserts that the owner's data and answers are unchanged. */
 async function harmless(what: string, work: () => Promise<void>): Promise<void> {
   const before = known ?? (await look())
   known = null
@@ -70,7 +70,7 @@ async function tryOperation(what: string, one: OperationCase, kind: StrangerKind
   const other = one.kind === 'listed' ? await scene.newcomer() : stranger
   const [asked, others] = one.kind === 'listed' ? [one.ask, one.ask] : [one.ask(things), one.ask(missing)]
   for (const [at, request] of asked.entries()) {
-    // The first of its kind may fill caches, and so may the first of a caller.
+    // The first operation of a kind, and of a caller, may fill caches.
     for (const caller of [stranger, other]) await seen(scene, caller, others[at]!)
     const [of, nothing] = [await seen(scene, stranger, request), await seen(scene, other, others[at]!)]
     assert.equal(of, nothing, `${what}: ${request.method} ${request.path}`)
@@ -83,7 +83,7 @@ function expected({ gathered, elsewhere }: OperationCase & { kind: 'addressed' }
   return gathered ? 200 : 404
 }
 
-describe('no operation tells a stranger of an owner, nor changes anything', () => {
+describe('no operation shows or changes an owner’s things for a stranger', () => {
   const served = operationManifest.filter(isServed)
 
   test('each has a case', () => {
@@ -94,7 +94,7 @@ describe('no operation tells a stranger of an owner, nor changes anything', () =
     }
   })
 
-  test('whatever lists tells somebody new what it told before there was an owner', async () => {
+  test('lists of a new caller are those from before there was an owner', async () => {
     assert.equal(await listings(scene.server, await scene.newcomer()), scene.empty)
     for (const kind of STRANGERS) assert.equal(await listings(scene.server, await scene.stranger(kind)), scene.empty)
   })
@@ -128,7 +128,7 @@ async function tryCommand(what: string, one: CommandCase, kind: StrangerKind): P
   }
 }
 
-describe('no command tells a stranger of an owner, nor changes anything', () => {
+describe('no command shows or changes an owner’s things for a stranger', () => {
   const served = Object.values(commandManifest.ws).filter(isServed)
 
   test('each has a case', () => {
@@ -144,8 +144,8 @@ describe('no command tells a stranger of an owner, nor changes anything', () => 
   }
 })
 
-// Without this, a misspelt path or field would be a thing that nobody finds.
-describe('the owner is told of what strangers are not', () => {
+// Without this, a misspelled path or field would name a thing that no caller finds.
+describe('the owner finds what strangers do not find:', () => {
   for (const { operationId, method, access } of operationManifest) {
     const one = OPERATIONS[operationId as keyof typeof OPERATIONS]
     if (!one || access === 'public' || !['get', 'head'].includes(method)) continue
@@ -162,8 +162,8 @@ describe('the owner is told of what strangers are not', () => {
   }
 })
 
-describe('commands of the owner find what is the owner’s', () => {
-  // They change it, one after the other: a scene of their own, and the gentle ones first.
+describe('commands of the owner find the owner’s things', () => {
+  // They change these one after the other, so they have a scene of their own, with harmless commands first.
   const order = [
     'stream_input',
     'update_node_properties',
@@ -174,7 +174,7 @@ describe('commands of the owner find what is the owner’s', () => {
   ]
   const later = (name: string) => order.indexOf(name)
 
-  test('each is answered otherwise than for what is missing', async () => {
+  test('each is answered otherwise than for unknown things', async () => {
     await using own = await startScene(listings)
     await using client = await connect(own.server, { headers: own.owner.headers })
     await using other = await connect(own.server, { headers: (await own.newcomer()).headers })

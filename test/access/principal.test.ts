@@ -1,4 +1,4 @@
-// What a principal may do, by what it came with.
+// The rights of a principal by its credential.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -22,7 +22,7 @@ test('the local user is user 1 and the administrator, wherever it is trusted', (
   assert.deepEqual([LOCAL_PRINCIPAL.trusted_as, NETWORK_PRINCIPAL.trusted_as], ['loopback', 'trusted_network'])
 })
 
-test('people are those who are trusted by their place or signed in', () => {
+test('people are callers that are trusted by their address or signed in', () => {
   const expected: Record<TrustBasis, boolean> = {
     loopback: true,
     trusted_network: true,
@@ -36,19 +36,19 @@ test('people are those who are trusted by their place or signed in', () => {
     assert.equal(isPerson({ ...LOCAL_PRINCIPAL, trusted_as: trusted_as as TrustBasis }), person, trusted_as)
 })
 
-test('a scope is good for itself alone', () => {
+test('a scope includes no other scope', () => {
   const all: TokenScope[] = ['read', 'write', 'admin']
   for (const one of all) for (const other of all) assert.equal(canCall(withScopes(one), other), one === other)
   for (const scope of all) assert.equal(canCall(withScopes(), scope), false)
 })
 
-test('an administrator needs a token that is good for that', () => {
+test('an administrator needs a token with the scope admin', () => {
   assert.ok(canAdminister(withScopes('admin')))
   assert.equal(canAdminister(withScopes('read', 'write')), false)
   assert.equal(canAdminister({ ...LOCAL_PRINCIPAL, administrator: false }), false)
 })
 
-test('a visitor of an app may call nothing, whatever it holds', () => {
+test('a visitor of an app may call nothing, with any scopes', () => {
   const visitor: Principal = { ...LOCAL_PRINCIPAL, app_id: 'app' }
   assert.deepEqual([canCall(visitor, 'read'), canCall(visitor, 'write'), canAdminister(visitor)], [false, false, false])
 })

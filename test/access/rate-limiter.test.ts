@@ -1,4 +1,4 @@
-// How often somebody may call: who is counted as whom, windows, and what a flood of addresses costs.
+// The rate limiter: keys of callers, windows, and the cost of a flood of addresses.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -27,12 +27,12 @@ const SETTINGS: RateLimiterSettings = {
   trusted_proxies: [],
 }
 
-/** The facts of a caller: its address, and the `X-Forwarded-For` that it sends if any. */
+/** The facts of a caller: its address, and its `X-Forwarded-For`, if any. */
 function from(peer: string | null, forwarded_for: string | null = null) {
   return { peer, own_connection: false, forwarded_for, forwards: forwarded_for !== null }
 }
 
-/** A limiter with a clock in hand. */
+/** A limiter with a clock that the test controls. */
 function limiterAt(ms: number, settings: Partial<RateLimiterSettings> = {}) {
   const clock = { ms }
   return { clock, limiter: new RateLimiter({ ...SETTINGS, ...settings }, { now: () => clock.ms }) }
@@ -64,7 +64,7 @@ describe('a client', () => {
     for (const peer of ['127.0.0.1.example', '::2', '128.0.0.1', null]) assert.notEqual(key(peer), null)
   })
 
-  test('is the peer, and not exempt, where a proxy on loopback forwards that nobody named', () => {
+  test('is the peer, and not exempt, if an untrusted proxy on loopback forwards', () => {
     for (const list of ['203.0.113.7', '127.0.0.1', '::1', 'garbage', '']) {
       assert.equal(key('127.0.0.1', list), '127.0.0.1', list)
       assert.equal(key('::ffff:127.0.0.1', list, { trusted_proxies: proxies('10.0.0.0/8') }), '127.0.0.1', list)
@@ -73,48 +73,48 @@ describe('a client', () => {
     assert.equal(clientKey({ ...from('127.0.0.1'), forwards: true }, SETTINGS), '127.0.0.1')
   })
 
-  test('is the whole address where neighbours are strangers: of NAT64, and of one link', () => {
+  test('is the whole address if neighbours are strangers: for NAT64 and link-local addresses', () => {
     assert.notEqual(key('64:ff9b::192.0.2.1'), key('64:ff9b::192.0.2.2'))
     assert.equal(key('64:ff9b::192.0.2.1'), key('64:ff9b::c000:201'))
     assert.notEqual(key('fe80::1%eth0'), key('fe80::2%eth0'))
     assert.equal(key('fe80::1%eth0'), key('fe80::1'))
-    // Whoever gives out a prefix of its own may have any of its addresses.
+    // A NAT64 operator with its own prefix may have all its addresses.
     assert.equal(key('64:ff9b:1:2::1'), key('64:ff9b:1:2::2'))
   })
 
-  test('is whom a trusted proxy names, read from the right', () => {
+  test('is the address that a trusted proxy names, read from the right', () => {
     assert.equal(key('10.1.1.1', '203.0.113.7', behind), '203.0.113.7')
     assert.equal(key('10.1.1.1', '198.51.100.1, 203.0.113.7, 10.2.2.2', behind), '203.0.113.7')
     assert.equal(key('127.0.0.1', '203.0.113.7:4711', behind), '203.0.113.7')
     assert.equal(key('fd00::1', '[2001:db8:1:2::1]:4711', behind), key('2001:db8:1:2::1'))
   })
 
-  test('is the peer where nobody said that it may forward', () => {
+  test('is the peer if it is not a trusted proxy', () => {
     assert.equal(key('192.0.2.1', '203.0.113.7', behind), '192.0.2.1')
     assert.equal(key('192.0.2.1', '203.0.113.7'), '192.0.2.1')
   })
 
-  test('is whom any peer names with SVC_RATE_LIMIT_TRUST_PROXY', () => {
+  test('is the address that any peer names with SVC_RATE_LIMIT_TRUST_PROXY', () => {
     assert.equal(key('192.0.2.1', '203.0.113.7', anyone), '203.0.113.7')
     assert.equal(key('127.0.0.1', '203.0.113.7', anyone), '203.0.113.7')
     assert.equal(key('192.0.2.1', '203.0.113.7, 10.2.2.2', { ...anyone, ...behind }), '203.0.113.7')
     assert.equal(key('192.0.2.1', null, anyone), '192.0.2.1')
   })
 
-  test('is the peer, and not exempt, where the one who forwards names nobody', () => {
+  test('is the peer, and not exempt, if a proxy names no client', () => {
     for (const list of ['', ' ', 'unknown', '_hidden', 'localhost', '203.0.113.7, garbage', '999.1.1.1', '1.2.3.4,']) {
       assert.equal(key('10.1.1.1', list, behind), '10.1.1.1', list)
       assert.equal(key('127.0.0.1', list, behind), '127.0.0.1', list)
       assert.equal(key('127.0.0.1', list, anyone), '127.0.0.1', list)
     }
-    // A proxy never asks for itself.
+    // A proxy is never the client.
     assert.equal(key('127.0.0.1', null, behind), '127.0.0.1')
     assert.equal(key('10.1.1.1', null, behind), '10.1.1.1')
     const nameless = { ...from('127.0.0.1'), forwards: true }
     assert.equal(clientKey(nameless, { ...SETTINGS, ...behind }), '127.0.0.1')
   })
 
-  test('is the peer where this process sent the request, whatever the user says who wrote it', () => {
+  test('is the peer if this process sent the request, whatever its headers say', () => {
     const own = (peer: string, list: string | null, settings: Partial<RateLimiterSettings> = {}) =>
       clientKey({ ...from(peer, list), own_connection: true }, { ...SETTINGS, ...settings })
     assert.equal(own('127.0.0.1', null), null)
@@ -123,7 +123,7 @@ describe('a client', () => {
         assert.equal(own('127.0.0.1', list, settings), '127.0.0.1', list)
   })
 
-  test('is never exempt by what is forwarded', () => {
+  test('is never exempt because of a forwarded address', () => {
     const address = fc.oneof(
       fc.ipV4(),
       fc.ipV6(),
@@ -140,7 +140,7 @@ describe('a client', () => {
 })
 
 describe('a window', () => {
-  test('allows so many requests, and says what is left', () => {
+  test('allows a number of requests, and reports the rest', () => {
     const { limiter } = limiterAt(1_000_000)
     const takes = [1, 2, 3, 4, 5].map(() => limiter.take(from('203.0.113.7'))!)
     assert.deepEqual(
@@ -160,7 +160,7 @@ describe('a window', () => {
     )
   })
 
-  test('begins with the first request and ends on time, however often its client knocks', () => {
+  test('begins with the first request and ends on time, even if its client keeps sending', () => {
     const { limiter, clock } = limiterAt(0)
     const knock = () => limiter.take(from('203.0.113.7'))!
     for (let n = 0; n < 10; n++) knock()
@@ -170,14 +170,14 @@ describe('a window', () => {
     assert.deepEqual([knock().allowed, knock().remaining], [true, 1])
   })
 
-  test('is each client’s own', () => {
+  test('belongs to a single client', () => {
     const { limiter } = limiterAt(0, { rate_limit_max: 1 })
     assert.ok(limiter.take(from('203.0.113.7'))!.allowed)
     assert.ok(!limiter.take(from('203.0.113.7'))!.allowed)
     assert.ok(limiter.take(from('203.0.113.8'))!.allowed)
   })
 
-  test('ends at once where the clock is set back, and does not last until it has caught up', () => {
+  test('ends at once if the clock is set back, and does not last until the clock has caught up', () => {
     const { limiter, clock } = limiterAt(10_000_000, { rate_limit_max: 1 })
     limiter.take(from('203.0.113.7'))
     clock.ms = 5_000_000
@@ -185,13 +185,13 @@ describe('a window', () => {
     assert.ok(!limiter.take(from('203.0.113.7'))!.allowed)
   })
 
-  test('of less than a second is told in whole seconds', () => {
+  test('of less than a second is reported in whole seconds', () => {
     const { limiter } = limiterAt(0, { rate_limit_window_ms: 100 })
     const taken = limiter.take(from('203.0.113.7'))!
     assert.deepEqual([taken.reset_seconds, taken.window_seconds], [1, 1])
   })
 
-  test('is none for those who are exempt, and for nobody where the limiter is off', () => {
+  test('does not exist for exempt clients, and for no client if the limiter is off', () => {
     assert.equal(limiterAt(0).limiter.take(from('127.0.0.1')), null)
     const { limiter } = limiterAt(0, { rate_limit_disabled: true, rate_limit_max: 1 })
     for (let n = 0; n < 20; n++) {
@@ -209,7 +209,7 @@ describe('a window', () => {
   })
 })
 
-test('the headers name each policy, its quota and what is left', () => {
+test('the headers have each policy, its quota and the rest', () => {
   const { limiter } = limiterAt(0)
   const taken = [limiter.take(from('203.0.113.7'))!, limiter.take(from('203.0.113.7'), 'sign_in')!]
   assert.deepEqual(formatRateLimitHeaders(taken), {
@@ -221,7 +221,7 @@ test('the headers name each policy, its quota and what is left', () => {
 describe('a flood of addresses', () => {
   const address = (n: number) => `${11 + (n >>> 24)}.${(n >>> 16) & 255}.${(n >>> 8) & 255}.${n & 255}`
 
-  /** Requests of `count` addresses that nobody saw before. */
+  /** Requests of `count` new addresses. */
   function flood(limiter: RateLimiter, count: number, begin = 0): void {
     for (let n = begin; n < begin + count; n++) limiter.take(from(address(n)))
   }
@@ -236,7 +236,7 @@ describe('a flood of addresses', () => {
     assert.ok(ms < 20_000, `a million addresses took ${ms.toFixed(0)} ms`)
   })
 
-  test('does not forgive whoever goes on knocking', () => {
+  test('does not reset a client that keeps sending', () => {
     const { limiter } = limiterAt(0)
     for (let n = 0; n < 4; n++) limiter.take(from('203.0.113.7'))
     for (let round = 0; round < 5; round++) {
@@ -245,7 +245,7 @@ describe('a flood of addresses', () => {
     }
   })
 
-  test('forgives only those who were silent while as many others called as are remembered', () => {
+  test('resets only clients that were silent while as many others called as are tracked', () => {
     const { limiter } = limiterAt(0)
     for (let n = 0; n < 4; n++) limiter.take(from('203.0.113.7'))
     flood(limiter, MAX_TRACKED_CLIENTS)

@@ -1,4 +1,4 @@
-// What the tests of tokens share: a clock in the test's hand, all kinds of tokens over one store, and damage.
+// Shared by the tests of tokens: a clock that the test controls, all kinds of tokens over one store, and damaged tokens.
 import { randomInt } from 'node:crypto'
 import { LOCAL_PRINCIPAL, type Principal } from '../../src/access/principal.ts'
 import {
@@ -15,7 +15,7 @@ import { Vault } from '../../src/vault/vault.ts'
 export const START = Date.UTC(2026, 0, 15, 9, 30)
 export const HOUR_MS = 3_600_000
 
-/** Somebody who signed in. */
+/** A user who signed in. */
 export const ADA: Principal = {
   ...LOCAL_PRINCIPAL,
   user_id: 'ada',
@@ -27,7 +27,7 @@ export const ADA: Principal = {
 export const LOCAL_MODE: TokenSettings = { identity_provider: null, admin_users: [], integration_token: null }
 export const WITH_PROVIDER: TokenSettings = { ...LOCAL_MODE, identity_provider: {} }
 
-/** A page of another site: without a token it is nobody. */
+/** A page of another site, which is not trusted without a token. */
 export const ELSEWHERE = { Origin: 'http://elsewhere.example' }
 
 export function bearer(token: string): Record<string, string> {
@@ -55,7 +55,7 @@ interface Given {
   publicUrl?: () => string
 }
 
-/** As the server puts them together. */
+/** Combined as by the server. */
 export function tokensOver(store: Store, { settings = LOCAL_MODE, platform = clock(), ...given }: Given = {}) {
   const vault = new Vault(Buffer.from(given.master ?? 'a master key of one test'))
   const publicUrl = given.publicUrl ?? (() => 'https://svc.example')
@@ -71,7 +71,7 @@ export function tokensOver(store: Store, { settings = LOCAL_MODE, platform = clo
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
-/** A token with one thing wrong: another, a missing, a further or an exchanged character. */
+/** A token with one fault: a changed, missing, extra or swapped character. */
 export function damaged(token: string): string {
   for (;;) {
     const at = randomInt(token.length)

@@ -1,4 +1,4 @@
-// Rows and bytes of assets together: what is kept, for whom, and when it goes.
+// Tests rows and bytes of assets together: what is stored, for which owner, and when it is removed.
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ function found(assets: AssetStore, scope: OwnerScope, { row }: PreparedAsset): b
   return assets.find(scope, row.storage_key) !== null
 }
 
-/** A row as it was written: its key is the database's, and its checksum. */
+/** Returns a row as it was written, without the key and the checksum that the database adds. */
 function written(row: StoredAsset | null): Omit<StoredAsset, 'key'> {
   const { key, checksum, ...others } = row as StoredAsset & { key: number; checksum: number }
   assert.ok(Number.isInteger(checksum))
@@ -76,7 +76,7 @@ describe('an asset', () => {
     assert.equal(await textOf(await kit.assets.read(row, { start: 7, length: 4 })), 'Ada!')
   })
 
-  test('has a name that is one', async () => {
+  test('has a valid file name', async () => {
     await using kit = await openKit()
     const names = {
       'a/b\\c.txt': 'c.txt',
@@ -96,7 +96,7 @@ describe('an asset', () => {
     }
   })
 
-  test('is its owner’s, in its workspace', async () => {
+  test('belongs to its owner, in its workspace', async () => {
     await using kit = await openKit()
     const inWorkspace = { user_id: 'ada', workspace_id: 'w' }
     const plain = await kept(kit, ADA, 'x')
@@ -120,7 +120,7 @@ describe('the same place in the outputs of a job', () => {
     assert.deepEqual(written(kit.assets.find(ADA, again.row.storage_key)), first.row)
   })
 
-  test('has the id that a former version gave it, so that a job that goes on names it as before', async () => {
+  test('has the id that a former version gave it, so that a resumed job names it as before', async () => {
     await using kit = await openKit()
     const prepare = (scope = ADA) => kit.assets.prepare(scope, bytesOf('x'), about({ place: PLACE }))
     const prepared = prepare()
@@ -132,7 +132,7 @@ describe('the same place in the outputs of a job', () => {
     assert.notEqual(prepare(BOB).row.id, id)
   })
 
-  test('does not tell its owner the number of the job, which counts the jobs of all users', async () => {
+  test('does not reveal the number of the job, which counts the jobs of all users', async () => {
     await using kit = await openKit()
     const { row } = kit.assets.prepare(ADA, bytesOf('x'), about({ place: PLACE }))
     const guessed = (job_key: number) =>
@@ -146,7 +146,7 @@ describe('the same place in the outputs of a job', () => {
     assert.notEqual(idWith(new Uint8Array(32).fill(1)), row.id)
   })
 
-  test('is another for other bytes, places, jobs and owners', async () => {
+  test('is another asset for other bytes, places, jobs and owners', async () => {
     await using kit = await openKit()
     const places: AssetOutputLocation[] = [
       PLACE,
@@ -191,7 +191,7 @@ describe('equal bytes', () => {
 })
 
 describe('bytes without a row', () => {
-  test('are what a crash before the commit leaves, and are swept after an hour', async () => {
+  test('are left by a crash before the commit, and swept after an hour', async () => {
     await using kit = await openKit()
     const lost = kit.assets.prepare(ADA, bytesOf('lost'), about())
     const safe = await kept(kit, ADA, 'safe')
@@ -216,7 +216,7 @@ describe('bytes without a row', () => {
     assert.equal(await textOf(await kit.assets.read(again.row, { start: 0, length: 1 })), 'x')
   })
 
-  test('are kept after a removal that meets a new asset of the same bytes', async () => {
+  test('are kept if a removal meets a new asset of the same bytes', async () => {
     await using kit = await openKit()
     const old = await kept(kit, ADA, 'x')
     kit.platform.ms += 2 * HOUR
@@ -240,7 +240,7 @@ describe('bytes without a row', () => {
   })
 })
 
-test('the assets of a job go together, in its own transaction and in batches', async () => {
+test('the assets of a job are removed together, in its own transaction and in batches', async () => {
   await using kit = await openKit()
   for (let i = 0; i < 5; i += 1) await kept(kit, ADA, `mine ${i}`)
   await kept(kit, ADA, 'mine 0', { job_id: 'other' })
@@ -261,7 +261,7 @@ test('the assets of a job go together, in its own transaction and in batches', a
   assert.equal(kit.files().kept.length, 2)
 })
 
-test('a folder full of bytes is removed in turns, and others get theirs', async () => {
+test('a folder full of bytes is removed in turns, and other work gets its turn', async () => {
   await using kit = await openKit()
   let turns = 0
   const other = setInterval(() => {
@@ -272,8 +272,8 @@ test('a folder full of bytes is removed in turns, and others get theirs', async 
   assert.ok(turns > 10, String(turns))
 })
 
-describe('when bytes and rows part', () => {
-  test('a read of an asset that was removed meanwhile gives nothing', async () => {
+describe('when bytes and rows differ', () => {
+  test('a read of an asset that was removed meanwhile returns null', async () => {
     await using kit = await openKit()
     const { row } = await kept(kit, ADA, 'x')
     kit.platform.ms += 2 * HOUR
@@ -302,7 +302,7 @@ describe('when bytes and rows part', () => {
   })
 })
 
-test('whatever is done, every row has its bytes, and what no row needs goes', async () => {
+test('after any operations, every row has its bytes, and blobs without a row are removed', async () => {
   await using kit = await openKit()
   const step = fc.record({
     act: fc.constantFrom('prepare', 'commit', 'remove', 'sweep', 'wait', 'wait'),
@@ -327,7 +327,7 @@ test('whatever is done, every row has its bytes, and what no row needs goes', as
         }
         if (act === 'sweep') await kit.contents.sweepUnreferenced(2)
         if (act === 'wait') {
-          // Whoever prepares commits within the hour.
+          // A prepared row is committed within an hour.
           kit.platform.ms += HOUR / 2
           pending = pending.filter(({ row }) => kit.platform.ms - Date.parse(row.created_at) < HOUR)
         }
@@ -336,7 +336,7 @@ test('whatever is done, every row has its bytes, and what no row needs goes', as
         }
       }
       kit.platform.ms += 2 * HOUR
-      // A sweep may have stopped in the middle: the rest of it, and a whole one.
+      // A sweep may have stopped in the middle: this runs the rest of it, and then a whole one.
       await sweepAll(kit.contents)
       await sweepAll(kit.contents)
       assert.equal(kit.files().kept.length, new Set(rows.map(({ row }) => row.content_key)).size)

@@ -1,5 +1,5 @@
-// Object storage for tests: a real server of its protocol, and a gate in front of it that checks what Amazon's checks (signatures, digests, lengths),
-// remembers what came by, and does what goes wrong between two machines.
+// Object storage for tests: a real server of the protocol, and a gate in front of it. The gate checks what Amazon's servers check
+// (signatures, digests, lengths), records the requests, and simulates network faults.
 import { createHash, createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,22 +17,22 @@ const REGION = 'eu-test-1'
 
 export interface Passing {
   readonly method: string
-  /** In the bucket, decoded. */
+  /** The decoded key in the bucket. */
   readonly name: string
   readonly query: URLSearchParams
 }
 
-/** What happens to a request, beside what it asks for. Offsets are bytes of the body. */
+/** What happens to a request besides its normal processing. Offsets are bytes of the body. */
 export interface Fault {
-  /** It is refused so, before it is looked at. */
+  /** The request is refused with this error before it is processed. */
   readonly answer?: { readonly status: number; readonly code: string }
   readonly cut_request_at?: number
   readonly cut_answer_at?: number
-  /** Behind these bytes nothing more comes, and the connection stays. */
+  /** After these bytes no more come, and the connection stays open. */
   readonly hang_answer_at?: number
-  /** It is done, and nobody hears of it. */
+  /** The request is processed, and its answer is lost. */
   readonly lose_answer?: true
-  /** A byte is another when it arrives; `unseen` by a storage that checks nothing. */
+  /** A byte changes on the way; `unseen` by a storage that checks nothing. */
   readonly corrupt_request?: 'seen' | 'unseen'
   readonly corrupt_answer?: true
   /** Milliseconds. */
@@ -42,15 +42,15 @@ export interface Fault {
 
 export interface BucketServer extends AsyncDisposable {
   readonly settings: BucketSettings
-  /** Whatever came by, in order. */
+  /** All requests, in order. */
   readonly passed: Passing[]
-  /** Of uploads in parts that were begun, and neither completed nor aborted. */
+  /** Multipart uploads that were neither completed nor aborted. */
   readonly open_uploads: Map<string, string>
-  /** So many of them a page of their list has at most. */
+  /** Maximum number of uploads in one page of their list. */
   uploads_per_page: number
-  /** Looked at for each request. */
+  /** Called for each request. */
   fault: (passing: Passing) => Fault | null
-  /** What somebody else puts into the bucket, past the gate. */
+  /** Puts an object into the bucket past the gate. */
   put(name: string, bytes: Uint8Array): Promise<void>
 }
 
@@ -143,7 +143,7 @@ function refuse(outgoing: ServerResponse, status: number, code: string): void {
   outgoing.writeHead(status, { 'content-type': 'application/xml' }).end(xml)
 }
 
-/** The code of what S3 refuses a request for, or null. */
+/** Returns the code with which S3 refuses a request, or null. */
 function wrongWith({ method, url, headers }: IncomingMessage, body: Buffer): string | null {
   if (signatureOf(method!, url!, headers) !== /Signature=([0-9a-f]{64})$/.exec(headers.authorization ?? '')?.[1])
     return 'SignatureDoesNotMatch'
@@ -159,7 +159,7 @@ function hashed(algorithm: string, bytes: Buffer): Buffer {
   return createHash(algorithm).update(bytes).digest()
 }
 
-/** AWS Signature Version 4, written down from its specification. */
+/** Computes AWS Signature Version 4, written from its specification. */
 function signatureOf(method: string, url: string, headers: IncomingMessage['headers']): string {
   const [path, query = ''] = url.split('?', 2) as [string, string?]
   const escaped = (text: string) =>
@@ -225,14 +225,14 @@ function forward(
   })
 }
 
-/** The server knows of uploads in parts, and does not list them. */
+/** The server supports multipart uploads, and does not list them. */
 function remember({ open_uploads }: Gate, { method, name, query }: Passing, { status, body }: Answer): void {
   const upload_id = query.get('uploadId') ?? /<UploadId>([^<]+)</.exec(body.toString())?.[1] ?? ''
   if (method === 'POST' && query.has('uploads') && status === 200) open_uploads.set(upload_id, name)
   else if (/^(?:POST|DELETE)$/.test(method) && query.has('uploadId') && status < 300) open_uploads.delete(upload_id)
 }
 
-/** A page in the order of names, and of ids below a name, behind what the markers say; as S3 tells them. */
+/** Returns a page as S3 lists it: in the order of names, and of ids for one name, after the markers. */
 function list({ open_uploads, uploads_per_page }: Gate, { query }: Passing, outgoing: ServerResponse): void {
   const place = (name: string, id: string) => `${name}\0${id}`
   const after = query.has('key-marker')

@@ -1,4 +1,4 @@
-// What bytes are taken for, and what is made of it.
+// Tests the detected content types, and what is derived from them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { detectContentType, fileExtensionFor, mediaKindOf } from '../../src/assets/content-type.ts'
@@ -7,7 +7,7 @@ function latin1(text: string): Uint8Array {
   return Buffer.from(text.padEnd(40, '\x07'), 'latin1')
 }
 
-/** The first bytes of files, the content type, its kind and the end of its name. */
+/** The first bytes of files, the content type, its kind and its file extension. */
 const FILES: readonly (readonly [string, string, string, string])[] = [
   ['\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'image/png', 'image', 'png'],
   ['\xff\xd8\xff\xe0\0\x10JFIF', 'image/jpeg', 'image', 'jpg'],
@@ -38,7 +38,7 @@ const FILES: readonly (readonly [string, string, string, string])[] = [
 ]
 
 describe('the content type of bytes', () => {
-  test('is told by the first of them, whatever is claimed', () => {
+  test('is detected from the first bytes, whatever is claimed', () => {
     for (const [first, type, kind, extension] of FILES) {
       for (const claim of [null, 'text/html', 'no type', type])
         assert.equal(detectContentType(latin1(first), claim), type)
@@ -47,7 +47,7 @@ describe('the content type of bytes', () => {
     }
   })
 
-  test('is claimed where they do not tell', () => {
+  test('is the claimed one if the bytes have no signature', () => {
     const bytes = latin1('\x01\x02\x03')
     assert.equal(detectContentType(bytes, 'application/x-thing'), 'application/x-thing')
     assert.equal(detectContentType(bytes, 'text/csv; charset="utf-8"'), 'text/csv; charset="utf-8"')
@@ -56,7 +56,7 @@ describe('the content type of bytes', () => {
       assert.equal(detectContentType(bytes, claim), 'application/octet-stream', claim)
   })
 
-  test('is the claimed one where they are a container of it', () => {
+  test('is the claimed one if the bytes are a container of it', () => {
     const office = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
     assert.equal(detectContentType(latin1('PK\x03\x04'), office), office)
     assert.equal(detectContentType(latin1('\0\0\0\x20ftypisom'), 'audio/mp4'), 'audio/mp4')
@@ -64,14 +64,14 @@ describe('the content type of bytes', () => {
     assert.equal(detectContentType(latin1('PK\x03\x04'), 'image/png'), 'application/zip')
   })
 
-  test('is not what they cannot be', () => {
+  test('is not a claimed one that the bytes contradict', () => {
     for (const claim of ['image/png', 'image/jpeg', 'image/gif', 'IMAGE/WebP; q=1']) {
       assert.equal(detectContentType(latin1('\x01\x02'), claim), 'application/octet-stream')
       assert.equal(detectContentType(Buffer.from('<script>'), claim), 'text/plain; charset=utf-8')
     }
   })
 
-  test('is told by the end of a name where they fit it and nothing is claimed', () => {
+  test('is that of the file extension if the bytes fit it and no type is claimed', () => {
     const table = Buffer.from('a,b\n1,2\n')
     for (const claim of [null, 'application/octet-stream', 'no type'])
       assert.equal(detectContentType(table, claim, 'x.CSV'), 'text/csv; charset=utf-8')
@@ -87,13 +87,13 @@ describe('the content type of bytes', () => {
     assert.equal(detectContentType(latin1('PK\x03\x04'), null, 'x.csv'), 'application/zip')
   })
 
-  test('is text where they are UTF-8, cut off or not', () => {
+  test('is text if the bytes are UTF-8, cut off or not', () => {
     for (const text of ['Hello', 'ä€😀\n\t', `${'x'.repeat(4_095)}ä`])
       assert.equal(detectContentType(Buffer.from(text), null), 'text/plain; charset=utf-8')
     for (const text of ['', 'a\0b', 'a\x1bb'])
       assert.equal(detectContentType(Buffer.from(text), null), 'application/octet-stream')
     assert.equal(detectContentType(Buffer.from([0x61, 0xff, 0x62]), null), 'application/octet-stream')
-    // Half a character is none, unless there is more.
+    // Half a character is no text, unless more bytes follow.
     for (const text of ['caf\xe9', `${'x'.repeat(4_095)}\xc3`])
       assert.equal(detectContentType(Buffer.from(text, 'latin1'), null), 'application/octet-stream')
     assert.equal(
@@ -110,7 +110,7 @@ test('the kinds of types without a signature', () => {
     assert.equal(mediaKindOf(type), 'file')
 })
 
-test('the end of a name comes from it where the type has none', () => {
+test('the extension comes from the name if the type has none', () => {
   assert.equal(fileExtensionFor('application/octet-stream', 'weights.SafeTensor'), 'safetensor')
   for (const name of [null, 'README', 'x.', 'x.a/b', 'x.tar~gz'])
     assert.equal(fileExtensionFor('a/b', name), 'bin', String(name))

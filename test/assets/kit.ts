@@ -1,4 +1,4 @@
-// Assets of one test, in a folder of its own, with a clock that the test turns.
+// The assets of one test, in a folder of its own, with a clock that the test controls.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AssetDetails } from '../../src/assets/asset-store.ts'
@@ -35,7 +35,7 @@ export interface Kit extends AsyncDisposable {
   readonly objects: LocalObjectStore
   readonly contents: BlobStore
   readonly assets: AssetStore
-  /** Names of files that hold content, and of those that are being written. */
+  /** Returns the names of the files with content, and of those that are being written. */
   files(): { kept: string[]; incoming: string[] }
 }
 

@@ -1,4 +1,4 @@
-// What lists of assets are filtered by.
+// Tests the filters of asset lists.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toAssetFilter } from '../../src/assets/list-request.ts'
@@ -16,7 +16,7 @@ const FILES = 300
 /** Milliseconds of the processor; a tenth of it would do. */
 const LONGEST_MS = 100
 
-test('a part of a name is found in any form of its letters, and one of millions of letters is soon found nowhere', async () => {
+test('a part of a name is found in any normal form, and a part of millions of letters quickly gives no result', async () => {
   await using opened = await openStore()
   const { store } = opened
   const name = 'ä'.repeat(255)

@@ -1,4 +1,4 @@
-// Which parts of output values travel by reference, and that all others stay the very same.
+// Tests which parts of output values become references, and that all other parts stay the same objects.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -62,7 +62,7 @@ function dataUrl(type: string, bytes: Uint8Array): string {
   return `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
 }
 
-describe('by reference travel', () => {
+describe('these become references:', () => {
   test('bytes of any size, wherever they lie', () => {
     const small = new Uint8Array([1, 2, 3])
     const value = { a: [1, { b: small }, 'x'], c: PNG }
@@ -107,7 +107,7 @@ describe('by reference travel', () => {
     assert.deepEqual(run({ type: 'file', data: url }).value, media('file', BLOB))
   })
 
-  test('what lies inside of a media object, too', () => {
+  test('media inside of a media object', () => {
     const small = new Uint8Array([1])
     const { value, found } = run({ type: 'image', data: PNG, thumb: { bytes: small } })
     assert.deepEqual(value, { ...media('image', PNG), thumb: { bytes: media('file', small) } })
@@ -118,7 +118,7 @@ describe('by reference travel', () => {
   })
 })
 
-describe('inline stays', () => {
+describe('these stay inline:', () => {
   const text = 'word '.repeat(LIMIT)
   const stays: Record<string, unknown> = {
     'ordinary text of any size': text,
@@ -159,7 +159,7 @@ describe('inline stays', () => {
   })
 })
 
-test('every path that is told leads to its reference, and no bytes are left', () => {
+test('every listed path leads to its reference, and no bytes are left', () => {
   const leaf = fc.oneof(
     fc.uint8Array({ maxLength: 8 }),
     fc.constant(dataUrl('image/png', PNG)),
@@ -185,7 +185,7 @@ test('every path that is told leads to its reference, and no bytes are left', ()
 })
 
 describe('in steps', () => {
-  /** The most files that are kept, and ids that are looked up, in one step. */
+  /** The most files that one step stores, and ids that it looks up. */
   function most(value: unknown): { kept: number; asked: number; value: unknown } {
     let [kept, asked] = [0, 0]
     const seen = { kept: 0, asked: 0 }
@@ -210,7 +210,7 @@ describe('in steps', () => {
     }
   }
 
-  test('each file is kept by itself, however small it is and wherever it lies', () => {
+  test('each file is stored in a step of its own, however small it is and wherever it lies', () => {
     const files = Array.from({ length: 100 }, (_, at) => new Uint8Array([at]))
     const texts = files.map(() => dataUrl('image/png', PNG))
     for (const value of [
@@ -232,7 +232,7 @@ describe('in steps', () => {
   })
 })
 
-test('a claimed name is cut before it is looked at', () => {
+test('a claimed name is cut before it is cleaned', () => {
   const began = process.cpuUsage().user
   assert.equal(cleanFileName(`a/b${'\u007f'.repeat(4)}c${'d\u007f'.repeat(4_000_000)}`).slice(0, 8), 'b cd d d')
   assert.equal(cleanFileName('/'.repeat(8_000_000)), '')

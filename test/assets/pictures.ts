@@ -1,4 +1,4 @@
-// Files to look at, made for tests from their bytes up, and what is seen of pictures.
+// Builds image files for tests from their bytes, and compares pixels.
 import sharp, { type Sharp } from 'sharp'
 
 const RED = [255, 0, 0]
@@ -21,9 +21,9 @@ export interface Pixels {
   readonly format: string | undefined
   readonly width: number
   readonly height: number
-  /** Whether the file holds more than pixels. */
+  /** Whether the file contains more than pixels. */
   readonly tagged: boolean
-  /** Red, green, blue and alpha of each, row by row. */
+  /** Red, green, blue and alpha of each pixel, row by row. */
   readonly data: Uint8Array
 }
 
@@ -34,8 +34,8 @@ export async function pixelsOf(file: Uint8Array): Promise<Pixels> {
 }
 
 /**
- * How far the pixels are from those of a golden picture, in levels of one channel: the farthest. Pixels of edges, for which the golden gives null,
- * may have any colour.
+ * Returns the largest distance of the pixels from those of a golden picture, in levels of one channel. Pixels of edges, for which the
+ * golden gives null, may have any colour.
  */
 export function distance(
   { data, width, height }: Pixels,

@@ -1,4 +1,4 @@
-// Looks at the content of assets, for tests: media whose work waits, and assets that nobody has looked at.
+// Helpers for tests of previews: media whose work waits, and assets without previews.
 import { PreviewScheduler } from '../../src/assets/previews/scheduler.ts'
 import { insertAsset } from '../../src/db/assets/rows.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
@@ -8,16 +8,16 @@ import { createMediaPool } from '../../src/media/worker-pool.ts'
 import { ADA, about, type Kit } from './kit.ts'
 import { flag } from './pictures.ts'
 
-/** Who imports it disposes of it. */
+/** The importing test disposes of it. */
 export const real = createMediaPool({ processes: 1 })
 
-/** Media whose work waits until it is let go, and that knows what it was asked. */
+/** Media whose work waits until the test releases it, and that records its tasks. */
 export class Gate implements MediaAccess {
   readonly asked: MediaTask[] = []
   readonly #closed: (task: MediaTask) => boolean
   #open = Promise.withResolvers<void>()
 
-  /** `closed` says which work waits: all, by default. */
+  /** `closed` selects the work that waits: all, by default. */
   constructor(closed: (task: MediaTask) => boolean = () => true) {
     this.#closed = closed
   }
@@ -60,7 +60,7 @@ interface KeptAbout {
   readonly metadata?: string
 }
 
-/** Keeps bytes as a new asset, of which nobody is told. */
+/** Stores bytes as a new asset without telling the scheduler. */
 export async function kept({ db, assets }: Kit, bytes: Uint8Array, { scope = ADA, metadata = '{}' }: KeptAbout = {}) {
   const { row } = assets.prepare(scope, bytes, about())
   await db.store.write((tx) => insertAsset(tx, { ...row, metadata }))

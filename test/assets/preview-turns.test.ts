@@ -1,4 +1,4 @@
-// Looks at the content of many users' assets: nobody's assets hold up those of others, however many there are and however long they take.
+// Tests fairness between users: no user's assets hold up the previews of others, however many there are and however long they take.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { findNextUnpreviewed, listUnpreviewedAssets, listUsersWithUnpreviewed } from '../../src/db/assets/previews.ts'
@@ -20,7 +20,7 @@ const ofAda = ({ owner }: MediaTask) => owner === userShareKey(ADA)
 const previewed = (kit: Kit, scope: OwnerScope, id: string) => kit.assets.findById(scope, id)!.previewed
 
 describe('the assets of one user', () => {
-  test('are looked at one by one, and those of others meanwhile', async () => {
+  test('get their previews one by one, and those of other users meanwhile', async () => {
     await using kit = await openKit()
     const files = await pictures(50)
     const mine = await Promise.all(files.map((file) => kept(kit, file)))
@@ -38,7 +38,7 @@ describe('the assets of one user', () => {
     await until('a look at all', () => mine.every(({ id }) => previewed(kit, ADA, id) === 1))
   })
 
-  test('that somebody waits for are looked at one by one as well, and do not hold up those of others', async () => {
+  test('that requests wait for get their previews one by one as well, and do not hold up those of others', async () => {
     await using kit = await openKit()
     const files = await pictures(20)
     const gate = new Gate(ofAda)
@@ -54,7 +54,7 @@ describe('the assets of one user', () => {
     await Promise.all(waiting)
   })
 
-  test('wait while that user has all processes that a user may have, and those of others do not', async () => {
+  test("wait while the user's processes are busy, and those of others do not", async () => {
     await using kit = await openKit()
     const script = new URL('../media/faulty-process.ts', import.meta.url)
     await using media = createMediaPool({ script, processes: 2 })
@@ -104,7 +104,7 @@ describe('the assets of one user', () => {
   })
 })
 
-test('users are found in the order of their ids, and what each has left in the order in which it came', async () => {
+test('users are found in the order of their ids, and the assets of each in the order of creation', async () => {
   await using kit = await openKit()
   const { row } = kit.assets.prepare(ADA, bytesOf('text'), about())
   const of = (user_id: string, at: number) => ({ id: `${user_id}_${at}`, user_id, storage_key: `${user_id}/${at}` })

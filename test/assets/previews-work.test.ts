@@ -1,4 +1,4 @@
-// How the content of assets is looked at: in which order, how often, and what is left when the work is broken off.
+// Tests in which order and how often previews are generated, and what is left when the work is aborted.
 import assert from 'node:assert/strict'
 import { rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,8 +33,8 @@ async function sweepAll(kit: Kit): Promise<void> {
   while (!(await kit.contents.sweepUnreferenced(100)).ended);
 }
 
-describe('the order of work', () => {
-  test('one thing is looked at after the other, first what somebody waits for', async () => {
+describe('preview work', () => {
+  test('runs one by one, first for assets that requests wait for', async () => {
     await using kit = await openKit()
     const files = await pictures(4)
     const rows = await Promise.all(files.map((file) => kept(kit, file)))
@@ -50,7 +50,7 @@ describe('the order of work', () => {
     assert.deepEqual(order, [0, 3, 1, 2])
   })
 
-  test('each look is work of the owner of the asset', async () => {
+  test('is charged to the owner of the asset', async () => {
     await using kit = await openKit()
     const [mine, theirs] = await pictures(2)
     await kept(kit, mine!)
@@ -63,7 +63,7 @@ describe('the order of work', () => {
     assert.deepEqual(owners.sort(), [userShareKey(ADA), userShareKey(BOB)])
   })
 
-  test('who waits, waits no longer than wished', async () => {
+  test('lets a request wait no longer than its limit', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
     const row = await kept(kit, file!)
@@ -72,7 +72,7 @@ describe('the order of work', () => {
     assert.equal(rowOf(kit, row.id).previewed, 0)
   })
 
-  test('who waits is let go at the end, for what there is not, and for what was seen', async () => {
+  test('releases waiting requests at the end, for missing assets, and for finished ones', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
     const row = await kept(kit, file!)
@@ -86,7 +86,7 @@ describe('the order of work', () => {
     assert.equal(rowOf(kit, row.id).previewed, 1)
   })
 
-  test('what others wrote without a word is found, and what there is nothing to see of is passed over', async () => {
+  test('includes assets that were written without a notice, and skips those without a preview', async () => {
     await using kit = await openKit()
     const texts = await Promise.all(
       Array.from({ length: 230 }, (_, at) => kept(kit, bytesOf(`text ${at}`)).then(({ id }) => id)),
@@ -115,7 +115,7 @@ describe('the order of work', () => {
   })
 })
 
-test('what is left is found by an index, and so is content that was seen before', async () => {
+test('assets without previews, and equal content with one, are found by an index', async () => {
   await using kit = await openKit()
   const db = new Database(kit.db.path)
   const plan = (sql: string) =>
@@ -148,8 +148,8 @@ test('what is left is found by an index, and so is content that was seen before'
   ])
 })
 
-describe('content that was seen before', () => {
-  test('is looked at once, and its picture goes with the last asset that has it', async () => {
+describe('content that already has a preview', () => {
+  test('is decoded once, and its thumbnail is removed with the last asset that has it', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
     const rows = [await kept(kit, file!), await kept(kit, file!, { metadata: formatOwnMetadata({ title: 'Flag' }) })]
@@ -169,7 +169,7 @@ describe('content that was seen before', () => {
     assert.deepEqual(kit.files(), { kept: [], incoming: [] })
   })
 
-  test('is sought among few of the assets that have it: each may have long metadata', async () => {
+  test('is looked for in few of its assets, because each may have long metadata', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
     const first = await kept(kit, file!)
@@ -191,8 +191,8 @@ describe('content that was seen before', () => {
   })
 })
 
-describe('what comes in between', () => {
-  test('a removal leaves nothing', async () => {
+describe('an event during a preview task', () => {
+  test('such as a removal of the asset leaves nothing behind', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
     const row = await kept(kit, file!)
@@ -209,7 +209,7 @@ describe('what comes in between', () => {
     assert.deepEqual(kit.files(), { kept: [], incoming: [] })
   })
 
-  test('an owner is not overruled', async () => {
+  test('such as a change by the owner is not overwritten', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
     const row = await kept(kit, file!, { metadata: formatOwnMetadata({ title: 'Old' }) })
@@ -227,7 +227,7 @@ describe('what comes in between', () => {
     assert.deepEqual(readMetadata(rowOf(kit, row.id).metadata), { title: 'New', width: 20, height: 'high' })
   })
 
-  test('the end of the server leaves the rest to the next one', async () => {
+  test('such as the end of the server leaves the rest to the next one', async () => {
     await using kit = await openKit()
     const rows = await Promise.all((await pictures(3)).map((file) => kept(kit, file)))
     const gate = new Gate()
@@ -243,7 +243,7 @@ describe('what comes in between', () => {
     assert.equal(kit.files().kept.length, 6)
   })
 
-  test('a restart of a real server goes on', async () => {
+  test('such as a restart of a real server continues the rest', async () => {
     const data_dir = temporaryFolder()
     try {
       const files = await pictures(5)
@@ -267,7 +267,7 @@ describe('what comes in between', () => {
   })
 })
 
-describe('a failure', () => {
+describe('a failed preview task', () => {
   const script = new URL('../media/faulty-process.ts', import.meta.url)
 
   for (const [task, tries] of [
@@ -276,7 +276,7 @@ describe('a failure', () => {
     ['faulty.refuse', 1],
     ['faulty.wait', 1],
   ] as const)
-    test(`such as ${task} is tried ${tries === 1 ? 'once' : 'twice'}, and the next asset is looked at`, async () => {
+    test(`such as ${task} is tried ${tries === 1 ? 'once' : 'twice'}, and the next asset gets its preview`, async () => {
       await using kit = await openKit()
       const files = await pictures(2)
       const [bad, good] = await Promise.all(files.map((file) => kept(kit, file)))
@@ -294,7 +294,7 @@ describe('a failure', () => {
       assert.notEqual(rowOf(kit, good!.id).thumb_key, null)
     })
 
-  test('of the first try alone is none', async () => {
+  test('that succeeds at the second try counts as a success', async () => {
     await using kit = await openKit()
     const [file] = await pictures(1)
     const row = await kept(kit, file!)
@@ -306,7 +306,7 @@ describe('a failure', () => {
     assert.notEqual(rowOf(kit, row.id).thumb_key, null)
   })
 
-  test('of the store is told to the log, and others are looked at', async () => {
+  test('because of the store is logged, and other assets get their previews', async () => {
     await using kit = await openKit()
     const [missing, bad, good] = await Promise.all((await pictures(3)).map((file) => kept(kit, file)))
     const pathOf = (row: typeof bad) => join(kit.root, 'objects', ...row!.content_key.split('/'))
@@ -320,6 +320,6 @@ describe('a failure', () => {
       [missing, bad, good].map((row) => rowOf(kit, row!.id).previewed),
       [1, 0, 1],
     )
-    assert.match(lines.join(), /an asset could not be looked at/)
+    assert.match(lines.join(), /the preview of an asset could not be generated/)
   })
 })

@@ -1,4 +1,4 @@
-// The XML of object storage: which elements are found, and that no answer takes long to be read.
+// Tests the XML parser: which elements it finds, and that no answer takes long to parse.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -23,7 +23,7 @@ test('elements are found by their names, with attributes or without', () => {
 /** Milliseconds of the processor; a tenth of it would do. */
 const LONGEST_MS = 50
 
-test('an answer without the ends of its elements is soon read', () => {
+test('an answer without closing tags is parsed quickly', () => {
   for (const text of ['<Contents>', '<Contents ', '<ContentsContents', '<Contents>&lt;'].map((one) =>
     one.repeat(40_000),
   )) {
@@ -32,7 +32,7 @@ test('an answer without the ends of its elements is soon read', () => {
   }
 })
 
-test('a text of entities alone is soon read', () => {
+test('a text of entities only is parsed quickly', () => {
   for (const entity of ['&amp;', '&#65;', '&#x41;']) {
     const xml = `<Error><Code>${entity.repeat(1_000_000)}</Code></Error>`
     const took = processorMs(() => assert.equal(elementText(xml, 'Code')?.slice(0, 1_000).length, 1_000))
@@ -40,13 +40,13 @@ test('a text of entities alone is soon read', () => {
   }
 })
 
-/** Keys of a page, each of so many entities as are looked at. */
+/** The keys of a page, each of the maximum number of entities. */
 const KEYS = 1_000
 const ENTITIES = 1_600
 /** Milliseconds of the processor: some keys, and the page as one text. */
 const LONGEST_TURN = 75
 
-test('a page of keys that are entities alone holds up nobody', async () => {
+test('a page of keys of entities only does not hold up other work', async () => {
   const xml = `<List>${`<Contents><Key>files/${'&amp;'.repeat(ENTITIES)}</Key></Contents>`.repeat(KEYS)}</List>`
   const server = createServer((_, response) => response.end(xml)).listen(0, '127.0.0.1')
   await once(server, 'listening')

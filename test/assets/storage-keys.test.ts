@@ -1,4 +1,4 @@
-// What is a key, and that owners never meet in one.
+// Tests which texts are keys, and that no two owners share a key.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ describe('a key', () => {
       assert.ok(isObjectKey(key), key)
   })
 
-  test('has nothing that could lead elsewhere', () => {
+  test('has no segment that could lead elsewhere', () => {
     const wrong = [
       '',
       '/',

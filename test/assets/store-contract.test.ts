@@ -1,4 +1,4 @@
-// What every store of objects holds, on each of them: a folder, and a bucket behind a folder.
+// Tests the contract of object stores on each of them: a folder, and a bucket behind a folder.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
@@ -18,7 +18,7 @@ interface Bench extends AsyncDisposable {
   readonly store: ObjectStore
   /** Milliseconds since the epoch. */
   now: number
-  /** Until nothing is under way in the background. */
+  /** Resolves when no background work is left. */
   settled(): Promise<unknown>
   restart(): Promise<void>
 }
@@ -102,7 +102,7 @@ for (const [name, open] of [
   ['a bucket behind a folder', bucketBench],
 ] as const) {
   describe(name, () => {
-    test('gives back what it was given, here and there', async () => {
+    test('returns what was put, here and there', async () => {
       await using bench = await open()
       const expected = { size: 11, sha256: sha256OfBytes(bytesOf('Hello, Ada!')) }
       assert.deepEqual(await bench.store.put('a/b', bytesOf('Hello, Ada!')), expected)
@@ -127,7 +127,7 @@ for (const [name, open] of [
       }
     })
 
-    test('has nothing for other keys, and takes none that is no key', async () => {
+    test('returns null for other keys, and refuses invalid ones', async () => {
       await using bench = await open()
       await bench.store.put('a/b', bytesOf('x'))
       for (const settle of [false, true]) {
@@ -164,7 +164,7 @@ for (const [name, open] of [
       }
     })
 
-    test('puts in the place of what was there, while readers of that go on', async () => {
+    test('replaces the present object, while its readers go on', async () => {
       await using bench = await open()
       const old = Buffer.alloc(3 * MIB, 'old')
       await bench.store.put('k', old)
@@ -179,7 +179,7 @@ for (const [name, open] of [
       assert.equal(await whole(bench.store, 'k'), 'newer')
     })
 
-    test('leaves nothing of a source that breaks, and what was there as it was', async () => {
+    test('stores nothing of a source that fails, and keeps the present object', async () => {
       await using bench = await open()
       await bench.store.put('old', bytesOf('old'))
       for (const settle of [false, true]) {
@@ -192,7 +192,7 @@ for (const [name, open] of [
       }
     })
 
-    test('receives what gets its key at the end, or is left', async () => {
+    test('receives bytes that get their key at the end, or none', async () => {
       await using bench = await open()
       {
         using received = await bench.store.receive(chunks('kept', ' bytes'))
@@ -204,14 +204,14 @@ for (const [name, open] of [
       await bench.settled()
       assert.deepEqual(await bench.store.list(null, 10), ['r/kept'])
       assert.equal(await whole(bench.store, 'r/kept'), 'kept bytes')
-      // Content that is put again counts as put anew.
+      // Content that is put again gets a new time.
       bench.now += 60_000
       bench.store.putSync('r/kept', bytesOf('kept bytes'))
       await bench.settled()
       assert.deepEqual(await bench.store.stat('r/kept'), { size: 10, put_at: START + 60_000 })
     })
 
-    test('deletes at once and for good, and leaves what was put since', async () => {
+    test('deletes at once and for good, and keeps an object that was put since', async () => {
       await using bench = await open()
       for (const settle of [false, true]) {
         await bench.store.put('k/1', bytesOf('abc'))
@@ -232,7 +232,7 @@ for (const [name, open] of [
       }
     })
 
-    test('lists every key once, page by page, also behind one that is gone', async () => {
+    test('lists every key once, page by page, also after a deleted one', async () => {
       await using bench = await open()
       const keys = Array.from({ length: 23 }, (_, i) => `l/${String(i % 4)}/${String(i)}`).sort(compareKeys)
       for (const [i, key] of keys.entries()) {
@@ -275,7 +275,7 @@ for (const [name, open] of [
       left!.destroy()
     })
 
-    test('does what a map of keys does, whatever is asked of it', async () => {
+    test('behaves like a map of keys under any operations', async () => {
       const key = fc.constantFrom('a/a', 'a/b', 'b/0', 'b/c', 'z')
       const step = fc.oneof(
         fc.record({ kind: fc.constantFrom('put', 'tail' as const), key, text: fc.string({ maxLength: 40 }) }),
@@ -323,7 +323,7 @@ for (const [name, open] of [
       )
     })
 
-    test('of many at one key at once, one wins whole, and what is true stays true', async () => {
+    test('of many writers of one key, one wins completely, and all invariants hold', async () => {
       await using bench = await open()
       for (let round = 0; round < scaled(5); round++) {
         const texts = Array.from({ length: 6 }, (_, i) => `${round}.${i}`.repeat(5_000 + 777 * i))
@@ -333,7 +333,8 @@ for (const [name, open] of [
           ...texts.map((text) => bench.store.put('k', chunks(text.slice(0, 7_000), text.slice(7_000)))),
           bench.store.delete('k'),
           ...texts.map(async () => {
-            // Its size may be that of another by then: the bytes of one are too few for the range of another, and never mixed.
+            // The size may be that of another object by then. The bytes of one object are too few for the range of another, and never
+            // mixed.
             const facts = await bench.store.stat('k')
             const stream = facts && (await bench.store.get('k', { start: 0, length: Math.min(facts.size, 15_000) }))
             seen.push(await textOf(stream))
@@ -349,7 +350,7 @@ for (const [name, open] of [
       }
     })
 
-    test('what is put after a delete stays, however close they come', async () => {
+    test('an object that is put after a delete stays, however close they are', async () => {
       await using bench = await open()
       for (let round = 0; round < scaled(10); round++) {
         await bench.store.put('k', bytesOf('old'))

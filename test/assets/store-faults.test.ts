@@ -1,4 +1,4 @@
-// What goes wrong between a server and its bucket: nothing is lost by it, nothing comes back, and nobody reads what is not whole.
+// Tests faults between a server and its bucket: no object is lost, no removed object comes back, and no incomplete object is read.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -60,7 +60,7 @@ async function close(store: SpooledBucketStore): Promise<void> {
   await store[Symbol.asyncDispose]()
 }
 
-/** What of a user is counted, in the order of the keys, and what that ended with. */
+/** Returns the files of a user that are counted, in the order of the keys, and the error at the end. */
 async function counted(store: SpooledBucketStore): Promise<[string[], string | null]> {
   const keys: string[] = []
   try {
@@ -86,7 +86,7 @@ function settled(store: SpooledBucketStore): Promise<unknown> {
   return until('nothing to be under way', () => store.pending === 0)
 }
 
-/** Nothing is left here, so that what is read comes out of the bucket. */
+/** Empties the spool, so that reads come from the bucket. */
 async function movedAway(store: SpooledBucketStore): Promise<void> {
   await settled(store)
   assert.deepEqual(filesOf(join(root, 'objects')), [])
@@ -102,7 +102,7 @@ async function readWhole(store: SpooledBucketStore, key: string, length: number)
   return Buffer.concat(chunks)
 }
 
-/** Gives each of `faults` once, to the next requests that `fits` names. */
+/** Applies each of `faults` once, to the next requests that match `fits`. */
 function inTurn(faults: readonly Fault[], fits: (passing: Passing) => boolean): { left: Fault[] } {
   const turn = { left: [...faults] }
   server.fault = (passing) => (fits(passing) ? (turn.left.shift() ?? null) : null)
@@ -136,7 +136,7 @@ describe('an upload', () => {
       const bytes = pattern(200_000)
       await store.put('k', bytes)
       while (turn.left.length > 0 || store.pending > 0) {
-        // Whoever reads meanwhile gets the right bytes.
+        // A read meanwhile gets the right bytes.
         assert.ok((await readWhole(store, 'k', bytes.length))?.equals(bytes))
         await new Promise((resolve) => setTimeout(resolve, 2))
       }
@@ -145,7 +145,7 @@ describe('an upload', () => {
     })
   }
 
-  test('is not believed before the storage says what it has', async () => {
+  test('counts only once the storage reports the right object', async () => {
     const store = await openStore()
     const isHead = ({ method }: Passing) => method === 'HEAD'
     const turn = inTurn(
@@ -158,7 +158,7 @@ describe('an upload', () => {
     assert.equal(await textOf(await store.get('k', { start: 0, length: 4 })), 'kept')
   })
 
-  test('of a large object goes on by its parts, and leaves none behind', async () => {
+  test('of a large object continues part by part, and leaves no part behind', async () => {
     const store = await openStore()
     const bytes = pattern(11 * MIB + 5)
     const isPart = ({ query }: Passing) => query.has('partNumber')
@@ -175,7 +175,7 @@ describe('an upload', () => {
     assert.ok((await readWhole(store, 'large', bytes.length))?.equals(bytes))
   })
 
-  test('of a large object begins anew where it fails as a whole, and frees what was there', async () => {
+  test('of a large object starts again if it fails as a whole, and frees its parts', async () => {
     const store = await openStore()
     const bytes = pattern(6 * MIB + 1)
     const isComplete = ({ method, query }: Passing) => method === 'POST' && query.has('uploadId')
@@ -200,7 +200,7 @@ describe('an upload', () => {
     assert.equal(server.open_uploads.size, 1)
     server.fault = () => null
     const next = await openStore()
-    // A start does not wait for it, since there may be many.
+    // A start does not wait for the aborts, since there may be many.
     await until('it to be aborted', () => server.open_uploads.size === 0)
     await movedAway(next)
     assert.equal((await next.stat('large'))?.size, 6 * MIB + 1)
@@ -229,7 +229,7 @@ describe('an upload', () => {
     assert.equal(pages.length, 3)
   })
 
-  test('keeps nobody from starting where the bucket never ends to tell of unfinished ones', async () => {
+  test('does not prevent a start if the list of unfinished uploads never ends', async () => {
     const bucket = new Bucket(server.settings, nameOfFolder())
     server.uploads_per_page = 1
     let told = 0
@@ -245,7 +245,7 @@ describe('an upload', () => {
     assert.equal(found.length, 1_000)
   })
 
-  test('that was left unfinished and cannot be aborted keeps nobody from starting or closing', async () => {
+  test('that is unfinished and cannot be aborted prevents neither a start nor a close', async () => {
     const bucket = new Bucket(server.settings, nameOfFolder())
     const [key, query] = [bucket.nameOf('a'), { uploads: '' }]
     await bucket.requestText({ method: 'POST', key, query, signal: bucket.closing })
@@ -259,7 +259,7 @@ describe('an upload', () => {
     await until('it to be aborted', isAborted)
   })
 
-  test('that one object alone makes fail does not keep the others', async () => {
+  test('that fails for one object does not hold up the others', async () => {
     const store = await openStore()
     server.fault = ({ method, name }) =>
       method === 'PUT' && name.endsWith('bad') ? { answer: { status: 400, code: 'EntityTooLarge' } } : null
@@ -273,7 +273,7 @@ describe('an upload', () => {
 })
 
 describe('a read', () => {
-  test('is taken up where the line was cut, as often as it goes on', async () => {
+  test('resumes after each interruption, as long as it makes progress', async () => {
     const store = await openStore()
     const bytes = pattern(700_000)
     await store.put('k', bytes)
@@ -297,7 +297,7 @@ describe('a read', () => {
     )
   })
 
-  test('ends with an error where there is no more to be had, never early', async () => {
+  test('ends with an error if no more bytes come, never early', async () => {
     const store = await openStore()
     const bytes = pattern(300_000)
     await store.put('k', bytes)
@@ -322,7 +322,7 @@ describe('a read', () => {
     }
   })
 
-  test('of all of an object gives its last bytes only when they are the right ones', async () => {
+  test('of a whole object gives the last bytes only if the digest is right', async () => {
     const store = await openStore()
     const bytes = pattern(300_000)
     await store.put('k', bytes)
@@ -346,12 +346,12 @@ describe('a read', () => {
     await assert.rejects(async () => {
       for await (const _chunk of stream!);
     }, /412/)
-    // One that is shorter, or longer, than it was.
+    // The replacement is shorter or longer than the object.
     await assert.rejects(store.get('k', { start: 0, length: 300_001 }), /too few bytes/)
     assert.equal((await store.stat('k'))?.size, 300_000)
   })
 
-  test('waits for a slow storage, and not for one that says nothing', async () => {
+  test('waits for a slow storage, and not for a silent one', async () => {
     const store = await openStore({ times: { answer_ms: 400 } })
     await store.put('k', bytesOf('kept'))
     await movedAway(store)
@@ -361,7 +361,7 @@ describe('a read', () => {
     await assert.rejects(store.get('k', { start: 0, length: 4 }), unavailable)
   })
 
-  test('of any kind ends by its own limit where the storage takes requests and says nothing', async () => {
+  test('of any kind ends at its time limit if the storage accepts requests and stays silent', async () => {
     const store = await openStore({ times: { read_ms: 150 } })
     await store.put('k', bytesOf('kept'))
     await movedAway(store)
@@ -372,7 +372,7 @@ describe('a read', () => {
       ['list', () => store.list(null, 10)],
     ]
     for (const [name, read] of reads) await assert.rejects(read(), unavailable, name)
-    // Nor does whose prefix it is hold them up longer, where the bucket was not known at the start.
+    // The check of the prefix does not delay them longer, if the bucket was not available at the start.
     server.fault = ({ name }) =>
       name.endsWith('.owner') || name === '' ? { answer: { status: 503, code: 'x' } } : null
     const other = await openStore({ times: { read_ms: 150 } }, server.settings, join(root, 'other'))
@@ -380,7 +380,7 @@ describe('a read', () => {
     await assert.rejects(other.stat('k'), unavailable)
   })
 
-  test('that was begun ends by its own limit where nothing more comes', async () => {
+  test('that has begun ends at its time limit if no more bytes come', async () => {
     const store = await openStore({ times: { answer_ms: 60, read_ms: 150 } })
     const bytes = pattern(300_000)
     await store.put('k', bytes)
@@ -398,7 +398,7 @@ describe('a read', () => {
     assert.ok(requests > 1)
   })
 
-  test('that nobody wants any more is broken off, and a slow reader is waited for', () =>
+  test('is aborted when its reader leaves, and waits for a slow reader', () =>
     withMoreTime(200, async (silence_ms) => {
       const store = await openStore({ times: { silence_ms } })
       const bytes = pattern(5 * MIB)
@@ -420,7 +420,7 @@ describe('a read', () => {
 })
 
 describe('an outage', () => {
-  test('stops nothing but reads of what is in the bucket alone, is told once, and is made up for', async () => {
+  test('stops only reads of objects that are only in the bucket, is logged once, and is caught up after', async () => {
     const store = await openStore()
     await store.put('far', bytesOf('far'))
     await store.put('gone/far', bytesOf('far'))
@@ -439,11 +439,11 @@ describe('an outage', () => {
     await assert.rejects(store.stat('far'), unavailable)
     await assert.rejects(store.get('far', { start: 0, length: 3 }), unavailable)
     await assert.rejects(store.list(null, 10), unavailable)
-    // Somebody comes and goes meanwhile.
+    // Other objects are put and deleted meanwhile.
     await close(store)
     const before = server.passed.length
     const next = await openStore()
-    // What it tries first is whose the prefix is.
+    // The first attempt checks the owner of the prefix.
     await until('it to have tried', () => server.passed.slice(before).some(({ name }) => name.endsWith('.owner')))
     assert.equal(await next.stat('gone/far'), null)
     assert.equal(await textOf(await next.get('near/19', { start: 0, length: 7 })), 'near 19')
@@ -456,7 +456,7 @@ describe('an outage', () => {
     assert.ok(!logged.lines.join().includes(CREDENTIALS.secret_access_key))
   })
 
-  test('leaves to be counted what a user keeps here', async () => {
+  test('does not prevent counting the files of a user on this machine', async () => {
     const [far, near, late] = ['a', 'b', 'c'].map((sign) => temporaryObjectKey('ada', sign.repeat(48)))
     const store = await openStore()
     await store.put(far!, bytesOf('far'))
@@ -468,18 +468,18 @@ describe('an outage', () => {
     await store.put(late!, bytesOf('late'))
     await store.put(temporaryObjectKey('bob', 'd'.repeat(48)), bytesOf('of bob'))
     assert.deepEqual(await counted(store), [[near, late], 'SERVICE_UNAVAILABLE'])
-    // It begins when the list is there.
+    // The outage begins when the list has arrived.
     server.fault = ({ method }) => (method === 'GET' ? null : outage)
     assert.deepEqual(await counted(store), [[near, late], 'SERVICE_UNAVAILABLE'])
     server.fault = () => null
     assert.deepEqual(await counted(store), [[far, near, late], null])
   })
 
-  test('in which nothing is answered holds up no removal', async () => {
+  test('without any answers holds up no removal', async () => {
     const store = await openStore({ times: { removal_ms: 20 } })
     for (const key of ['HEAD', 'DELETE', 'kept']) await store.put(key, bytesOf('far'))
     await movedAway(store)
-    // Each of these requests is waited for by itself for a minute, and made anew.
+    // Each of these requests is waited for by itself for a minute, and then retried.
     for (const hung of ['HEAD', 'DELETE']) {
       server.fault = ({ method }) => (method === hung ? { never: true } : null)
       assert.equal(await store.delete(hung), true)
@@ -495,7 +495,7 @@ describe('an outage', () => {
     assert.deepEqual(await next.list(null, 10), ['kept'])
   })
 
-  test('in which nothing is answered holds up one of many removals, and the bucket hears of all of them later', async () => {
+  test('without any answers holds up one of many removals, and all of them reach the bucket later', async () => {
     const removal_ms = 200
     const store = await openStore({ times: { removal_ms } })
     const keys = Array.from({ length: 40 }, (_, at) => `many/${at}`)
@@ -513,7 +513,7 @@ describe('an outage', () => {
     assert.deepEqual(await next.list(null, 100), ['later'])
   })
 
-  test('lets what was put since it began outlive a delete of what was there before', async () => {
+  test('keeps an object that was put since it began, when the former one is deleted', async () => {
     const store = await openStore()
     await store.put('k', bytesOf('old'))
     await movedAway(store)
@@ -529,7 +529,7 @@ describe('an outage', () => {
     assert.equal(await textOf(await next.get('k', { start: 0, length: 3 })), 'new')
   })
 
-  test('does not remove what was put too late to be removed', async () => {
+  test('does not remove an object that was put too late to be removed', async () => {
     const store = await openStore()
     await store.put('k', bytesOf('kept'))
     await movedAway(store)
@@ -537,13 +537,13 @@ describe('an outage', () => {
     await store.delete('k', NOW)
     await store.delete('k', NOW - 1)
     server.fault = () => null
-    // Also while that is remembered.
+    // This also holds while the removal is recorded.
     assert.equal(await textOf(await store.get('k', { start: 0, length: 4 })), 'kept')
     await movedAway(store)
     assert.deepEqual(await store.stat('k'), { size: 4, put_at: NOW })
   })
 
-  test('does not keep the service from closing, nor from starting', async () => {
+  test('prevents neither a close nor a start of the service', async () => {
     const nobody = { ...server.settings, endpoint: 'http://127.0.0.1:1' }
     const store = await openStore({}, nobody)
     await store.put('k', bytesOf('kept'))
@@ -560,7 +560,7 @@ describe('an outage', () => {
   })
 })
 
-test('where this machine has no room, nothing has changed', async () => {
+test('a full disk of this machine changes no objects', async () => {
   const store = await openStore()
   await store.put('k', bytesOf('old'))
   await movedAway(store)
@@ -590,7 +590,7 @@ describe('a start', () => {
     ],
     ['is elsewhere', { region: 'eu-other-1' }, /it answered 403 SignatureDoesNotMatch; check/],
   ]
-  test('says nothing of its credentials that the storage repeats, and not all of what is long', async () => {
+  test('hides credentials that the storage repeats, and shortens long texts', async () => {
     const credentials = { ...CREDENTIALS, session_token: 'session+token/4711-of-the-storage' }
     for (const said of [credentials.secret_access_key, credentials.session_token]) {
       server.fault = () => ({ answer: { status: 403, code: `Not${said}` } })
@@ -624,7 +624,7 @@ describe('a start', () => {
     assert.equal(await textOf(await (await openStore()).get('a/1', { start: 0, length: 4 })), 'kept')
   })
 
-  test('that the bucket did not answer takes nothing away from another database later', async () => {
+  test('without an answer of the bucket does not take files from another database later', async () => {
     const first = await openStore()
     await first.put('a/1', Buffer.from('kept'))
     await movedAway(first)
@@ -641,7 +641,7 @@ describe('a start', () => {
     assert.equal(await textOf(await first.get('a/1', { start: 0, length: 4 })), 'kept')
   })
 
-  test('takes up what a killed process left, wherever that was', async () => {
+  test('continues the work of a killed process, wherever it stopped', async () => {
     const script = `
       const { SpooledBucketStore } = await import(${JSON.stringify(new URL('../../src/assets/stores/spooled-bucket-store.ts', import.meta.url).href)})
       const log = { info() {}, warn() {}, error() {} }
@@ -667,7 +667,7 @@ describe('a start', () => {
       child.stdout.setEncoding('utf8').on('data', (text: string) => {
         said += text
       })
-      // At a request of any kind: before it, while it is done, and before its answer is heard.
+      // The process dies at a request of any kind: before it, during it, or before its answer arrives.
       server.fault = ({ method }) => {
         if (method !== 'GET') requests += 1
         if (requests < 30 + 11 * round) return null
@@ -682,7 +682,7 @@ describe('a start', () => {
         else gone.add(key)
         kept[line.startsWith('+') ? 'add' : 'delete'](key)
       }
-      // What was under way, and not said to be done, may have been done or not: a removal of what was kept, or the first steps of a put.
+      // An operation that was under way may have happened or not: a removal, or the first steps of a put.
       const last = said.split('\n').at(-2) ?? '-k0/-1'
       const i = Number(last.slice(last.indexOf('/') + 1))
       if (last.startsWith('+') && i % 3 === 2) kept.delete(last.slice(1))
@@ -703,7 +703,7 @@ describe('a start', () => {
   })
 })
 
-test('a server with a bucket serves what is there, and says when it cannot', async () => {
+test('a server with a bucket serves its objects, and reports when it cannot', async () => {
   const { endpoint, region } = server.settings
   const environment = {
     SVC_STORAGE_URL: `s3://${BUCKET}/served?endpoint=${endpoint}&region=${region}`,

@@ -1,4 +1,4 @@
-// Signed addresses: for one key, until a time, under one secret.
+// Tests signed URLs, which hold for one key, until a time, under one secret.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -42,7 +42,7 @@ test('the token that a signature names is part of it', () => {
     assert.equal(signatures.verify(KEY, other, 0), null, JSON.stringify(other))
 })
 
-test('what is malformed does not hold', () => {
+test('a malformed query is not valid', () => {
   const { signature } = parts(signatures.signUrl(KEY, EXPIRES))
   const expires = [undefined, null, EXPIRES, '', 'x', '-1', '1e9', `${EXPIRES} `, [String(EXPIRES)], '9'.repeat(13)]
   for (const one of expires) assert.ok(!signatures.verify(KEY, { expires: one, signature: signature }, 0), String(one))
@@ -50,7 +50,7 @@ test('what is malformed does not hold', () => {
     assert.ok(!signatures.verify(KEY, { expires: String(EXPIRES), signature: one }, 0), String(one))
 })
 
-test('no byte of a signature can be another', () => {
+test('a signature with any other byte is not valid', () => {
   const bytes = Buffer.from(parts(signatures.signUrl(KEY, EXPIRES)).signature, 'base64url')
   fc.assert(
     fc.property(fc.nat(31), fc.integer({ min: 1, max: 255 }), (at, change) => {
@@ -62,6 +62,6 @@ test('no byte of a signature can be another', () => {
   )
 })
 
-test('a short secret is none', () => {
+test('a short secret is refused', () => {
   assert.throws(() => new UrlSigner(new Uint8Array(31)), RangeError)
 })

@@ -1,4 +1,5 @@
-// What a model is sent of a long thread: the newest exchanges as a whole, instructions always, each call with its result.
+// The conversation that a model receives of a long thread: the newest whole exchanges, always the instructions, and
+// each call with its result.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -36,7 +37,7 @@ function fill(tx: Tx, said: readonly NewMessage[]): number {
   return key
 }
 
-/** The rules that servers of models hold conversations against. */
+/** The rules of model servers for conversations. */
 function assertSound(messages: readonly ChatMessage[]): void {
   let open: string[] = []
   for (const message of messages) {
@@ -53,7 +54,7 @@ function assertSound(messages: readonly ChatMessage[]): void {
   assert.deepEqual(open, [])
 }
 
-test('any thread within any bounds is a conversation that models take', async () => {
+test('any thread gives a conversation that models accept, for any limits', async () => {
   await using opened = await openStore()
   const { store } = opened
   await fc.assert(
@@ -80,7 +81,7 @@ test('any thread within any bounds is a conversation that models take', async ()
   )
 })
 
-test('as many exchanges as there is room for, and the last one in any case', async () => {
+test('the newest exchanges that fit are sent, and always the last', async () => {
   await using opened = await openStore()
   const said = Array.from({ length: 250 }, (_, at): NewMessage[] => [
     { role: 'user', content: `question ${at}` },
@@ -98,7 +99,7 @@ test('as many exchanges as there is room for, and the last one in any case', asy
   assert.deepEqual(sent(1_000, 10), ['question 249', 'answer 249'])
 })
 
-test('of more instructions than are sent, the newest are', async () => {
+test('of too many instructions the newest are sent', async () => {
   await using opened = await openStore()
   const said = Array.from({ length: 130 }, (_, at): NewMessage => ({ role: 'system', content: `rule ${at}` }))
   const question: NewMessage = { role: 'user', content: 'question' }
@@ -110,7 +111,7 @@ test('of more instructions than are sent, the newest are', async () => {
   )
 })
 
-test('of instructions that are too long together, the newest that fit are sent, and the last one in any case', async () => {
+test('of instructions that are too long together, the newest that fit are sent, and always the last', async () => {
   await using opened = await openStore()
   const said = Array.from({ length: 5 }, (_, at): NewMessage => ({ role: 'system', content: `${at}`.repeat(100) }))
   const key = await opened.store.write((tx) => fill(tx, [...said, { role: 'user', content: 'question' }]))

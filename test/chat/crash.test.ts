@@ -1,4 +1,5 @@
-// A server that is killed in the middle of a sentence: the next one stores what was said so far as interrupted, once, and the chat goes on.
+// After a server is killed during an answer, the next server stores the partial text as interrupted, once, and the chat
+// goes on.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -16,7 +17,7 @@ import { connect } from '../helpers/socket.ts'
 import { stored } from '../models/kit.ts'
 import { lines, messagesOf, newThread, startChat } from './kit.ts'
 
-/** A server of models that writes words for ever, in OpenAI's protocol; or calls the first tool that it is given. */
+/** A model server with OpenAI's protocol that writes words without end, or calls the first tool that it is given. */
 async function endless(): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((request, response) => {
     if (request.url?.endsWith('/models')) {

@@ -1,4 +1,5 @@
-// A chat goes on whenever its socket is cut: whoever comes back with what it has, and joins by sequence and offset, has every word once.
+// A chat goes on when its socket is cut: a client that resumes, and joins pieces by sequence and offset, has every word
+// once.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -24,7 +25,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: word.map((text) => ({ superseded: `And ${text}` })) },
 )
 
-/** Whoever comes back behind the end is told that there is no turn. */
+/** A client that resumes after the end learns that there is no turn. */
 const isEnd = (frame: Frame) =>
   (frame.type === 'turn_update' && frame.status === 'completed') ||
   (frame.type === 'chat_resumed' && frame.turn_id === null)
@@ -67,7 +68,7 @@ test('no word is missing or doubled, however often and wherever the socket is cu
             expected = ''
           }
         }
-        // Half of the time its end may come before the client is back.
+        // In half of the cases the end may come before the client is back.
         if (waits) await client.settled()
         led.end()
         await client.next(isEnd)

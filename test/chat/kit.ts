@@ -1,4 +1,5 @@
-// What the tests of chat share: a provider that is led piece by piece, threads, and how a client joins what it is told.
+// What the tests of chat share: a provider that the test controls piece by piece, threads, and a client that joins
+// pieces.
 import assert from 'node:assert/strict'
 import type { Message, Thread } from '../../generated/types.ts'
 import type { CompletionPart, CompletionRequest, Provider, ProviderContext } from '../../src/models/provider.ts'
@@ -6,28 +7,28 @@ import { call } from '../helpers/http.ts'
 import { startServer, type TestServer, type TestSettings, until } from '../helpers/server.ts'
 import type { Frame } from '../helpers/socket.ts'
 
-/** One answer that is under way: the test says each of its parts. */
+/** A running answer, whose parts the test sends. */
 export interface Led {
   readonly request: CompletionRequest
   readonly signal: AbortSignal
   say(...texts: string[]): void
   give(...parts: CompletionPart[]): void
-  /** With 10 tokens in and 5 out. */
+  /** With 10 input tokens and 5 output tokens. */
   end(finish_reason?: 'stop' | 'length' | 'tool_calls'): void
   fail(error: unknown): void
-  /** Whether nobody reads on. */
+  /** Whether the answer is no longer read. */
   ended: boolean
 }
 
 export interface LedProvider extends Provider {
   readonly answers: Led[]
-  /** The answer of that number, counted from 0; waits for it. */
+  /** Waits for the answer with this number, counted from 0. */
   answer(at: number): Promise<Led>
 }
 
 export const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
-/** `led/model` says what the test says. */
+/** The answers of `led/model` come from the test. */
 export function ledProvider(): LedProvider {
   const answers: Led[] = []
   return {
@@ -145,12 +146,12 @@ export function lines(messages: readonly Message[]): string[] {
   return messages.map(({ role, status, content }) => `${role} ${status}: ${content}`)
 }
 
-/** What a client knows of a thread by the rules of the contract, whichever sockets told it. */
+/** A client's state of a thread by the rules of the contract, from any number of sockets. */
 export class Reader {
   /** By sequence. */
   readonly stored = new Map<number, Message>()
   readonly written = new Map<number, string>()
-  /** Sequences of which it was told the last piece. */
+  /** Sequences whose last piece has arrived. */
   readonly done = new Set<number>()
 
   get last(): number {

@@ -1,4 +1,4 @@
-// Long messages are written in time slices, and not parsed again for those who are told.
+// Long messages are encoded in time slices, and not parsed again for followers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ToolCall } from '../../generated/types.ts'
@@ -9,7 +9,7 @@ import { runToCompletion, type Steps } from '../../src/shared/time-slices.ts'
 
 const owner = { user_id: 'ada', workspace_id: null }
 
-test('a long message is written in slices of its user, and a short one at once', async () => {
+test('a long message is encoded in slices of its user, and a short one at once', async () => {
   const runs: string[] = []
   const slices = {
     async run<T>(of: string, steps: Steps<T>): Promise<T> {
@@ -40,7 +40,7 @@ test('a long message is written in slices of its user, and a short one at once',
   assert.equal(runs.length, 2)
 })
 
-test('what is known of a message is not read from its row', () => {
+test('parsed content of a message is not parsed again from its row', () => {
   const row = { role: 'user', content: 'no JSON', tool_calls: null, usage: null } as MessageTable
   assert.equal(createMessageFrame('thread_1', row, 'Hello').message.content, 'Hello')
   assert.throws(() => createMessageFrame('thread_1', row), SyntaxError)

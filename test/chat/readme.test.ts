@@ -1,4 +1,4 @@
-// The README's chat runs as it is printed, and gives what it prints.
+// The chat example of the README runs as printed, and prints the same output.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const section = /\n## Chat\n([\s\S]*?)\n## /.exec(readme)![1]!
 
 test(
-  'the chat that hangs up and comes back gives what is printed',
+  'the chat example that reconnects prints the documented output',
   inFolder(async (folder) => {
     await using server = await startServer()
     const script = /```js\n([\s\S]*?)```/.exec(section)![1]!

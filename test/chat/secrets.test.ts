@@ -1,4 +1,4 @@
-// Keys of a caller, planted in everything that is said and called: none of them is stored, told or sent to a model.
+// Keys of a caller, planted in all messages and calls: none of them is stored, sent to a client or sent to a model.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,13 +15,13 @@ const MARK = '[redacted]'
 
 const ended = (frame: Frame) => frame.type === 'turn_update' && frame.status !== 'running'
 
-/** What is in the files of the data folder, as far as it is text. */
+/** The text in the files of the data folder. */
 function filesOf(folder: string): string {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return files.map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1')).join('\n')
 }
 
-test('a key that is said, written, called with, given by a tool or thrown is in no row, frame or request', async () => {
+test('a key in a message, an answer, a tool call, a tool result or an error is in no row, frame or request', async () => {
   await using bench = await startChat()
   const { server, led } = bench
   assert.ok((await call(server, 'PUT', '/api/secrets/PLANTED', { body: { value: KEY } })).status < 300)
@@ -62,7 +62,7 @@ test('a key that is said, written, called with, given by a tool or thrown is in 
   assert.equal(stored.length, 6)
 })
 
-test('a key that comes in pieces is told in none of them, to whoever comes when', async () => {
+test('a key that arrives in pieces is sent to no follower, also to none that joins later', async () => {
   await using bench = await startChat()
   const { server, led } = bench
   assert.ok((await call(server, 'PUT', '/api/secrets/PLANTED', { body: { value: KEY } })).status < 300)

@@ -1,4 +1,4 @@
-// `svc check`: every kind of damage is found by its own check, and what is sound is called so, also while it is written.
+// `svc check`: each check finds its kind of damage, and sound data is reported sound, even while a server writes it.
 import assert from 'node:assert/strict'
 import { appendFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -37,7 +37,7 @@ function copy(): string {
   return path
 }
 
-/** A copy whose database was changed behind the back of the service. */
+/** A copy whose database was changed without the service. */
 function changed(sql: string): string {
   const path = copy()
   const db = new Database(join(path, 'svc.db'))
@@ -56,7 +56,7 @@ async function finds(data_dir: string, ...patterns: RegExp[]): Promise<string> {
   return stdout
 }
 
-/** Does what an index does not hear of. */
+/** Makes a change that an index misses. */
 function withoutIndex(db: Database.Database, name: string, work: () => void): void {
   const row = db.prepare('select * from sqlite_schema where name = ?').get(name) as Record<string, unknown>
   const write = (sql: string, values: unknown[]) => {
@@ -78,10 +78,10 @@ function inThread(content: string, status: string): string {
     insert into message values (1, 1, 'm', null, 'assistant', ${content}, null, null, '${status}', ${origin}, 'z', null)`
 }
 
-/** The metadata of an asset with a small picture of four bytes. */
+/** The metadata of an asset with a thumbnail of four bytes. */
 const THUMB = JSON.stringify({ thumb: { size: 4, sha256: sha256('webp') } })
 
-/** Puts an object, sound but for what is given. */
+/** Stores an object that is sound except for the given values. */
 function putting(more: Partial<ObjectTable>): string {
   const digest = sha256('x')
   const sound = {
@@ -106,7 +106,7 @@ function putting(more: Partial<ObjectTable>): string {
   return `insert into object (${Object.keys(row).join(', ')}) values (${values.join(', ')})`
 }
 
-/** What breaks each invariant, and what is said of it. */
+/** A change that violates each invariant, and the resulting finding. */
 const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'the events that a job still has follow each other without a gap': {
     'delete from job_event where job_key = 7 and sequence = 2': 'job job_7 has 2 events between 1 and 3',
@@ -193,7 +193,7 @@ const BREAKS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'an asset lies at the top level, or in a folder of its owner, and no folder in itself': {
     "update asset set parent_id = 'a1'": 'asset a1 is not found from the top level: it lies in a1',
     "update asset set parent_id = 'none'": 'asset a1 is not found from the top level: it lies in none',
-    // The words of names are made by a function of the service's own connection.
+    // A function of the service's own connection makes the words of names.
     [`drop trigger asset_name_insert;
       insert into asset (id, user_id, parent_id, name, content_type, size, metadata, previewed, created_at, updated_at)
       select 'a2', user_id, 'a1', name, 'folder', 0, '{}', 1, 'z', 'z' from asset`]:
@@ -252,7 +252,7 @@ describe('svc check', () => {
   })
 
   for (const [name, breaks] of Object.entries(BREAKS)) {
-    test(`holds that ${name}`, async () => {
+    test(`checks that ${name}`, async () => {
       for (const [sql, finding] of Object.entries(breaks))
         await finds(changed(sql), new RegExp(`^${name}: .*${finding}$`, 'm'))
     })
@@ -276,13 +276,13 @@ describe('svc check', () => {
     assert.doesNotMatch(await finds(changed(sql), /$/), /a1/)
   })
 
-  test('tells of the first twenty, and how many more there are', async () => {
+  test('lists the first twenty findings, and the number of further ones', async () => {
     const told = await finds(changed('update job set result = null where key <= 300'), /has no result\n/)
     assert.equal(told.match(/has no result/g)?.length, 20)
     assert.match(told, /: and 280 more$/m)
   })
 
-  test('finds a trigger that is missing, a table that is not ours, and rows that name nothing', async () => {
+  test('finds a trigger that is missing, an unknown table, and rows that refer to missing rows', async () => {
     await finds(
       changed("create table extra (x); update job set graph_sha256 = 'none' where key = 7"),
       /the schema: is missing: CREATE TRIGGER job_event_is_immutable/,
@@ -342,9 +342,9 @@ describe('svc check', () => {
     rmSync(missing + asset)
     await finds(missing, /^the files of assets: \S+ is missing$/m)
     appendFileSync(cut + asset, '!')
-    await finds(cut, /^the files of assets: \S+ has 22 bytes, and should have 21$/m)
+    await finds(cut, /^the files of assets: \S+ has 22 bytes instead of 21$/m)
     writeFileSync(other + asset, 'THE BYTES OF AN ASSET')
-    await finds(other, /^the files of assets: \S+ has another content than it was written with$/m)
+    await finds(other, /^the files of assets: \S+ has different content than was written$/m)
   })
 
   test('finds the bytes of an object that are missing, cut or changed', async () => {
@@ -360,7 +360,7 @@ describe('svc check', () => {
     writeFileSync(file, 'x')
     assert.equal((await check(path)).code, 0)
     writeFileSync(file, 'y')
-    await finds(path, /^the files of assets: \S+ has another content than it was written with$/m)
+    await finds(path, /^the files of assets: \S+ has different content than was written$/m)
   })
 
   test('finds a small picture that is missing, cut or changed', async () => {
@@ -374,14 +374,14 @@ describe('svc check', () => {
     writeFileSync(picture, 'webp')
     assert.equal((await check(path)).code, 0)
     appendFileSync(picture, '!')
-    await finds(path, /^the files of assets: aa\/bb\/cc has 5 bytes, and should have 4$/m)
+    await finds(path, /^the files of assets: aa\/bb\/cc has 5 bytes instead of 4$/m)
     writeFileSync(picture, 'WEBP')
-    await finds(path, /^the files of assets: aa\/bb\/cc has another content than it was written with$/m)
+    await finds(path, /^the files of assets: aa\/bb\/cc has different content than was written$/m)
     rmSync(picture)
     await finds(path, /^the files of assets: aa\/bb\/cc is missing$/m)
   })
 
-  test('refuses to judge what another version wrote', async () => {
+  test('does not check the rows of another version', async () => {
     await finds(
       changed("insert into kysely_migration values ('9999-future', 'z')"),
       /the version: was written by a newer version of the service \(migration 9999-future\)/,
@@ -415,7 +415,7 @@ describe('svc check', () => {
     )
   })
 
-  test('changes nothing', async () => {
+  test('does not change the data folder', async () => {
     const path = changed('update job set result = null where key = 7')
     const bytes = () => new Database(join(path, 'svc.db'), { readonly: true }).serialize().toString('base64')
     const before = bytes()
@@ -423,11 +423,11 @@ describe('svc check', () => {
     assert.equal(bytes(), before)
   })
 
-  test('takes no arguments: 2, with the usage', async () => {
+  test('refuses arguments with 2 and the usage', async () => {
     const { code, stdout, stderr } = await svc(['check', 'x'], { SVC_DATA_DIR: sound })
     assert.deepEqual(
       [code, stdout, stderr],
-      [2, '', 'svc: there is no place for "x"\nusage: svc check [--accept-loss]\n'],
+      [2, '', 'svc: unexpected argument "x"\nusage: svc check [--accept-loss]\n'],
     )
   })
 })

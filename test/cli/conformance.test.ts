@@ -43,14 +43,14 @@ async function judged(defects: readonly Defect[], args: readonly string[]) {
 const ONE = ['--only', 'server.capabilities.record']
 
 describe('svc conformance server', () => {
-  test('gives 0 and a line for each requirement where all is well', async () => {
+  test('gives 0 and a line for each requirement if every requirement is met', async () => {
     const { code, text } = await judged([], ['--only', 'server.capabilities', '--profile', 'lifecycle'])
     assert.equal(code, 0)
     assert.match(text, /^pass {2}server\.capabilities\.record$/m)
     assert.match(text, /: 6 pass, 0 fail, 0 skip\n$/)
   })
 
-  test('gives 1, the rule and the evidence where something is broken', async () => {
+  test('gives 1, the rule and the evidence if a requirement fails', async () => {
     const { code, text } = await judged(['numeric-protocol'], ONE)
     assert.equal(code, 1)
     assert.match(text, /^fail {2}server\.capabilities\.record\n {6}The capabilities are the contract's record/m)
@@ -59,7 +59,7 @@ describe('svc conformance server', () => {
   })
 
   for (const format of ['text', 'json', 'junit'])
-    test(`tells no token that the server repeats, as ${format}`, async () => {
+    test(`does not report a token that the server repeats, as ${format}`, async () => {
       const [token, other] = ['a token/of "the caller"', 'another+token of somebody else']
       const server = createServer(({ headers: { authorization = '' } }, response) => {
         response.writeHead(500, { 'Content-Type': 'application/json', ETag: encodeURIComponent(authorization) })
@@ -81,14 +81,14 @@ describe('svc conformance server', () => {
       }
     })
 
-  test('says why something could not be judged', async () => {
+  test('says why a requirement could not be tested', async () => {
     const { code, text } = await judged([], ['--only', 'server.submission.duplicate'])
     assert.equal(code, 0)
     assert.match(text, /^skip {2}the server does not claim submitJob\n {6}server\.submission\.duplicate$/m)
     assert.match(text, /A server claims what/)
   })
 
-  test('judges what it is given: another token, and jobs past their retention', async () => {
+  test('tests with another token, and with jobs past their retention, if they are given', async () => {
     const options = { token: 'a token', other_token: 'another', preview: true } as const
     await using server = await startMinimal(options)
     const only = ['server.access.others-jobs', 'server.states.expired', 'server.events.replay-expired']
@@ -98,7 +98,7 @@ describe('svc conformance server', () => {
     assert.match((await run(args)).text, /: 0 pass, 0 fail, 3 skip\n$/)
   })
 
-  test('waits for what comes seldom where it may', async () => {
+  test('waits for rare events if --patience allows it', async () => {
     const { text } = await judged([], ['--only', 'server.socket.keep-alive', '--patience', '20'])
     assert.match(text, /^skip {2}.* would take \d+ more: give a longer --patience\n {6}server\.socket\.keep-alive$/m)
     await assert.rejects(run(['--url', 'http://127.0.0.1:9', '--patience', 'x']), /--patience takes seconds/)
@@ -149,7 +149,7 @@ describe('svc conformance server', () => {
     assert.match(xml, /<failure message="&quot;\ufffd">&lt;&amp;&quot;&gt;\ufffd<\/failure>/)
   })
 
-  test('stops where it is told to', async () => {
+  test('stops at the stop signal', async () => {
     await using server = await startMinimal({})
     const { code, text } = await run(['--url', server.url], AbortSignal.abort('SIGINT'))
     assert.equal(code, 130)
@@ -163,7 +163,7 @@ describe('svc conformance server', () => {
     'an unknown profile': [['--url', 'http://x', '--profile', 'half'], /--profile takes lifecycle, full/],
     'an unknown requirement': [['--url', 'http://x', '--only', 'server.nothing'], /no requirement "server\.nothing"/],
     'a time that is none': [['--url', 'http://x', '--timeout', '0'], /--timeout takes seconds/],
-    'something more': [['--url', 'http://x', 'more'], /no place for "more"/],
+    'something more': [['--url', 'http://x', 'more'], /unexpected argument "more"/],
   }
   for (const [name, [args, message]] of Object.entries(WRONG)) {
     test(`refuses ${name}`, async () => {
@@ -174,7 +174,7 @@ describe('svc conformance server', () => {
     })
   }
 
-  test('says nothing of a password in the address', async () => {
+  test('does not report a password in the URL', async () => {
     await using server = await startMinimal({})
     const secret = (url: string) => url.replace('://', '://user:geheim@')
     const { text } = await run(['--url', secret(server.url)], AbortSignal.abort('SIGINT'))
@@ -187,10 +187,10 @@ describe('svc conformance server', () => {
       )
   })
 
-  test('gives 2 where nobody answers', async () => {
+  test('gives 2 where no server answers', async () => {
     const { url } = await gone()
     await assert.rejects(run(['--url', url]), (error) => {
-      return error instanceof CommandError && error.code === 2 && error.message.includes(`nobody answers at ${url}`)
+      return error instanceof CommandError && error.code === 2 && error.message.includes(`no server answers at ${url}`)
     })
   })
 
@@ -201,7 +201,7 @@ describe('svc conformance server', () => {
   })
 })
 
-/** An address where a server was. */
+/** The URL of a server that has stopped. */
 async function gone(): Promise<{ url: string }> {
   await using server = await startMinimal({})
   return { url: `${server.url}/` }

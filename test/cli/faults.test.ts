@@ -1,4 +1,4 @@
-// What the terminal says of the causes of failures: stacks of what nobody foresaw, messages of the rest.
+// The causes of failures in the terminal: stacks of unexpected failures, messages of expected ones.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPlainView, createQuietView } from '../../src/cli/run/plain-views.ts'
@@ -11,7 +11,7 @@ import { echo, graphOf, planOf, Screen } from './kit.ts'
 const node = { node_id: 'in-x', node_name: '', node_type: 'input.String' }
 type MakeView = (progress: RunProgress, screen: Screen) => ProgressView
 
-/** What is on the screen after one fault of a node. */
+/** The screen after one fault of a node. */
 function said(view: MakeView, cause: unknown, told: boolean): string[] {
   const progress = new RunProgress(planOf(echo({ name: 'x', type: 'String' })), () => 0)
   const screen = new Screen(80, 24)
@@ -28,7 +28,7 @@ describe('the cause of a failure', () => {
     assert.deepEqual(said(quiet, cause, true), [])
   })
 
-  test('comes with its stack where nobody foresaw it, in a quiet run as well', () => {
+  test('is shown with its stack if the failure is unexpected, even in a quiet run', () => {
     const cause = new TypeError('x is not a function')
     for (const view of [createPlainView, quiet]) {
       const lines = said(view, cause, false)
@@ -37,7 +37,7 @@ describe('the cause of a failure', () => {
     }
   })
 
-  test('is told as what it is by the engine', async () => {
+  test('is reported by the engine as expected or unexpected', async () => {
     const heard: boolean[] = []
     const nodes = [{ id: 'send', type: 'http.Request', data: { url: 'http://example.org' } }]
     for (const error of [new NodeError('Refused.', 'refused', { cause: new Error('why') }), new Error('no')]) {

@@ -1,4 +1,4 @@
-// Graphs for tests of the terminal, and a screen to see what is drawn on it.
+// Graphs for tests of the terminal, and a screen that shows what is drawn.
 
 import { compileGraph, type Plan } from '../../src/engine/compile/compiler.ts'
 import type { Graph, GraphNode } from '../../src/engine/compile/graph.ts'
@@ -33,7 +33,7 @@ export function echo(...inputs: readonly { name: string; type: string; data?: Re
   )
 }
 
-/** A list of numbers, one after the other through `delays` nodes that wait so many seconds, and collected. */
+/** A list of numbers that pass `delays` nodes one after the other, each of which waits so many seconds, and are collected. */
 export function delayed(items: number, seconds: number, delays = 1): Graph {
   const ids = Array.from({ length: delays }, (_, index) => `delay-${index + 1}`)
   const ports = ['each.item', ...ids.map((id) => `${id}.output`)]
@@ -50,7 +50,7 @@ export function delayed(items: number, seconds: number, delays = 1): Graph {
   )
 }
 
-/** A text that is no JSON, read as JSON. */
+/** A text that is not JSON, read as JSON. */
 export function failing(): Graph {
   return graphOf(
     [
@@ -62,12 +62,12 @@ export function failing(): Graph {
   )
 }
 
-/** A terminal that only remembers: what its lines show after all that was written, without colours. */
+/** A terminal that remembers: the text of its lines after all writes, without colours. */
 export class Screen {
   readonly isTTY = true
   readonly columns: number
   readonly rows: number
-  /** Every write, as it came. */
+  /** Every write in order. */
   readonly writes: string[] = []
   #lines: string[] = ['']
   #row = 0
@@ -85,7 +85,7 @@ export class Screen {
     return true
   }
 
-  /** The lines so far, the ones that have moved up and out included. */
+  /** All lines so far, including those that have scrolled out. */
   get lines(): string[] {
     return this.#lines.at(-1) === '' ? this.#lines.slice(0, -1) : [...this.#lines]
   }

@@ -1,4 +1,4 @@
-// A change of the master key: everything is sealed anew, wherever it was interrupted, and no server starts in between.
+// A change of the master key: everything is re-encrypted, wherever the change is interrupted, and no server starts in between.
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ const PAGES = 3
 
 const plainOf = (job: number, page: number) => `parameters of ${job}, page ${page} `.repeat(page === 2 ? 60_000 : 1)
 
-/** A data folder with pages of journals under the key of its file; large ones, so that they take several transactions. */
+/** A data folder with journal pages under the key of its file; the pages are large, so that they take several transactions. */
 async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = temporaryFolder()
   try {
@@ -63,7 +63,7 @@ function open(folder: string, options: StoreOptions = {}): Promise<Store> {
   return Store.open(join(folder, 'svc.db'), options)
 }
 
-/** Everything can be read under `key`, and is what it was. */
+/** Checks that everything can be read under `key`, and is unchanged. */
 async function readable(folder: string, given: string | null): Promise<string> {
   await using store = await open(folder)
   const { vault, key } = await openVault(folder, given, new StoredKeyFingerprints(store))
@@ -73,7 +73,7 @@ async function readable(folder: string, given: string | null): Promise<string> {
   return key
 }
 
-/** How many pages are under which key. */
+/** The number of pages by key. */
 function underKeys(store: Store): Record<string, number> {
   const counts: Record<string, number> = {}
   for (let job = 1; job <= JOBS; job++)
@@ -91,7 +91,7 @@ async function refused(run: () => Promise<unknown>, message: RegExp): Promise<vo
 }
 
 describe('a change of the master key', () => {
-  test('makes a key into the key file, and leaves nothing under the old one', () =>
+  test('generates a key into the key file, and leaves nothing encrypted under the old key', () =>
     inFolder(async (folder) => {
       const old = readKeyFile(masterKeyPath(folder))!
       chmodSync(masterKeyPath(folder), 0o644)
@@ -112,7 +112,7 @@ describe('a change of the master key', () => {
       await refused(() => readable(folder, old), /another key than that of SECRETS_MASTER_KEY/)
     }))
 
-  test('to a key that is given takes the file away, and back again to one that is made', () =>
+  test('to a given key removes the key file, and a change back generates a new file', () =>
     inFolder(async (folder) => {
       const next = generateMasterKey()
       {
@@ -130,9 +130,9 @@ describe('a change of the master key', () => {
       assert.notEqual(await readable(folder, null), next)
     }))
 
-  test('interrupted after any commit is ended by the next one, and no server starts before', () =>
+  test('interrupted after any commit is completed by the next one, and no server starts before', () =>
     inFolder(async (folder) => {
-      // What a killed process leaves behind is what lies on the disk after its last commit.
+      // The disk after the last commit is what a killed process leaves behind.
       using copies = new FolderCopies(folder)
       let changing = false
       {
@@ -143,7 +143,7 @@ describe('a change of the master key', () => {
       }
       const mixed: number[] = []
       for (const copied of copies.paths) {
-        await refused(() => readable(copied, null), /was interrupted; end it with "svc secrets rotate"/)
+        await refused(() => readable(copied, null), /was interrupted; complete it with "svc secrets rotate"/)
         {
           await using store = await open(copied)
           mixed.push(Object.keys(underKeys(store)).length)
@@ -157,7 +157,7 @@ describe('a change of the master key', () => {
       assert.deepEqual([mixed[0], mixed.at(-1)], [1, 1])
     }))
 
-  test('that is asked to stop does so between two commits, and goes on with the same key only', () =>
+  test('stops between two commits when asked to, and continues only with the same key', () =>
     inFolder(async (folder) => {
       const next = generateMasterKey()
       const stop = new AbortController()
@@ -171,14 +171,14 @@ describe('a change of the master key', () => {
       await refused(() => readable(folder, null), /was interrupted/)
       await using store = await open(folder)
       const again = (keys: RotationKeys) => rotateMasterKey(store, folder, keys, NEVER)
-      await refused(() => again(FILE_KEYS), /earlier change to another key was interrupted/)
-      await refused(() => again({ present: null, next: generateMasterKey() }), /earlier change to another key/)
+      await refused(() => again(FILE_KEYS), /earlier change of the key was interrupted/)
+      await refused(() => again({ present: null, next: generateMasterKey() }), /earlier change of the key/)
       await refused(() => again({ present: generateMasterKey(), next }), /another key than that of SECRETS_MASTER_KEY/)
       assert.equal((await again({ present: null, next })).done, true)
       assert.deepEqual(underKeys(store), { [createVault(next).key_id]: JOBS * PAGES })
     }))
 
-  test('leaves what was damaged before as it is, and tells how much', () =>
+  test('leaves damaged values unchanged, and reports their number', () =>
     inFolder(async (folder) => {
       await using store = await open(folder)
       const broken = [Buffer.from('x'), Buffer.alloc(60, 1), Buffer.alloc(0)]
@@ -196,7 +196,7 @@ describe('a change of the master key', () => {
       )
     }))
 
-  test('leaves a key for each older backup, and a restore says which', () =>
+  test('keeps the key of each older backup, and a restore says which key it needs', () =>
     inFolder(async (folder) => {
       const [environment, target] = [{ SVC_DATA_DIR: folder }, `${folder}-backup`]
       try {
@@ -211,26 +211,23 @@ describe('a change of the master key', () => {
         const former = formers(folder).find((path) => readKeyFile(path) === old)!
         const { code, stderr } = await command(runRestoreCommand, [target, '--force'], environment)
         assert.equal(code, 0)
-        const told = `under another key than that of ${masterKeyPath(folder)}: before a server starts, put the key in ${former} in the place of master.key,`
+        const told = `another key than that of ${masterKeyPath(folder)}: before a server starts, replace master.key with the key in ${former},`
         assert.ok(stderr.includes(told), stderr)
         await refused(() => readable(folder, null), /under another key/)
         rmSync(masterKeyPath(folder))
         const without = await command(runRestoreCommand, [target, '--force'], environment)
-        assert.ok(without.stderr.includes(`put ${former} back as master.key: that is the key`), without.stderr)
+        assert.ok(without.stderr.includes(`rename ${former} to master.key: it is the key`), without.stderr)
         const given = await command(runRestoreCommand, [target, '--force'], {
           ...environment,
           SECRETS_MASTER_KEY: generateMasterKey(),
         })
-        assert.ok(given.stderr.includes(`put the key in ${former} in the place of SECRETS_MASTER_KEY`), given.stderr)
+        assert.ok(given.stderr.includes(`replace SECRETS_MASTER_KEY with the key in ${former}`), given.stderr)
         renameSync(former, masterKeyPath(folder))
         assert.equal(await readable(folder, null), old)
         for (const path of formers(folder)) rmSync(path)
         writeKeyFile(masterKeyPath(folder), generateMasterKey())
         const lost = await command(runRestoreCommand, [target, '--force'], environment)
-        assert.match(
-          lost.stderr,
-          /put the key of that time \(its fingerprint is [0-9a-f]{16}\) in the place of master\.key/,
-        )
+        assert.match(lost.stderr, /replace master\.key with the key with the fingerprint [0-9a-f]{16}/)
       } finally {
         rmSync(target, { recursive: true, force: true })
       }

@@ -1,4 +1,4 @@
-// `svc models pull` as a process: what it fetches, says and leaves behind, also when it is killed on its way.
+// `svc models pull` as a process: what it downloads, prints and leaves behind, even when it is killed.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -14,7 +14,7 @@ const BIG = randomBytes(400_000)
 const files = () => ({ [REPO]: { 'big.gguf': { bytes: BIG }, 'notes.txt': { bytes: Buffer.from('x'), lfs: false } } })
 
 test(
-  'models pull fetches, with the key of the environment, and says where it is',
+  'models pull downloads with the key of the environment, and prints the path',
   inFolder(async (folder) => {
     await using hub = await startHub(files())
     hub.key = 'hf_of_the_environment'
@@ -28,7 +28,7 @@ test(
 )
 
 test(
-  'models pull says why not, and refuses wrong usage',
+  'models pull says why it fails, and refuses wrong usage',
   inFolder(async (folder) => {
     await using hub = await startHub(files())
     const run = (...args: string[]) => svc(['models', 'pull', ...args, '--hub', hub.url], { SVC_DATA_DIR: folder })
@@ -37,8 +37,8 @@ test(
     assert.match(missing.stderr, /svc: The hub has no "maker\/none"/)
     assert.equal((await run('../x')).code, 2)
     const unsafe = await run(REPO, '../../x')
-    assert.deepEqual([unsafe.code, unsafe.stderr], [3, 'svc: FILE "../../x" is no path that may be used\n'])
-    assert.match((await run('con/x')).stderr, /^svc: REPO "con\/x" is no name of a repository that may be used$/m)
+    assert.deepEqual([unsafe.code, unsafe.stderr], [3, 'svc: FILE "../../x" is not a usable path\n'])
+    assert.match((await run('con/x')).stderr, /^svc: REPO "con\/x" is not a usable repository name$/m)
     assert.equal((await run(REPO, '--exclude', '*')).code, 1)
     const before = hub.requests.length
     for (const empty of ['--include=', '--exclude=', '']) {
@@ -50,18 +50,18 @@ test(
 )
 
 test(
-  'models pull says which hub does not answer, and how another is named',
+  'models pull says which hub does not answer, and how to name another hub',
   inFolder(async (folder) => {
     const hub = 'http://nowhere.invalid'
     const { code, stderr } = await svc(['models', 'pull', REPO, '--hub', hub], { SVC_DATA_DIR: folder })
     const cure = '--hub or SVC_MODEL_HUB_URL names another hub.'
-    const words = `No answer came from the hub ${hub}: "nowhere.invalid" is not known. Check its spelling. ${cure}`
+    const words = `The hub ${hub} did not answer: "nowhere.invalid" is not known. Check its spelling. ${cure}`
     assert.deepEqual([code, stderr], [1, `svc: ${words}\n`])
   }),
 )
 
 test(
-  'models pull that is killed on its way goes on where it stopped',
+  'models pull that was killed continues where it stopped',
   inFolder(async (folder) => {
     await using hub = await startHub(files())
     const never = new Promise(() => {})

@@ -1,4 +1,4 @@
-// `svc models`: what there is, and why something is not there.
+// `svc models`: the models, and why some are unavailable.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -38,7 +38,7 @@ async function shown(
 }
 
 describe('svc models', () => {
-  test('lists what there is, with what it costs', async () => {
+  test('lists the models with their prices', async () => {
     await using upstream = await startUpstream({ models: ['llama3', 'nomic-embed-text'] })
     const { code, lines } = await shown([], { SVC_MODEL_SERVERS: `acme=${upstream.base_url}` })
     assert.equal(code, 0)
@@ -48,7 +48,7 @@ describe('svc models', () => {
     assert.ok(lines.includes('  builtin/echo  chat, free'))
   })
 
-  test('tells what a model costs where its server says so', async () => {
+  test('shows the price of a model if its server states it', async () => {
     const pricing = { prompt: '0.0000005', completion: '0.000002', request: '0' }
     const body = JSON.stringify({ object: 'list', data: [{ id: 'm', context_length: 32_000, pricing }] })
     await using upstream = await startUpstream({ listing: () => ({ body }) })
@@ -61,7 +61,7 @@ describe('svc models', () => {
     assert.equal(lines.at(-1), '1 model; 1 of 1 provider ready.')
   })
 
-  test('says as of when the prices are that providers do not list themselves, of each of them', async () => {
+  test('states the date of prices that providers do not list themselves', async () => {
     const lists: Readonly<Record<string, unknown>> = {
       '/v1/models': { data: [{ id: 'claude-opus-5-5' }, { id: 'llama3' }] },
       '/v1beta/models': {
@@ -109,9 +109,9 @@ describe('svc models', () => {
       { ACME_API_KEY: KEY },
       /^The provider "acme" refused the key in the secret "ACME_API_KEY"\.$/,
     ],
-    ['wants a key', null, {}, /^it wants a key: set ACME_API_KEY$/],
+    ['wants a key', null, {}, /^it needs a key: set ACME_API_KEY$/],
     ['fails', { status: 500, body: KEY }, { ACME_API_KEY: 'good' }, /failed to answer \(status 500\)/],
-    ['is something else', { body: '<html>' }, { ACME_API_KEY: 'good' }, /no JSON/],
+    ['is something else', { body: '<html>' }, { ACME_API_KEY: 'good' }, /no valid JSON/],
   ] as readonly (readonly [string, Script | null, Environment, RegExp])[])
     test(`says that a server ${what}`, async () => {
       await using upstream = await startUpstream({ keys: ['good'], listing: () => listing ?? {} })
@@ -126,7 +126,7 @@ describe('svc models', () => {
       assert.equal((await shown([], settings)).code, 0)
     })
 
-  test('says how much of a list cannot be read, and lists the rest', async () => {
+  test('counts the unreadable entries of a list, and lists the rest', async () => {
     const body = JSON.stringify({ data: [{ id: 'a' }, { id: 7 }, {}, null] })
     await using upstream = await startUpstream({ listing: () => ({ body }) })
     const { lines } = await shown(['acme'], { SVC_MODEL_SERVERS: `acme=${upstream.base_url}` })
@@ -140,7 +140,7 @@ describe('svc models', () => {
     ['anthropic', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_API_KEY'],
     ['google', 'GOOGLE_GEMINI_BASE_URL', 'GEMINI_API_KEY'],
   ] as const)
-    test(`names the address at which nobody listens: ${name}`, async () => {
+    test(`names the URL at which no server listens: ${name}`, async () => {
       const upstream = await startUpstream()
       await upstream[Symbol.asyncDispose]()
       const { text } = await shown([name], { [variable]: upstream.origin, [key]: KEY })
@@ -148,7 +148,7 @@ describe('svc models', () => {
       assert.match(text, /refuses connections: nothing listens at its address/)
     })
 
-  test('says that nobody listens', async () => {
+  test('says that no server listens', async () => {
     const upstream = await startUpstream()
     await upstream[Symbol.asyncDispose]()
     const { text } = await shown(['acme'], { SVC_MODEL_SERVERS: `acme=${upstream.base_url}` })
@@ -171,7 +171,7 @@ describe('svc models', () => {
     assert.equal(all[0].id, 'builtin/echo')
   })
 
-  test('knows no provider of another name', async () => {
+  test('refuses an unknown provider', async () => {
     await assert.rejects(shown(['opanai']), (error) => {
       assert.ok(error instanceof CommandError)
       assert.equal(error.code, 1)
@@ -198,7 +198,7 @@ describe('svc models', () => {
     )
   })
 
-  test('is a command, with a help', async () => {
+  test('is a command of svc with a help text', async () => {
     const [listed, help, wrong] = await Promise.all([
       svc(['models', 'builtin']),
       svc(['models', '--help']),
@@ -211,7 +211,7 @@ describe('svc models', () => {
   })
 })
 
-test('a run looks for models of this machine when it first asks one, and once', async () => {
+test('a run discovers the models of this machine once, when it first calls a model', async () => {
   const told: string[] = []
   const models: ModelAccess = {
     ...noServices.models,

@@ -1,4 +1,4 @@
-// `svc nodes` and `svc examples` on a terminal: lists whose words stay whole.
+// `svc nodes` and `svc examples` on a terminal: lists are wrapped between words.
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'

@@ -1,5 +1,5 @@
-// A change of the master key with secrets of users: each is under a key of its user, wherever the change is interrupted; and what goes on when
-// the key is lost, a value is damaged, or a backup is brought back.
+// A change of the master key with secrets of users: each is encrypted under a key of its user, wherever the change is interrupted. And what works
+// after the key is lost, a value is damaged, or a backup is restored.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ const OWNERS: readonly OwnerScope[] = [
   { user_id: 'a/b', workspace_id: 'c' },
   { user_id: 'a', workspace_id: 'b/c' },
 ]
-/** So many that all of them take several transactions. */
+/** The number of secrets, which take several transactions. */
 const NAMES = ['KEY', ...Array.from({ length: 219 }, (_, i) => `K${i}`)]
 
 function valueFor({ user_id, workspace_id }: OwnerScope, name: string): string {
@@ -66,7 +66,7 @@ async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
   }
 }
 
-/** Everything can be read, and is what it was. */
+/** Checks that everything can be read, and is unchanged. */
 async function readable(folder: string): Promise<void> {
   await using store = await open(folder)
   const { vault } = await openVault(folder, null, new StoredKeyFingerprints(store))
@@ -80,7 +80,7 @@ async function readable(folder: string): Promise<void> {
     }
 }
 
-/** Under how many keys the values are. */
+/** The number of keys under which the values are encrypted. */
 function keysIn(store: Store): number {
   return new Set(store.read(listAllUserSecrets).map(({ body }) => readKeyId(body))).size
 }
@@ -108,9 +108,9 @@ describe('secrets of users', () => {
       await readable(folder)
     }))
 
-  test('are whole wherever a change was interrupted, and the next one ends it', () =>
+  test('can be read wherever a change was interrupted, and the next change completes it', () =>
     inFolder(async (folder) => {
-      // What a killed process leaves behind is what lies on the disk after its last commit.
+      // The disk after the last commit is what a killed process leaves behind.
       using copies = new FolderCopies(folder)
       let changing = false
       {
@@ -121,7 +121,7 @@ describe('secrets of users', () => {
       }
       const mixed: number[] = []
       for (const copied of copies.paths) {
-        await refused(() => readable(copied), /was interrupted; end it with "svc secrets rotate"/)
+        await refused(() => readable(copied), /was interrupted; complete it with "svc secrets rotate"/)
         {
           await using store = await open(copied)
           mixed.push(keysIn(store))
@@ -133,10 +133,10 @@ describe('secrets of users', () => {
       assert.ok(mixed.includes(2), `some lay in the middle: ${mixed.join()}`)
     }))
 
-  test('keep the database from taking another key, and the message says what to do', () =>
+  test('keep a server with another key from starting, and the message says what to do', () =>
     inFolder(async (folder) => {
       rmSync(masterKeyPath(folder))
-      await refused(() => readable(folder), /master\.key is missing.*bring back a copy, or set SECRETS_MASTER_KEY/)
+      await refused(() => readable(folder), /master\.key is missing.*restore a copy, or set SECRETS_MASTER_KEY/)
       await using store = await open(folder)
       const facts = new StoredKeyFingerprints(store)
       await refused(
@@ -145,7 +145,7 @@ describe('secrets of users', () => {
       )
     }))
 
-  test('do not open in another row, or damaged: then the message says to set them again, and the server starts', () =>
+  test('cannot be decrypted in another row, or when damaged: the message says to set them again, and the server starts', () =>
     inFolder(async (folder) => {
       const db = new Database(join(folder, 'svc.db'))
       const body = db
@@ -209,7 +209,7 @@ describe('secrets of users', () => {
         assert.equal(code, 1)
         assert.match(stdout + stderr, /the setting jobs\.persistence of user 1 is no JSON/)
         await using server = await startServer({ data_dir: folder })
-        // Not the default: the owner has set something else, which cannot be read.
+        // The default must not apply: the owner has set a value, which cannot be read.
         assert.throws(() => server.context.settings.runDefaults(LOCAL), { code: 'DATA_DAMAGED' })
         await server.context.settings.update(LOCAL, { 'jobs.persistence': 'job' }, '')
         assert.equal(server.context.settings.runDefaults(LOCAL).persistence, 'job')

@@ -1,4 +1,4 @@
-// Stored data for tests of the commands that check it, copy it and bring it back.
+// Stored data for tests of the commands that check, copy and restore it.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -18,7 +18,7 @@ import { jobRow } from '../helpers/store.ts'
 const AT = '2026-01-01T00:00:00.000Z'
 const GRAPH = '{"nodes":[],"edges":[]}'
 
-/** A sound data folder: completed jobs 1 to 300 with three events each, a running job 301, and an asset. Gives the asset's file. */
+/** A sound data folder: completed jobs 1 to 300 with three events each, a running job 301, and an asset. Returns the asset's file. */
 export async function soundFolder(folder: string): Promise<string> {
   mkdirSync(folder, { recursive: true })
   const bytes = Buffer.from('the bytes of an asset')
@@ -79,7 +79,7 @@ function putEvents(tx: Tx, job_key: number, ...types: string[]): void {
 
 type Command = (args: readonly string[], terminal: Terminal, config: Config) => Promise<number>
 
-/** Runs a command in this process. What it refuses is its message and code. */
+/** Runs a command in this process. A refusal becomes its message and exit code. */
 export async function command(run: Command, args: readonly string[], environment: Environment) {
   const texts = { stdout: '', stderr: '' }
   const output = (name: 'stdout' | 'stderr') => ({

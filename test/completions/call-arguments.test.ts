@@ -1,5 +1,5 @@
-// A server that writes the key of its caller by numbers into the arguments of a call, which are JSON within a text, or cuts it over the names of
-// several calls: whole and streamed, as bytes and as parts.
+// A model server that escapes its API key in the arguments of a tool call, or splits the key across the names of
+// several calls. Tested for whole and streamed answers, as bytes and as parts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -15,12 +15,12 @@ import { chunksIn } from './kit.ts'
 
 const KEY = 'sk-Planted/key+4711'
 const safety = { redactor: new Redactor([KEY]), owner: 'a', slices: new TimeSliceScheduler() }
-/** Fewer characters of it may have been guessed. */
+/** A caller may have guessed fewer characters of the key. */
 const TOLD = 13
 
 type Call = { readonly index: number; readonly name?: string; readonly arguments: string; readonly custom?: true }
 
-/** Some characters of the key by their numbers, in JSON. */
+/** Some characters of the key as JSON escapes. */
 const written = fc
   .array(fc.constantFrom('as it is', 'lower', 'upper'), { minLength: KEY.length, maxLength: KEY.length })
   .map((ways) => [...KEY].map((char, at) => (ways[at] === 'as it is' ? char : numbered(char, ways[at]!))).join(''))
@@ -96,7 +96,7 @@ const joined = (calls: readonly Call[], index = 0) =>
 
 for (const [way, told] of Object.entries(WAYS))
   describe(`calls of tools ${way}`, () => {
-    test('tell no key that their arguments spell by numbers, however they are cut', async () => {
+    test('show no key that their arguments contain as escapes, for any split', async () => {
       await fc.assert(
         fc.asyncProperty(written, cuts, async (key, at) => {
           const pieces = piecesOf(`{"a\\\\u0073":"${key}","b":"\\n\\u0022"}`, at)
@@ -112,7 +112,7 @@ for (const [way, told] of Object.entries(WAYS))
       )
     })
 
-    test('tell no key that is cut over their names', async () => {
+    test('show no key that is split across their names', async () => {
       for (let at = 1; at < KEY.length; at++) {
         const given = [KEY.slice(0, at), KEY.slice(at)].map((name, index) => ({ index, name, arguments: '{}' }))
         const names = (await told(given)).map(({ name }) => name ?? '')
@@ -121,7 +121,7 @@ for (const [way, told] of Object.entries(WAYS))
       }
     })
 
-    test('are told as they came where they spell none', async () => {
+    test('stay unchanged if they contain no key', async () => {
       const pieces = ['{"a":"\\u00', '3cb\\u003e\\', 'u0041 sk-Pl', '"}']
       const calls = await told(pieces.map((text) => ({ index: 0, arguments: text })))
       assert.deepEqual(JSON.parse(joined(calls)), { a: '<b>A sk-Pl' })

@@ -1,4 +1,4 @@
-// A list of vectors of a hundred megabytes is put together in steps.
+// A list of embeddings of a hundred megabytes is joined in steps.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EmbeddingListReader } from '../../src/completions/upstream/embedding-list-reader.ts'
@@ -6,10 +6,10 @@ import { processorMs } from '../helpers/processor.ts'
 
 const COUNT = 2048
 const PIECE = 65_536
-/** Milliseconds of one step; far below what joining all of them takes. */
+/** In milliseconds, of one step; far less than joining all of them takes. */
 const LONGEST_STEP = 50
 
-test('many long vectors are joined in steps, with what they lack', () => {
+test('many long vectors are joined in steps, with their missing fields', () => {
   const vector = `{"embedding":[${Array(3072).fill('0.1234567890123456').join(',')}]}`
   const sent = Buffer.from(`{"data":[${Array(COUNT).fill(vector).join(',')}]}`)
   const reader = new EmbeddingListReader(COUNT)

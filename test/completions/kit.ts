@@ -1,4 +1,4 @@
-// The service in front of a scripted server of models, and clients that look at every byte.
+// A service with a scripted model server, and clients that check every byte.
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { startServer, type TestServer, type TestSettings } from '../helpers/server.ts'
 import { startUpstream, type Upstream, type UpstreamOptions } from '../helpers/upstream.ts'
@@ -32,7 +32,7 @@ export async function startGateway(options: UpstreamOptions = {}, settings: Test
 export const CHAT = '/v1/chat/completions'
 export const MODEL = 'up/gpt-4o-mini'
 
-/** The text of a request with some fields; the last ones count. */
+/** The text of a request with some fields; of duplicates the last counts. */
 export function asking(fields: object = {}): string {
   return JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'hello there' }], ...fields })
 }
@@ -48,7 +48,7 @@ interface Sending {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Sends a text as it is. */
+/** Sends a text unchanged. */
 export async function post(
   server: { readonly url: string },
   body: string | Uint8Array,
@@ -63,11 +63,11 @@ export async function post(
 
 export interface Open {
   readonly incoming: IncomingMessage
-  /** The client goes away. */
+  /** Disconnects the client. */
   leave(): void
 }
 
-/** Sends a text as it is, and gives the answer once its head has come. */
+/** Sends a text unchanged, and returns the answer after its head. */
 export function open(
   { url }: { readonly url: string },
   body: string | Uint8Array,
@@ -80,7 +80,7 @@ export function open(
   })
 }
 
-/** Sends a text as it is; whoever calls waits for nothing. */
+/** Sends a text unchanged, without waiting for the answer. */
 export function sent(url: string, body: string | Uint8Array, path = CHAT, headers: object = {}) {
   const length = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }
   const outgoing = request(`${url}${path}`, { method: 'POST', agent: false, headers: { ...length, ...headers } })
@@ -88,7 +88,7 @@ export function sent(url: string, body: string | Uint8Array, path = CHAT, header
   return outgoing
 }
 
-/** The data of the events of a stream. */
+/** The data of a stream's events. */
 export function dataOf(text: string): string[] {
   return text
     .split('\n\n')
@@ -96,7 +96,7 @@ export function dataOf(text: string): string[] {
     .map((event) => event.slice(6))
 }
 
-/** Its chunks, without what ends it. */
+/** The chunks of a stream, without its end. */
 // biome-ignore lint/suspicious/noExplicitAny: whatever came
 export function chunksIn(text: string): any[] {
   return dataOf(text)
@@ -104,7 +104,7 @@ export function chunksIn(text: string): any[] {
     .map((data) => JSON.parse(data))
 }
 
-/** The texts of the deltas of the first choice, joined. */
+/** The joined text deltas of the first choice. */
 export function textIn(text: string): string {
   return chunksIn(text)
     .map(({ choices }) => choices?.[0]?.delta?.content ?? '')

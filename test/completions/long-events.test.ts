@@ -1,4 +1,4 @@
-// Long events of a stream, which are read in steps: what goes on of them is what would go on of a short one.
+// Long events of a stream are read in steps, with the same result as short events.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encodeRedactedSteps } from '../../src/completions/redaction/completion-json.ts'
@@ -22,7 +22,7 @@ interface Passed {
   readonly fault: string | null
 }
 
-/** What goes on of a chunk, and what is known behind it. `more`: what makes it long. */
+/** The output for a chunk, and the state after it. `more` makes the chunk long. */
 function passed(chunk: object, more: object): Passed {
   const reader = new EventStreamReader({ include_usage: true, complete: () => ({ input_tokens: 1, output_tokens: 1 }) })
   const given = Buffer.from(`${events([BEGIN, { ...chunk, ...more }, END])}data: [DONE]\n\n`)
@@ -59,14 +59,14 @@ const CHUNKS: Readonly<Record<string, object>> = {
 
 describe('a long event', () => {
   for (const [what, chunk] of Object.entries(CHUNKS))
-    test(`with ${what} goes on as a short one`, () => {
+    test(`with ${what} is passed on like a short one`, () => {
       const short = passed(chunk, { long: null })
       const { chunks, ...known } = passed(chunk, { long: LONG })
       const shown = chunks.map((one) => ('long' in one ? { ...one, long: null } : one))
       assert.deepEqual({ chunks: shown, ...known }, short)
     })
 
-  test('in which nothing is missing passes byte by byte', () => {
+  test('without missing fields passes byte for byte', () => {
     const given = `${events([BEGIN, { ...delta({ content: LONG }), large: [1, 2] }, END])}data: [DONE]\n\n`
     const odd = given.replace('[1,2]', '[1.0, 12345678901234567890]')
     const reader = new EventStreamReader({
@@ -89,7 +89,7 @@ describe('a long event', () => {
     })
 })
 
-/** What is shown of events that come one by one. */
+/** The output for events that arrive one by one. */
 async function told(pieces: readonly string[]): Promise<string> {
   const left = [...pieces]
   const safety = { redactor, owner: 'a', slices: new TimeSliceScheduler() }
@@ -105,8 +105,8 @@ const contentOf = (text: string, name = 'content') =>
     .map(({ choices: [choice] }) => choice.delta[name] ?? '')
     .join('')
 
-describe('what a long event tells of a secret', () => {
-  test('is replaced in it, and where it is cut over it and its neighbours', async () => {
+describe('a secret in a long event', () => {
+  test('is replaced, also if it is split across neighbouring events', async () => {
     const cut = [KEY.slice(0, 30), KEY.slice(30)]
     const pieces = [`${LONG}${KEY}${LONG}`, `a${cut[0]}`, `${cut[1]}${LONG}${cut[0]}`, `${cut[1]}b`]
     const shown = await told(pieces.map((content) => events([delta({ content })])))
@@ -114,7 +114,7 @@ describe('what a long event tells of a secret', () => {
     assert.equal(content, '…[redacted]…a[redacted]…[redacted]b')
   })
 
-  test('is replaced where no text is, and where it is written by numbers', async () => {
+  test('is replaced outside of texts, and if it is written with escapes', async () => {
     const numbers = [...KEY].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('')
     const written = JSON.stringify(`{"k":"${numbers}"}`)
     const call = `{"index":0,"function":{"name":"f","arguments":${written}}}`
@@ -128,12 +128,12 @@ describe('what a long event tells of a secret', () => {
     )
   })
 
-  test('leaves an event as it came that tells none', async () => {
+  test('does not change other events', async () => {
     const given = `${events([delta({ content: LONG })])}: comment\n\n${events([delta({ parts: Array.from({ length: 100_000 }, () => ({ text: 'a' })) })])}`
     assert.equal(await told([given]), given)
   })
 
-  test('does not let what waits for it grow without bound', async () => {
+  test('holds only a limited amount of text', async () => {
     const held = Array.from({ length: 60 }, (_, at) =>
       events([{ ...delta({ content: at === 0 ? KEY.slice(0, 20) : (KEY[19 + at] ?? '') }), long: LONG.repeat(2) }]),
     )
@@ -151,7 +151,7 @@ describe('what a long event tells of a secret', () => {
   })
 })
 
-test('a completion of very many texts is looked at in steps, and a secret over several is replaced', () => {
+test('a completion with very many texts is redacted in steps, also a secret split across several', () => {
   const parts = Array.from({ length: 200_000 }, (_, at) => ({
     text: at === 70_000 ? KEY.slice(0, 9) : at === 70_001 ? KEY.slice(9) : 'a',
   }))

@@ -1,4 +1,4 @@
-// Very many long vectors of a provider that speaks another protocol are written down in turns with the work of others.
+// Very many long vectors of a provider with another protocol are encoded in turns with other work.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EmbeddingList } from '../../generated/types.ts'
@@ -8,14 +8,14 @@ import { longestTurn } from '../helpers/loop.ts'
 
 const COUNT = 2048
 const DIMENSIONS = 1024
-/** Milliseconds; far below what writing all of them takes. The text is put together at once. */
+/** In milliseconds; far less than encoding all of them takes. The text is joined at once. */
 const LONGEST_TURN = 60
 
 const vectors = Array.from({ length: COUNT }, (_, at) => Array.from({ length: DIMENSIONS }, (_, of) => (at - of) / 3))
 const slices = new TimeSliceScheduler()
 
 for (const encoding_format of ['float', 'base64'] as const)
-  test(`as ${encoding_format}`, async () => {
+  test(`very many vectors are encoded as ${encoding_format} in turns with other work`, async () => {
     const body = { model: 'm/n', input: ['x'], encoding_format }
     const asked = { owner: { user_id: '1', workspace_id: null }, body, raw: null }
     const wanted = { asked, found: { provider: { name: 'm' } }, slices }

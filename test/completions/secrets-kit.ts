@@ -1,15 +1,15 @@
-// Servers of models that repeat the key that they were asked with.
+// Model servers that repeat their API key.
 import assert from 'node:assert/strict'
 import type { Script } from '../helpers/upstream.ts'
 import { startGateway } from './kit.ts'
 
 export const KEY = 'sk-Planted/key+4711'
 export const environment = { SVC_SECRET_UP_API_KEY: KEY }
-/** Of a key, no client gets more than somebody may have guessed: `sk-`, and nine characters. */
+/** Clients get at most as much of a key as they may have guessed: `sk-`, and nine characters. */
 const THRESHOLD = 13
 const PARTS = [KEY.slice(0, THRESHOLD), KEY.slice(THRESHOLD - 1, -1)]
 
-/** A service whose server of models is asked with a key, and answers by a script. */
+/** A service with a model server that needs a key and answers by a script. */
 export const gatewayOf = (script: Script | ((n: number) => Script), key = KEY) =>
   startGateway(
     { answer: (_request, n) => (typeof script === 'function' ? script(n) : script) },

@@ -1,4 +1,4 @@
-// Calls of tools in streams whose servers leave away what tells one from another, wherever the bytes are split; and streams whose end is none.
+// Streamed tool calls without ids or indexes, split at any byte, and streams without a valid end.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EventStreamReader } from '../../src/completions/upstream/event-stream-reader.ts'
@@ -31,7 +31,7 @@ interface Piece {
   readonly function?: { readonly name?: string; readonly arguments?: string }
 }
 
-/** The pieces that a client gets, the same wherever the stream is split, with ids that were made as their number. */
+/** The tool calls that a client gets, the same for any split of the stream. Generated ids are replaced by numbers. */
 function told(events: readonly string[], choices = 1): Piece[] {
   const bytes = Buffer.from(stream([first, ...events, finish, '[DONE]']))
   const piecesOf = (text: string): Piece[] => {
@@ -54,13 +54,13 @@ function told(events: readonly string[], choices = 1): Piece[] {
 }
 
 describe('the calls of tools in a stream', () => {
-  test('pass byte by byte where nothing is missing', () => {
+  test('pass byte for byte if no field is missing', () => {
     const whole = { index: 1, id: 'a', type: 'function', ...fn('weather', '') }
     const given = stream([first, calls(whole), calls({ index: 1, ...fn(undefined, '{}') }), finish, '[DONE]'])
     assert.equal(read(Buffer.from(given), []), given)
   })
 
-  test('have an id, a type and a number in their first piece', () => {
+  test('have an id, a type and an index in their first piece', () => {
     const pieces = told([
       calls({ index: 0, ...fn('weather', '{"a') }),
       calls({ index: 0, ...fn(undefined, '":1}') }),
@@ -73,7 +73,7 @@ describe('the calls of tools in a stream', () => {
     ])
   })
 
-  test('are told apart where they have no numbers, or all the same', () => {
+  test('are told apart if they have no indexes, or equal ones', () => {
     for (const number of [{}, { index: null }, { index: 0 }]) {
       const pieces = told([
         calls({ ...number, id: 'a', ...fn('weather', '{}') }, { ...number, id: 'b', ...fn('time', '{}') }),
@@ -90,7 +90,7 @@ describe('the calls of tools in a stream', () => {
     }
   })
 
-  test('have texts as arguments, with every digit of them', () => {
+  test('have arguments as text, with all digits', () => {
     const piece = '{"index":0,"function":{"name":"é","arguments":{ "id": 1152921504606846976 }}}'
     const event = calls({ x: 0 }).replace('{"x":0}', piece)
     assert.deepEqual(told([event, calls(fn('now', undefined))]), [
@@ -102,7 +102,7 @@ describe('the calls of tools in a stream', () => {
     ])
   })
 
-  test('are those of a custom tool, and of several choices', () => {
+  test('may belong to a custom tool, and to several choices', () => {
     const custom = { custom: { name: 'sh', input: 'ls' } }
     const pieces = told(
       [chunk({ tool_calls: [custom] }, null, 0), chunk({ tool_calls: [fn('now', '{}')] }, 'stop', 1)],
@@ -114,7 +114,7 @@ describe('the calls of tools in a stream', () => {
     ])
   })
 
-  test('are whole where the lines of an event part them, and the chunk has the usage', () => {
+  test('are complete if an event has several lines, and its chunk has the usage', () => {
     const usage = '"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}'
     const event = `${calls(fn('now', '{}')).slice(0, -1)},\ndata: ${usage}}`
     const [piece] = told([event])
@@ -122,7 +122,7 @@ describe('the calls of tools in a stream', () => {
   })
 })
 
-test('a stream has not ended with a reason that is no word', () => {
+test('a finish reason that is not a text does not end a stream', () => {
   for (const reason of ['', null, 0, false]) {
     for (const events of [[first, chunk({ content: 'a' }, reason)], [chunk({ content: 'a' }, reason)]]) {
       const { length } = events

@@ -1,4 +1,4 @@
-// Workflows that are models, and what they answer: what the tests of them share.
+// What the tests of workflows as models share.
 import type { ChatCompletionRequest, CreateWorkflowRequest, Graph } from '../../generated/types.ts'
 import type { AnswerPart } from '../../src/completions/answers/generator.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
@@ -25,17 +25,17 @@ export function hello(data: Data = { name: 'prompt' }): CreateWorkflowRequest {
   return through(['input.String', data], ['text.Template', { template: 'Hello, {{name}}!' }], 'output', 'name')
 }
 
-/** Streams what a model answers to the last message of the user. */
+/** Streams the answer of a model to the last message of the user. */
 export function asking(model: string): CreateWorkflowRequest {
   return through(['input.String', { name: 'prompt' }], ['chat.Complete', { model }], 'text', 'prompt')
 }
 
-/** Streams what a model answers to the whole conversation. */
+/** Streams the answer of a model to the whole conversation. */
 export function conversing(model: string, name = 'messages'): CreateWorkflowRequest {
   return through(['input.List', { name }], ['chat.Complete', { model }], 'text', 'messages')
 }
 
-/** Says hello once a node that waits has let it through. */
+/** Says hello after a node that waits. */
 export function waiting(type: string, data: Data, from: string): CreateWorkflowRequest {
   const nodes = [
     node('in', 'input.String', { name: 'prompt' }),
@@ -61,7 +61,7 @@ export function says(...texts: string[]): ChatCompletionRequest {
   return { model: 'workflow/any', messages: texts.map((content) => ({ role: 'user', content })) }
 }
 
-/** Answers a conversation; `used` has what was told of it. */
+/** Answers a conversation; `used` collects the reported usage. */
 export function answer(
   server: TestServer,
   workflow_id: string,
@@ -78,7 +78,7 @@ export interface Said {
   readonly end: Extract<AnswerPart, { type: 'end' }>
 }
 
-/** All of an answer, whose first part names the job, and whose last one is its end. */
+/** A whole answer, whose first part names the job, and whose last part is its end. */
 export async function said(parts: AsyncGenerator<AnswerPart, void, void>): Promise<Said> {
   const all: AnswerPart[] = []
   for await (const part of parts) all.push(part)

@@ -1,4 +1,4 @@
-// No node type does much on the thread that answers requests: each may run apart where its inputs are large, or says here why it need not.
+// No node type does much work on the thread that answers requests: large firings run in compute threads, or the type has a reason below.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
@@ -6,7 +6,7 @@ import { compute } from './kit.ts'
 
 after(() => compute[Symbol.asyncDispose]())
 
-/** Why firings of a type stay on the main thread, however large their inputs are. */
+/** The reasons why firings of a type stay on the main thread, however large their inputs are. */
 const STAY: Readonly<Record<string, readonly string[]>> = {
   'they hand values on, or look at one of them': [
     'constant.*',
@@ -89,7 +89,7 @@ for (const type of builtinRegistry.all()) {
   })
 }
 
-test('each reason is one of a node type that there is', () => {
+test('each reason belongs to an existing node type', () => {
   const names = builtinRegistry.all().map(({ node_type }) => node_type)
   const unknown = Object.values(STAY)
     .flat()

@@ -1,4 +1,4 @@
-// A worker that computes, and whose thread ends by itself where the text that it is given says so.
+// A compute worker whose thread ends when its input text says so.
 import { parentPort } from 'node:worker_threads'
 import type { ToComputeWorker } from '../../src/compute/worker-protocol.ts'
 

@@ -1,4 +1,4 @@
-// Runs whose firings run apart: their outcome is that of any other run, nothing of them is remembered, and a cancel ends them.
+// Runs with firings in compute threads: their outcome is that of any other run, nothing of them is recorded, and a cancel ends them.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { ComputeAccess, ComputeTask } from '../../src/engine/node-api/node-services.ts'
@@ -13,7 +13,7 @@ import { compute, inputsOf, SLOW } from './kit.ts'
 
 after(() => compute[Symbol.asyncDispose]())
 
-/** The threads, and what was sent to them. */
+/** Services with compute threads that note the tasks sent to them. */
 function watched(): { services: typeof noServices; tasks: ComputeTask[] } {
   const tasks: ComputeTask[] = []
   const access: ComputeAccess = {
@@ -29,7 +29,7 @@ function watched(): { services: typeof noServices; tasks: ComputeTask[] } {
 const COUNT = 20_000
 const text = Array.from({ length: COUNT }, (_, at) => `w${at % 1_000}`).join(' ')
 
-/** Words, counted and sorted, and an error that is held. */
+/** Counted and sorted words, and a caught error. */
 const counted = graph(
   [
     source('text', text),
@@ -54,15 +54,15 @@ const counted = graph(
   ],
 )
 
-describe('a run', () => {
-  test('gives the same, whether its firings run apart or not', async () => {
+describe('a run with compute threads', () => {
+  test('has the same outcome with and without them', async () => {
     const { services, tasks } = watched()
     assert.deepStrictEqual(await outputs(counted, builtinRegistry, { services }), await outputs(counted))
     const types = tasks.map(({ node_type }) => node_type).sort()
     assert.deepEqual(types, ['list.Unique', 'regex.FindAll', 'text.Words'])
   })
 
-  test('remembers nothing of firings that run apart: they come out the same again', async () => {
+  test('records nothing of firings in threads: they give the same result again', async () => {
     const { services, tasks } = watched()
     const memory = new MemoryJournal()
     const records: Record[] = []
@@ -76,7 +76,7 @@ describe('a run', () => {
     )
   })
 
-  test('is cancelled while a firing of it runs apart', async () => {
+  test('is cancelled while a firing runs in a thread', async () => {
     const { services, tasks } = watched()
     const of = graph(
       [source('text', SLOW.text), node('match', 'regex.Match', { pattern: SLOW.pattern })],
@@ -90,7 +90,7 @@ describe('a run', () => {
     assert.ok(performance.now() - from < 5_000)
   })
 
-  test('fails with what the firing says', async () => {
+  test('fails with the error of a firing in a thread', async () => {
     const { services, tasks } = watched()
     const of = graph(
       [
@@ -105,7 +105,7 @@ describe('a run', () => {
   })
 })
 
-/** Firings that take a file or a seed first, and much to do with it. */
+/** Firings that first load a file or a seed, and then compute long. */
 const LINES = Array.from({ length: 5_000 }, (_, at) => at)
 const PREPARED: { readonly [node_type: string]: InputValues } = {
   'data.ReadCsv': { file: Buffer.from(`a,b\n${LINES.map((at) => `${at},x`).join('\n')}`) },
@@ -117,7 +117,7 @@ const PREPARED: { readonly [node_type: string]: InputValues } = {
   'random.Text': { length: 100_000 },
 }
 
-describe('a firing that takes something from outside', () => {
+describe('a firing that prepares inputs from its context', () => {
   for (const [type, data] of Object.entries(PREPARED)) {
     test(`runs apart behind that, and gives the same: ${type}`, async () => {
       const { services, tasks } = watched()
@@ -137,7 +137,7 @@ describe('a firing that takes something from outside', () => {
     })
   }
 
-  test('draws the same again where its run goes on', async () => {
+  test('draws the same random numbers again after an interruption', async () => {
     const { services, tasks } = watched()
     const of = graph(
       [source('list', PREPARED['random.Shuffle']!.list), node('n', 'random.Shuffle'), sink('out')],
@@ -155,7 +155,7 @@ describe('the estimate of what a firing takes', () => {
   const letters = (count: number) => 'é'.repeat(count)
   const numbers = (count: number) => Array.from({ length: count }, (_, at) => at)
 
-  test('tells what takes long', () => {
+  test('recognizes firings that take long', () => {
     assert.equal(heavy('regex.Match', { text: letters(300), pattern: '(\\p{L}{30}){30}x$' }), true)
     assert.equal(heavy('text.WordFrequency', { text: 'a b '.repeat(100_000) }), true)
     assert.equal(heavy('list.GroupBy', { list: numbers(50_000) }), true)
@@ -171,7 +171,7 @@ describe('the estimate of what a firing takes', () => {
     )
   })
 
-  test('tells which values are many though they have few characters', () => {
+  test('recognizes many values with few characters', () => {
     for (const type of ['list.Sort', 'list.Unique', 'list.GroupBy'])
       assert.equal(heavy(type, { list: Array(50_000).fill('') }), true, type)
     assert.equal(heavy('list.Chunk', { list: Array(100_000).fill('0'), size: 1 }), true)
@@ -180,7 +180,7 @@ describe('the estimate of what a firing takes', () => {
     assert.equal(heavy('text.Similarity', { a: letters(500_000), b: '' }), true)
   })
 
-  test('tells which patterns take long for a short text, or for none', () => {
+  test('recognizes patterns that take long for a short text, or for none', () => {
     const matches = { text: letters(1_000), pattern: 'é.*b|é' }
     for (const type of ['regex.FindAll', 'regex.Replace', 'regex.Split']) assert.equal(heavy(type, matches), true)
     assert.equal(heavy('regex.FindAll', { text: letters(200), pattern: '\\w+' }), false)
@@ -195,7 +195,7 @@ describe('the estimate of what a firing takes', () => {
     assert.equal(heavy('regex.Match', { text: 'a', pattern: '[a-z0-9\\-\\.]+', ignore_case: true }), false)
   })
 
-  test('tells what is done for each word, letter and key', () => {
+  test('counts the work for each word, letter and key', () => {
     assert.equal(heavy('text.Case', { text: 'a '.repeat(50_000), to: 'title' }), true)
     assert.equal(heavy('text.Case', { text: letters(300_000), to: 'upper' }), true)
     assert.equal(heavy('text.Case', { text: letters(50_000), to: 'upper' }), false)
@@ -203,7 +203,7 @@ describe('the estimate of what a firing takes', () => {
     assert.equal(heavy('dict.Remove', { dict, path: 'k1' }), true)
   })
 
-  test('tells what becomes much out of little', () => {
+  test('recognizes small inputs with large outputs', () => {
     assert.equal(heavy('text.Repeat', { text: letters(100), times: 100_000 }), true)
     assert.equal(heavy('text.Pad', { text: '', length: 100_000 }), false)
     assert.equal(heavy('text.Pad', { text: letters(3_000_000), length: 100_000 }), true)
@@ -217,7 +217,7 @@ describe('the estimate of what a firing takes', () => {
     assert.equal(heavy('data.Pivot', { rows: cells, index: ['a'], columns: 'b', values: 'c' }), true)
   })
 
-  test('counts each cell of a table, be it there or not', () => {
+  test('counts each cell of a table, filled or not', () => {
     const lines = (line: string, end: string) => [line, ...Array(4_000).fill('a')].join(end)
     const commas = ','.repeat(100)
     for (const [text, more] of [
@@ -256,7 +256,7 @@ describe('the estimate of what a firing takes', () => {
       assert.equal(heavy(type, inputs), true, `${type} ${Object.keys(inputs)}`)
   })
 
-  test('counts what is written or named again for each of many items', () => {
+  test('counts texts that are repeated for each of many items', () => {
     const items = numbers(100)
     const nested = '{{#a}}{{#a}}x{{/a}}{{/a}}'
     assert.equal(heavy('prompt.Template', { template: nested, a: items }), true)
@@ -272,7 +272,7 @@ describe('the estimate of what a firing takes', () => {
     await takesLess(50, () => assert.equal(heavy('date.Range', { from, to }), false))
   })
 
-  test('leaves what is small where it is', () => {
+  test('keeps small firings on the main thread', () => {
     assert.equal(
       heavy('prompt.Template', { template: '{{#a}}{{.}}, {{/a}}{{b}}', a: numbers(50), b: letters(5_000) }),
       false,

@@ -1,4 +1,4 @@
-// A firing gives the same wherever it runs: on the main thread or in another one, with every built-in type that may run there.
+// A firing gives the same result on the main thread and in a compute thread, for every built-in type that may run there.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
@@ -71,7 +71,7 @@ function valuesOf(type: TypeMetadata): fc.Arbitrary<unknown> {
 /** Properties whose values are files. */
 const FILES = ['file', 'document']
 
-/** Inputs of the right types; what has a default has it most of the time. */
+/** Inputs of the right types; properties with a default mostly have it. */
 function inputsFor(type: NodeType): fc.Arbitrary<Record<string, unknown>> {
   const properties = type.properties.map((property) => {
     const given = FILES.includes(property.name) ? text.map((content) => Buffer.from(content)) : valuesOf(property.type)
@@ -96,7 +96,7 @@ async function came(run: () => unknown): Promise<Came> {
 const NO_CONTEXT = undefined as unknown as NodeContext
 const types = builtinRegistry.all().filter((type) => compute.takes(type))
 
-test('most built-in types may run apart', () => {
+test('most built-in types may run in a thread', () => {
   assert.ok(types.length > 90, `only ${types.length}`)
   for (const name of ['random.Float', 'date.Now', 'human.Approval', 'control.Fail', 'control.Numbers', 'http.Pages'])
     assert.equal(compute.takes(builtinRegistry.get(name)!), false, name)

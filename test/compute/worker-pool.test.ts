@@ -1,4 +1,4 @@
-// Threads that compute: they are shared between users, end with what they run, and whatever happens to one is the failure of its firing.
+// Compute threads: users share them, they end with the firing they run, and a thread's failure is only that firing's failure.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { createComputePool } from '../../src/compute/worker-pool.ts'
@@ -10,8 +10,8 @@ after(() => compute[Symbol.asyncDispose]())
 const text = 'three small words'
 const words = { output: ['three', 'small', 'words'] }
 
-describe('a firing that runs apart', () => {
-  test('ends at once with its signal, and its thread with it', async () => {
+describe('a firing in a compute thread', () => {
+  test('ends at once with its signal, and so does its thread', async () => {
     await using own = createComputePool({ workers: 1 })
     const stop = new AbortController()
     const running = own.run(task('regex.Match', SLOW, { signal: stop.signal }))
@@ -19,13 +19,13 @@ describe('a firing that runs apart', () => {
     const next = own.run(task('text.Words', { text }))
     setImmediate(() => stop.abort(new Error('cancelled')))
     const from = performance.now()
-    // The one that waits may end before the one that runs, whose inputs are still on their way.
+    // The waiting firing may end before the running one, whose inputs are still being sent.
     await Promise.all([running, waiting].map((one) => assert.rejects(one, /^Error: cancelled$/)))
     assert.deepEqual(await next, words)
     assert.ok(performance.now() - from < 5_000)
   })
 
-  test('fails alone where its thread ends', async () => {
+  test('fails alone when its thread ends', async () => {
     const said: string[] = []
     const script = new URL('./faulty-worker.ts', import.meta.url)
     await using own = createComputePool({ script, workers: 2, reportFailure: (detail) => said.push(detail) })
@@ -34,14 +34,14 @@ describe('a firing that runs apart', () => {
     await assert.rejects(crashing, failsAs('compute_failed', /The thread that ran the node ended/))
     assert.deepEqual(await other, words)
     assert.deepEqual(await own.run(task('text.Words', { text })), words)
-    assert.match(said.join(), /a thread that computes failed: the thread ended/)
+    assert.match(said.join(), /compute thread failed: the thread ended/)
   })
 
-  test('fails alone where it needs more memory than its thread has', async () => {
+  test('fails alone when it exceeds the memory of its thread', async () => {
     await using own = createComputePool({ workers: 2, heap_mb: 48 })
     const many = Array.from({ length: 700_000 }, (_, at) => `w${at}`).join(' ')
     const large = own.run(task('text.WordFrequency', { text: many }))
-    await assert.rejects(large, failsAs('compute_memory', /more memory than there is/))
+    await assert.rejects(large, failsAs('compute_memory', /exceeds its memory limit/))
     assert.deepEqual(await own.run(task('text.Words', { text })), words)
   })
 
@@ -67,7 +67,7 @@ describe('a firing that runs apart', () => {
     await Promise.allSettled(slow)
   })
 
-  test('gives what is too deep, or too large, as the main thread would', async () => {
+  test('gives values that are too deep or too large, as the main thread would', async () => {
     const nested = (depth: number): unknown[] => (depth === 0 ? [] : [nested(depth - 1)])
     const { output } = (await compute.run(task('list.Chunk', { list: nested(63), size: 1 }))) as { output: unknown }
     assert.ok(Array.isArray(output))

@@ -1,5 +1,5 @@
-// Rows that are not what was written are never served: a request for one is an error with a code, lists leave it out, and the health
-// of the database says so. Everything else is served, and written.
+// Damaged rows are never served: a request for one gets an error with a code, lists skip them, and the health of the database shows them. All other
+// rows are served and written.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ import { keptLog } from '../helpers/kept-log.ts'
 import { startServer, type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { jobRow, listedWorkflows, openStore, putJob, workflowRow } from '../helpers/store.ts'
 
-/** Changes a value behind the back of the service, as a flipped bit does: the checksum stays. */
+/** Changes a value without the service, as a flipped bit does: the checksum stays. */
 const DAMAGES: Readonly<Record<string, string>> = {
   workflow: "update workflow set name = 'fine' where name = 'line'",
   job: "update job set result = replace(result, 'Ada', 'Bda') where key = 1",
@@ -118,7 +118,7 @@ describe('a damaged row', () => {
     assert.equal(body.error.message, 'The stored data is damaged and is not served.')
   }
 
-  test('is an error with a code, whatever it is', async () => {
+  test('is an error with a code, in whatever table it is', async () => {
     await isRefused(`/api/workflows/${given.workflows.line}`)
     await isRefused(`/api/jobs/${given.jobs[0]}`)
     await isRefused(`/api/threads/${given.threads.a}`)
@@ -149,7 +149,7 @@ describe('a damaged row', () => {
 
   test('does not keep the rest from being read and written', async () => {
     assert.equal((await get(`/api/jobs/${given.jobs[2]}`)).status, 200)
-    // A run would take a default in the place of what its owner has set.
+    // A run must not use a default instead of the owner's setting.
     const run = await call(server, 'POST', '/api/workflows/greeting/run', { body: { params: { name: 'Dan' } } })
     assert.equal(run.status, 500, run.text)
     const settings = await call(server, 'PUT', '/api/settings', { body: { values: { 'jobs.persistence': 'job' } } })
@@ -178,7 +178,7 @@ describe('a damaged row', () => {
 })
 
 describe('a text with half a character', () => {
-  /** Short texts and long ones take different ways to their checksum. */
+  /** The checksums of short and long texts are computed differently. */
   const halves = ['a\ud83d', '\ude00b', '\ud83d\ud83d\ude00', '\ud83d\ude00 \udc00', '\ud83d'.repeat(300)]
 
   test('is no damage where a workflow has it stored', async () => {
@@ -404,7 +404,7 @@ describe('a row whose owner or key is damaged', () => {
       }),
     )
 
-  /** Of each, what somebody else may ask for, or what was never there. */
+  /** For each table, a row of another owner, or one that never existed. */
   const OTHERS: Readonly<Record<string, readonly [damage: string, read: (tx: Tx) => unknown]>> = {
     'the job of the same name of another owner': [
       "update job set name = 'x'",
@@ -437,7 +437,7 @@ describe('a row whose owner or key is damaged', () => {
     )
 
   test(
-    'is found by a look beside the server as well, in a large database',
+    'is found by the check beside the server as well, in a large database',
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
       await put(path)

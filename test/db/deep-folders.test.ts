@@ -1,4 +1,4 @@
-// Folders within folders, very many levels deep: what was deleted with one far above is not shown, and to look takes few statements.
+// Folders nested very many levels deep: contents of a distant deleted ancestor are not shown, and checking takes few statements.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DeletedFolderLookup, deleteAssetTree, purgeDeletedFolders } from '../../src/db/assets/deleted-folders.ts'
@@ -12,7 +12,7 @@ const owner = { user_id: 'ada', workspace_id: null }
 const AT = '2026-01-01T00:00:00.000Z'
 const LEVELS = 2_000
 const TOO_DEEP = 25_000
-/** Rows of folders that a look at one place may find: about seven microseconds each. */
+/** Rows of folders that one check may read: about seven microseconds each. */
 const MOST_ROWS = 10_500
 
 function folder(id: string, parent_id: string | null): NewAsset {
@@ -22,7 +22,7 @@ function folder(id: string, parent_id: string | null): NewAsset {
   return { id, ...owner, parent_id, ...is, ...none, ...made }
 }
 
-/** The same transaction, which counts the statements that are asked of it, and the rows that they found. */
+/** The same transaction, counting its statements and the rows that they returned. */
 function counted(tx: Tx): { readonly tx: Tx; count(): number; rows(): number } {
   let count = 0
   let rows = 0
@@ -41,24 +41,24 @@ function counted(tx: Tx): { readonly tx: Tx; count(): number; rows(): number } {
   return { tx: asked, count: () => count, rows: () => rows }
 }
 
-/** Folders within each other, `<name>0` outermost. */
+/** Nested folders, `<name>0` outermost. */
 function insertChain(tx: Tx, name: string, levels: number): void {
   for (let at = 0; at < levels; at++) insertAsset(tx, folder(`${name}${at}`, at === 0 ? null : `${name}${at - 1}`))
 }
 
-/** A folder with more in it than one step of its deletion takes away. */
+/** A folder with more contents than one step of its deletion removes. */
 function insertLarge(tx: Tx, id: string): void {
   insertAsset(tx, folder(id, null))
   for (let at = 0; at < 5_000; at++) insertAsset(tx, folder(`held${at}`, id))
 }
 
-test('a place very deep in folders lies in a deleted one or not, which few statements tell', async () => {
+test('few statements tell whether a very deep folder lies in a deleted one', async () => {
   await using opened = await openStore()
   const { store } = opened
   await store.write((tx) => {
     for (const tree of ['kept', 'gone']) insertChain(tx, tree, LEVELS)
   })
-  // What lies in the folder is removed little by little.
+  // The contents of the folder are removed in steps.
   await store.write((tx) => deleteAssetTree(tx, owner, 'gone0'))
   store.read((tx) => {
     for (const [tree, isDeleted] of [
@@ -76,7 +76,7 @@ test('a place very deep in folders lies in a deleted one or not, which few state
   })
 })
 
-test('a place too deep to look at counts as deleted while anything of its owner is removed, and no folder is moved there', async () => {
+test('a folder that is too deep to check counts as deleted while anything of its owner is removed, and no folder is moved there', async () => {
   await using opened = await openStore()
   const { store } = opened
   const deepest = `deep${TOO_DEEP - 1}`
@@ -106,7 +106,7 @@ test('a place too deep to look at counts as deleted while anything of its owner 
   store.read((tx) => assert.ok(findOwnedAsset(tx, owner, deepest)))
 })
 
-/** Files that are looked up one after the other, as those that a value refers to. */
+/** Files that are looked up one after the other, like those of a value. */
 const FILES = 100
 
 test('files very deep in one tree are looked up one by one with few statements, and a write or one that is undone is seen', async () => {
@@ -136,11 +136,11 @@ test('files very deep in one tree are looked up one by one with few statements, 
   assert.equal(found(0), undefined)
 })
 
-/** Folders within folders, so many of each, with a file in the last one of each branch. */
+/** Nested folders, so many of each, with a file in the last folder of each branch. */
 const BRANCHES = 300
 const DEEP = 100
 
-test('a page of files in very many branches is looked for in steps, and leaves none of them out', async () => {
+test('a page of files in very many branches is searched in steps, and misses none of them', async () => {
   await using opened = await openStore()
   const { store } = opened
   await store.write((tx) => {

@@ -1,4 +1,4 @@
-// What users delete that may be large: it is gone at once for every read, and from the database step by step, also after a restart.
+// Deletions of large things: reads no longer return them at once, and the database removes them step by step, even after a restart.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -20,7 +20,7 @@ const OWNER = { user_id: '1', workspace_id: null }
 const AT = '2026-01-01T00:00:00.000Z'
 const VERSIONS = 30
 const MESSAGES = 8
-/** No time is left: what is done is the least. */
+/** No time is left: only the minimum is removed. */
 const never = () => false
 
 /** The text of the graph of a version. */

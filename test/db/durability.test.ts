@@ -1,4 +1,5 @@
-// What a commit is worth: the setting on every connection, and how commits are shared. The write-ahead log: wal.test.ts.
+// The durability of commits: the setting on every connection, and how commits are shared. For the write-ahead log see
+// wal/checkpoint-scheduler.test.ts.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,14 +17,14 @@ describe('SVC_DURABILITY', () => {
     ['normal', 1, true],
   ] as const) {
     test(`${setting || 'without it,'} every connection that a server opens is at ${level}`, async (t) => {
-      // A folder that is empty: the server makes its database itself.
+      // The folder is empty: the server creates its database itself.
       const data_dir = temporaryFolder()
       t.after(() => rmSync(data_dir, { recursive: true, force: true }))
       using watched = watchConnections()
       const { log, lines } = memoryLog()
       await using _server = await startServer({ log, data_dir, environment: { SVC_DURABILITY: setting } })
       const levels = new Map(watched.opened.map((db) => [db.name, db.pragma('synchronous', { simple: true })]))
-      // The locks hold no data: they stay as they are.
+      // Locks hold no data: they keep their setting.
       assert.deepEqual([...levels].sort(), [
         [join(data_dir, 'lock'), 2],
         [join(data_dir, 'svc.db'), level],
@@ -73,7 +74,7 @@ describe('commits', () => {
 })
 
 describe('the counter of statements', () => {
-  test('counts what units execute, whatever it finds', async () => {
+  test('counts the statements of units, whatever they return', async () => {
     await using opened = await openStore()
     const { store } = opened
     const byKey = statement<{ key: number }>()((db, p) => db.selectFrom('job').select('id').where('key', '=', p('key')))

@@ -1,4 +1,4 @@
-// Texts of graphs: small ones whole, large ones in parts that are written before the row that makes them count.
+// Texts of graphs: small texts are stored whole, large texts in parts that are written before the row that makes them count.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -26,7 +26,7 @@ const PARTS = statement('keys')((db) =>
     .orderBy('at'),
 )
 
-/** The text of a graph of about `size` characters. Each second one of them is half of a character beyond U+FFFF. */
+/** The text of a graph of about `size` characters. Every second character is half of a surrogate pair. */
 const textOf = (name: string, size: number) =>
   JSON.stringify({ name, nodes: [], edges: [], text: '𝄞'.repeat(size / 2) })
 
@@ -38,7 +38,7 @@ const partsOf = (store: Store, hash = HASH) =>
   store.read((tx) => tx.all(PARTS, {})).filter((part) => part.sha256 === hash)
 const bodyOf = (store: Store, hash = HASH) => store.read((tx) => readGraphText(tx, hash))
 
-/** How many characters a unit gives to statements that write. */
+/** The characters that a unit passes to writing statements. */
 async function written(store: Store, unit: (tx: Tx) => void): Promise<number> {
   return store.write((tx) => {
     const counted = tx as TransactionStatements
@@ -48,7 +48,7 @@ async function written(store: Store, unit: (tx: Tx) => void): Promise<number> {
   })
 }
 
-/** Changes the file beside the store. */
+/** Changes the file without the store. */
 function change(path: string, sql: string): void {
   const db = new Database(path)
   registerChecksumFunctions(db)
@@ -105,7 +105,7 @@ describe('the text of a graph', () => {
     assert.equal(bodyOf(store), LARGE)
   })
 
-  test('is whole also where parts of it are removed before they count, or somebody else writes them as well', async () => {
+  test('is complete even if parts are removed before they count, or another writer stores them as well', async () => {
     await using opened = await openStore()
     const { store } = opened
     const [first, second] = [writeGraphParts(store, HASH, LARGE), writeGraphParts(store, HASH, LARGE)]
@@ -120,7 +120,7 @@ describe('the text of a graph', () => {
     assert.equal(bodyOf(store), LARGE)
   })
 
-  test('goes with its parts when nothing names it any more, and not before', async () => {
+  test('is removed with its parts once nothing refers to it, and not before', async () => {
     await using opened = await openStore()
     const { store } = opened
     await store.write((tx) => {

@@ -1,4 +1,4 @@
-// Commits that are held back for a moment: who waits, for how long, and who does not; and units that take long.
+// Commits that are held for a moment: which units wait, and for how long; and units that take long.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as round } from 'node:timers/promises'
@@ -9,13 +9,13 @@ import { DatabaseHealth, storeUnavailableError } from '../../src/db/health/datab
 import { STRICT_DAMAGE_LISTENER, TransactionStatements } from '../../src/db/transaction.ts'
 import { until } from '../helpers/server.ts'
 
-/** A group of commits in memory, and the names of the units that were told of theirs. */
+/** A group commit in memory, and the names of the units whose callbacks were called. */
 function grouped(): Disposable & {
   group: GroupCommit
   told: string[]
-  /** How many units each transaction held. */
+  /** The number of units in each transaction. */
   sizes: number[]
-  /** By the clock of the group, the unit takes `ms`. */
+  /** The unit takes `ms` by the clock of the group. */
   add(name: string, ms?: number): void
   /** The unit writes about so many bytes. */
   addLarge(name: string, bytes: number): void
@@ -57,7 +57,7 @@ async function rounds(count: number): Promise<void> {
 }
 
 describe('commits that are held', () => {
-  test('wait until they are released, and go on at once', async () => {
+  test('wait until they are released, and then run at once', async () => {
     using opened = grouped()
     const { group, told, add } = opened
     group.hold(NEVER_MS)
@@ -73,14 +73,14 @@ describe('commits that are held', () => {
     assert.deepEqual(told, ['a', 'b', 'c'])
   })
 
-  test('wait no longer than was said', async () => {
+  test('wait no longer than the given time', async () => {
     using opened = grouped()
     opened.group.hold(1)
     opened.add('a')
     await until('the commit', () => opened.told.length === 1)
   })
 
-  test('are released before their round has come: they share it as ever', async () => {
+  test('are shared as usual if they are released before their turn', async () => {
     using opened = grouped()
     const { group, told, add } = opened
     group.hold(NEVER_MS)
@@ -91,7 +91,7 @@ describe('commits that are held', () => {
     assert.deepEqual(told, ['a'])
   })
 
-  test('do not wait when somebody asks for them, or when it is closed', async () => {
+  test('do not wait for a flush, or for the close', async () => {
     using opened = grouped()
     const { group, told, add } = opened
     group.hold(NEVER_MS)
@@ -129,7 +129,7 @@ describe('units that take long', () => {
     assert.deepEqual(sizes, [2, 1, 1])
   })
 
-  test('are all committed when somebody asks for them', () => {
+  test('are all committed by a flush', () => {
     using opened = grouped()
     const { group, told, add } = opened
     for (const name of ['a', 'b', 'c']) add(name, 1_000)
@@ -137,7 +137,7 @@ describe('units that take long', () => {
     assert.deepEqual(told, ['a', 'b', 'c'])
   })
 
-  test('leave it to be held, where they ask for that', async () => {
+  test('let the following units be held if they ask for it', async () => {
     using opened = grouped()
     const { group, told, add } = opened
     group.add(
@@ -178,7 +178,7 @@ describe('units that write much', () => {
     assert.deepEqual(sizes, [3, 3])
   })
 
-  test('leave it to them after they were held, too', async () => {
+  test('leave the following units to later turns even after a hold', async () => {
     using opened = grouped()
     const { group, told, addLarge } = opened
     group.hold(NEVER_MS)

@@ -1,4 +1,4 @@
-// Mounts a small disk, says where, and stays until it is killed.
+// Mounts a small disk, prints its path, and stays until the process is killed.
 import { smallDisk } from './kit.ts'
 
 const disk = smallDisk(64 * 1024)

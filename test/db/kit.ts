@@ -1,4 +1,4 @@
-// What tests of the store's faults need: hold of its connections, places that run out of room, and damage.
+// Tools for tests of the store's faults: access to its connections, disks that run full, and damage.
 import { execFileSync, spawn } from 'node:child_process'
 import { closeSync, openSync, readSync, rmSync, statSync, writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -21,12 +21,12 @@ export function keysOf(tx: Tx): number[] {
   return tx.all(jobKeys, {}).map((row) => row.key)
 }
 
-/** Puts a job in a transaction, which takes about so many bytes. */
+/** Stores a job of about so many bytes in a transaction. */
 export function putting(key: number, bytes = 1): (tx: Tx) => void {
   return (tx) => putJob(tx, jobRow(key, { name: 'x'.repeat(bytes) }))
 }
 
-/** A line of a log, as far as tests look at it. 30 is info, 40 a warning, 50 an error. */
+/** A line of a log with the fields that tests read. 30 is info, 40 a warning, 50 an error. */
 export interface LogLine {
   level: number
   msg: string
@@ -46,7 +46,7 @@ export function memoryLog(): { log: Log; lines: LogLine[] } {
   return { lines, log: pino({ level: 'info', base: null }, stream) }
 }
 
-/** Every connection that is opened in this process while it is in use; also those that tests did not ask for. */
+/** Every connection that is opened in this process during `use`, including those that tests did not open. */
 export function watchConnections(): Disposable & {
   readonly opened: readonly SqliteConnection[]
   of(path: string): SqliteConnection
@@ -65,7 +65,7 @@ export function watchConnections(): Disposable & {
   }
 }
 
-/** The connection of each thread that copies a write-ahead log in this process: what `PRAGMA synchronous` says there. */
+/** The connection of each checkpoint thread of this process: its value of `PRAGMA synchronous`. */
 export function watchCopiers(): Disposable & { of(path: string): readonly number[] } {
   const opened: { name: string; synchronous: number }[] = []
   const listener = (one: unknown) => void opened.push(one as { name: string; synchronous: number })
@@ -78,11 +78,11 @@ export function watchCopiers(): Disposable & { of(path: string): readonly number
 
 export interface Mount extends Disposable {
   readonly path: string
-  /** Mounts it again with other options, such as `ro`. */
+  /** Remounts the disk with other options, such as `ro`. */
   again(options: string): void
 }
 
-/** A folder with a file system of its own of so many bytes in memory. @throws where this process may not mount */
+/** A folder with a file system in memory of so many bytes. @throws if this process may not mount */
 export function smallDisk(bytes: number): Mount {
   const folder = temporaryFolder()
   try {
@@ -103,7 +103,7 @@ export function smallDisk(bytes: number): Mount {
   }
 }
 
-/** Unmounts a folder when this process is gone, also where it is killed: then nothing of it but a pipe says so. */
+/** Unmounts a folder when this process has ended, even if it was killed: only a closed pipe tells of that. */
 function unmountAtEnd(folder: string): Disposable {
   const script = 'cat; umount -l "$0" && rmdir "$0"'
   const child = spawn('sh', ['-c', script, folder], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
@@ -113,7 +113,7 @@ function unmountAtEnd(folder: string): Disposable {
   return { [Symbol.dispose]: () => void stdin.end() }
 }
 
-/** `path` as seen through another folder that cannot be written. @throws where this process may not mount */
+/** `path` as seen through another folder that cannot be written. @throws if this process may not mount */
 export function readOnlyView(path: string): Mount {
   const folder = temporaryFolder()
   try {
@@ -137,7 +137,7 @@ function mount(...args: string[]): void {
   execFileSync('mount', args, { stdio: ['ignore', 'ignore', 'pipe'] })
 }
 
-/** False, or why no test here can mount: the value of a test's `skip`. Where it is expected that they can, those that need it fail. */
+/** False, or why tests cannot mount here: the value of a test's `skip`. Where mounting is expected to work, those tests fail instead. */
 export const cannotMount: string | false = (() => {
   if (process.env.SVC_TEST_EXPECT?.split(',').includes('mounts')) return false
   try {
@@ -148,14 +148,14 @@ export const cannotMount: string | false = (() => {
   }
 })()
 
-/** Overwrites a page of a database's file, counted from 1. */
+/** Overwrites a page of a database file, counted from 1. */
 export function damagePage(path: string, page: number, page_bytes = 4096): void {
   const file = openSync(path, 'r+')
   writeSync(file, Buffer.alloc(page_bytes, 0x5a), 0, page_bytes, (page - 1) * page_bytes)
   closeSync(file)
 }
 
-/** Takes the last row off a small table behind the back of its database: one bit of the number of rows on its page. */
+/** Removes the last row of a small table without the database: one bit of the number of rows on its page. */
 export function loseLastRow(path: string, table: string, page_bytes = 4096): void {
   const db = new Database(path, { readonly: true })
   const at = (rootPage(db, table) - 1) * page_bytes + CELL_COUNT
@@ -168,15 +168,15 @@ export function loseLastRow(path: string, table: string, page_bytes = 4096): voi
   closeSync(file)
 }
 
-/** Where the header of a page says how many cells it has. */
+/** The position of the number of cells in the header of a page. */
 const CELL_COUNT = 3
 
-/** The first page of a table: everything in it is reached through it. */
+/** The first page of a table, through which all its rows are reached. */
 export function rootPage(db: SqliteConnection, table: string): number {
   return db.prepare('select rootpage from sqlite_schema where name = ?').pluck().get(table) as number
 }
 
-/** Takes all the room that a disk has left. */
+/** Fills the rest of a disk. */
 export function fill(folder: string): Disposable {
   const path = join(folder, 'filler')
   const file = openSync(path, 'w')
@@ -191,7 +191,7 @@ export function fill(folder: string): Disposable {
   return { [Symbol.dispose]: () => rmSync(path, { force: true }) }
 }
 
-/** Bytes of a file; 0 where there is none. */
+/** The bytes of a file; 0 if there is none. */
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -1,4 +1,4 @@
-// Long texts of rows, which are read as bytes, come back as they were stored, and their rows are verified by them.
+// Long texts of rows are read as bytes: they are returned as they were stored, and verify their rows.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -9,7 +9,7 @@ import { longTextColumn } from '../../src/db/long-text-columns.ts'
 import { withoutTriggers } from '../helpers/checksums.ts'
 import { jobRow, openStore, putJob } from '../helpers/store.ts'
 
-/** Shorter and longer than what is read as a text, in bytes and in characters. */
+/** Shorter and longer than texts that are read as text, in bytes and in characters. */
 const TEXTS = ['short', 'a'.repeat(65_536), 'b'.repeat(65_537), 'é'.repeat(40_000), '\ufeff👍ö\u0000\\'.repeat(50_000)]
 
 test('texts of any length are read as they were stored', async () => {
@@ -48,7 +48,7 @@ test('a row is damaged where a byte of its long text is another one', async () =
   )
 })
 
-test('the columns of a table with long texts are all there are', async () => {
+test('the list of columns of a table with long texts is complete', async () => {
   await using opened = await openStore()
   const db = new Database(opened.path, { readonly: true })
   for (const table of TABLE_NAMES.filter((one) => longTextColumn(one) !== null)) {
@@ -59,7 +59,7 @@ test('the columns of a table with long texts are all there are', async () => {
   db.close()
 })
 
-/** Milliseconds of the processor, the least of some rounds. */
+/** Milliseconds of processor time, the least of some rounds. */
 function leastOf(work: () => unknown): number {
   const rounds = Array.from({ length: 5 }, () => {
     const before = process.threadCpuUsage()

@@ -1,4 +1,4 @@
-// Rows are read through their owner, and what must not change doesn't.
+// Rows are read through their owner, and immutable rows never change.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { deleteUnusedGraph, readGraphText, saveGraph } from '../../src/db/graphs.ts'
@@ -28,7 +28,7 @@ function putWorkflow(tx: Tx, id: string, more: Parameters<typeof workflowRow>[1]
   workflows.insertWorkflow(tx, row)
 }
 
-/** A stored row as it was before it got its checksum. */
+/** A stored row without its checksum. */
 function withoutChecksum<Row extends object>(row: Row): Omit<Row, 'checksum'> {
   const { checksum, ...rest } = row as Row & { checksum?: number }
   assert.equal(typeof checksum, 'number')
@@ -70,7 +70,7 @@ describe('rows of jobs', () => {
     )
   })
 
-  test('unfinished are those that are not terminal, the oldest first', async () => {
+  test('unfinished jobs are those that are not terminal, the oldest first', async () => {
     await using opened = await openStore()
     const { store } = opened
     const all = [...TERMINAL, ...LIVING]
@@ -113,7 +113,7 @@ describe('rows of jobs', () => {
 })
 
 describe('rows of events', () => {
-  test('they come in order, after the given one, as many as asked for', async () => {
+  test('are listed in order, after the given sequence, up to the limit', async () => {
     await using opened = await openStore()
     const { store } = opened
     await store.write((tx) => {
@@ -138,7 +138,7 @@ describe('rows of events', () => {
     )
   })
 
-  test('any number of them is written at once, each in its place', async () => {
+  test('are written at once in any number, each at its position', async () => {
     await using opened = await openStore()
     const { store } = opened
     const rows = Array.from({ length: 100 }, (_, at) => ({ ...event(at + 1, `type ${at}`), payload: `{"at":${at}}` }))
@@ -152,7 +152,7 @@ describe('rows of events', () => {
     }
   })
 
-  test('one never changes, and no sequence is given twice', async () => {
+  test('never change, and no sequence is used twice', async () => {
     await using opened = await openStore()
     const { store } = opened
     await store.write((tx) => {

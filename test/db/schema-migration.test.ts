@@ -1,4 +1,4 @@
-// Migrations: from nothing, a second time, from the future; and files that are no database of ours.
+// Migrations: from an empty file, repeated, and of a newer version; and files that are no database of the service.
 import assert from 'node:assert/strict'
 import {
   closeSync,
@@ -46,7 +46,7 @@ function inMemory() {
   return Object.assign(db, { [Symbol.dispose]: () => db.close() })
 }
 
-/** The same database, whose statements all fail behind the first ones that change something: nothing of a killed process goes on. */
+/** The same database, in which all statements fail after the first changes, as in a killed process. */
 function killedBehind(db: Database.Database, statements: number) {
   const error = new Error('killed')
   let left = statements
@@ -62,7 +62,7 @@ function killedBehind(db: Database.Database, statements: number) {
   return { db: killed, error }
 }
 
-/** A database as the migrations up to one left it. */
+/** A database as left by the migrations up to one. */
 async function databaseAt(migration: string) {
   const folder = temporaryFolder()
   const path = join(folder, 'svc.db')
@@ -77,7 +77,7 @@ async function databaseAt(migration: string) {
 }
 
 describe('migrations', () => {
-  test('they give the schema that schema.sql says', async () => {
+  test('produce the schema in schema.sql', async () => {
     await using opened = await openStore()
     assert.equal(opened.store.dumpSchema(), readFileSync(DUMP, 'utf8'))
   })
@@ -90,7 +90,7 @@ describe('migrations', () => {
     assert.equal(store.dumpSchema(), before)
   })
 
-  test('the text of a turn that an earlier version was writing becomes the first piece of it', async () => {
+  test('keep the unfinished text of a turn of an earlier version as its first piece', async () => {
     using earlier = await databaseAt('0011-vectors')
     const { db } = earlier
     for (const [key, text] of [
@@ -157,8 +157,8 @@ describe('migrations', () => {
     after.close()
   })
 
-  test('one that is killed goes on at the next start, wherever it was', async () => {
-    // Behind every fourth statement: all of them take half a minute.
+  test('that were killed continue at the next start, at every point', async () => {
+    // After every fourth statement: testing all of them takes half a minute.
     for (let statements = 0, interrupted = true; interrupted; statements += 4) {
       using db = inMemory()
       const kill = killedBehind(db, statements)
@@ -166,7 +166,7 @@ describe('migrations', () => {
         () => false,
         (error) => error === kill.error || Promise.reject(error),
       )
-      // What was begun is lost with the process.
+      // Open transactions are lost with the process.
       if (db.inTransaction) db.exec('rollback')
       await migrate(db)
       assert.equal(dumpSchema(db), readFileSync(DUMP, 'utf8'), `killed behind ${statements} statements`)
@@ -180,7 +180,7 @@ describe('migrations', () => {
     test(`one goes on that an older build was killed in while it made the index in the place of ${index}`, async () => {
       using db = inMemory()
       await migrate(db, { to: migration })
-      // It had no transaction: the old index was gone before the new one was there.
+      // It had no transaction: the old index was removed before the new one was created.
       db.exec(`drop index ${index}`)
       await migrate(db)
       assert.equal(dumpSchema(db), readFileSync(DUMP, 'utf8'))
@@ -233,7 +233,7 @@ describe('files that cannot be used', () => {
       const store = await Store.open(path)
       await store[Symbol.asyncDispose]()
       const file = openSync(path, 'r+')
-      // Behind the file header of 100 bytes lies the root of the table of tables.
+      // After the file header of 100 bytes comes the root of the table of tables.
       writeSync(file, Buffer.alloc(3_900, 0x5a), 0, 3_900, 100)
       closeSync(file)
       await refused(path, /svc\.db is (not a database|damaged)/)

@@ -1,4 +1,4 @@
-// The small disks of tests leave no mount behind, not even where a test is killed.
+// Small disks of tests leave no mount behind, even if a test is killed.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// Statements that give rows give whole ones, which are verified; those that do not are named here, with the reason.
+// Statements that return rows return whole rows, which are verified; the exceptions are named here with the reason.
 // own-process: it looks at all statements that its process runs.
 import assert from 'node:assert/strict'
 import { channel } from 'node:diagnostics_channel'
@@ -12,7 +12,7 @@ interface Compiled {
   readonly reads: 'rows' | 'keys' | 'unverified'
 }
 
-/** How statements begin that read no whole rows, and why that serves nothing that is damaged. */
+/** The beginnings of statements that read no whole rows, and why they cannot serve damaged data. */
 const ALLOWED: Readonly<Record<string, RegExp>> = {
   'they count, for limits and metrics': /^select (count\(\*\)|coalesce\(sum|"status", count)/,
   'they tell whether there is a row': /^select 1 as "one"|^with recursive ("above"|"way")/,
@@ -29,7 +29,7 @@ test('every statement gives whole rows that are verified, or is one of a few tha
   const compiled: Compiled[] = []
   const hear = (one: unknown) => void compiled.push(one as Compiled)
   channel('svc:statement').subscribe(hear)
-  // The threads' own files begin their work when they are imported.
+  // The workers' own files begin their work when they are imported.
   const files = (readdirSync(ROOT, { recursive: true }) as string[]).filter(
     (name) => name.endsWith('.ts') && !name.endsWith('-worker.ts'),
   )

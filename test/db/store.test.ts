@@ -1,4 +1,4 @@
-// The store: durable settings, transactions that are shared, units that fail alone, and reads that see only what is committed.
+// The store: durable settings, shared transactions, units that fail alone, and reads of committed data only.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { probeDatabaseHealth } from '../../src/db/health/health-probe.ts'

@@ -1,4 +1,4 @@
-// How texts are compared where somebody searches.
+// How searches compare texts.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { foldText } from '../../src/db/text-folding.ts'

@@ -1,4 +1,4 @@
-// What is fetched again and what is not: after faults of the list, bytes that turned out wrong, and beside somebody who fetches the same.
+// Tests what is fetched again: after faults of the list, after wrong bytes, and while another process fetches the same file.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ function placeIn(folder: string, bytes: Buffer) {
   return resolveFileLocation(folder, REPO, { path: 'big.gguf', size: bytes.length, digest })
 }
 
-test('a list that fails for once is asked for again', async ({ pull, hub, read }) => {
+test('a list that fails once is requested again', async ({ pull, hub, read }) => {
   let lists = 0
   hub.fault = ({ path }) => (path.startsWith('/api/') && ++lists < 3 ? { status: 503 } : undefined)
   assert.equal((await pull({ path: 'big.gguf' })).status, 'completed')
@@ -30,10 +30,10 @@ test('a list that fails for once is asked for again', async ({ pull, hub, read }
   assert.deepEqual(read('big.gguf'), BIG)
 })
 
-test('a list that never comes to its end is given up', async ({ hub, folder, pull }) => {
+test('a list that never ends is given up', async ({ hub, folder, pull }) => {
   const gate = Promise.withResolvers<void>()
   hub.fault = () => ({ pause: { after: 0, until: gate.promise } })
-  // Each request has to reach the hub before its time is over.
+  // Each request has to reach the hub within its time limit.
   await withMoreTime(50, async (list_ms) => {
     const log = createLog('silent')
     await using downloads = new DownloadService({ folder, hub_url: hub.url, allow: [], log, pause_ms: 1, list_ms })
@@ -42,7 +42,7 @@ test('a list that never comes to its end is given up', async ({ hub, folder, pul
     downloads.follow(OTHER, {}, ({ status, error }) => void (status === 'failed' && ends.push(error)))
     downloads.start(OTHER, one, null)
     await until('its end', () => ends.length > 0)
-    assert.deepEqual(ends, ['The hub takes too long to give its list of files.'])
+    assert.deepEqual(ends, ['The hub takes too long to send its list of files.'])
     assert.equal(hub.requests.length - before, 5)
   })
   gate.resolve()
@@ -50,20 +50,20 @@ test('a list that never comes to its end is given up', async ({ hub, folder, pul
   assert.equal((await pull({ path: 'big.gguf' })).status, 'completed')
 })
 
-test('bytes of an earlier version are not gone on with: the hub is told which version they are of', async (s) => {
+test('bytes of an earlier version are not continued: the hub is told their version', async (s) => {
   const { partial, tag } = await placeIn(s.folder, BIG)
   writeFileSync(partial, randomBytes(100_000))
   writeFileSync(tag, `"${sha256(randomBytes(8))}"`)
   assert.equal((await s.pull({ path: 'big.gguf' })).status, 'completed')
   assert.deepEqual(s.read('big.gguf'), BIG)
-  // Where the condition is left out the rest is sent, found to be wrong, and all of it fetched again.
+  // Without the condition the hub sends the rest, which turns out wrong, and all of it is fetched again.
   assert.deepEqual(
     s.hub.files().map(({ range }) => range),
     ['bytes=100000-'],
   )
 })
 
-test('a file that changes after some of it came is asked for with its version, and comes whole', async (s) => {
+test('a file that changes during its download is requested with its version, and arrives complete', async (s) => {
   const now = randomBytes(300_000)
   s.hub.fault = withLists((_request, count) => {
     if (count !== 1) return
@@ -86,7 +86,7 @@ test('bytes that were damaged on the disk are fetched again by themselves', asyn
   )
 })
 
-test('what somebody else fetches at the same time is fetched once, by one server or two', async (s) => {
+test('a file that two downloads need at the same time is fetched once, by one server or two', async (s) => {
   await using second = new DownloadService({
     folder: s.folder,
     hub_url: s.hub.url,
@@ -111,7 +111,7 @@ test('what somebody else fetches at the same time is fetched once, by one server
   assert.deepEqual(readdirSync(join(s.folder, '.incomplete')), [])
 })
 
-test('to wait for somebody else is no failed attempt, and may be cancelled', async ({
+test('waiting for another download is no failed attempt, and may be cancelled', async ({
   folder,
   downloads,
   told,
@@ -123,7 +123,7 @@ test('to wait for somebody else is no failed attempt, and may be cancelled', asy
     assert.ok(held)
     downloads.start(OWNER, one, null)
     await until('the file to be its turn', () => told.some(({ current_files }) => current_files.length > 0))
-    // Each time that it has looked whether it is, it is told how far the other one is.
+    // At each attempt to get the lock, it reports the progress of the other download.
     const before = told.length
     await until('more looks', () => told.length >= before + 3)
     assert.equal(told.at(-1)?.status, 'progress')
@@ -132,7 +132,7 @@ test('to wait for somebody else is no failed attempt, and may be cancelled', asy
   assert.equal((await pull({ path: 'big.gguf' })).status, 'completed')
 })
 
-test('what is cancelled while it waits for its turn is let go', async ({ hub, downloads, told }) => {
+test('a download that is cancelled while it waits for its turn ends', async ({ hub, downloads, told }) => {
   const gate = Promise.withResolvers<void>()
   hub.fault = () => ({ pause: { after: 0, until: gate.promise } })
   const wanted = (repo_id: string) => ({ ...one, repo_id, path: null })

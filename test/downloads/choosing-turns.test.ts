@@ -1,10 +1,10 @@
-// A repository with very many files of very deep paths: others have their turns while they are judged.
+// Tests that other work gets its turn while a repository with very many files of very deep paths is validated.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { selectFiles } from '../../src/downloads/file-selection.ts'
 import { parseFileList } from '../../src/downloads/hub-file-list.ts'
 
-test('others have their turns while the files of a large repository are judged', async () => {
+test('other work gets its turn while the files of a large repository are validated', async () => {
   const siblings = Array.from({ length: 2_000 }, (_, at) => {
     return { rfilename: `${'a/'.repeat(500)}${at}`, size: 1, blobId: 'a'.repeat(40) }
   })

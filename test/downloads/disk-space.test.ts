@@ -1,4 +1,4 @@
-// Where downloads go: on disks with room for what is still missing, and never through a link.
+// Tests where downloads go: on disks with room for the missing bytes, and never through a link.
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
@@ -11,14 +11,14 @@ import { BIG, REPO, SMALL, test } from './scene.ts'
 
 const file = (path: string, size: number) => ({ path, size, digest: { kind: 'sha256', hex: 'ab'.repeat(32) } as const })
 
-test('room is needed for all that is missing, and for nothing that is stored', async ({ folder }) => {
+test('room is needed for all missing bytes, and for no stored ones', async ({ folder }) => {
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
   const third = Math.floor(free / 3)
   await requireDiskSpace(folder, REPO, [file('a', third)])
   const four = ['a', 'b', 'c', 'd'].map((path) => file(path, third))
-  await assert.rejects(requireDiskSpace(folder, REPO, four), /not enough room/)
-  // A file with holes is as long as it says, and takes no room.
+  await assert.rejects(requireDiskSpace(folder, REPO, four), /not enough space/)
+  // A sparse file has its full size, and takes no room.
   const { partial, unfinished } = await resolveFileLocation(folder, REPO, four[0]!)
   mkdirSync(unfinished)
   writeFileSync(partial, '')
@@ -37,7 +37,7 @@ test('nothing is fetched through a link', async ({ pull, hub, folder }) => {
     const { status, error } = await pull({ repo_id: 'linked/model' })
     assert.deepEqual(
       [status, error],
-      ['failed', '"linked" in the models folder is a link, and nothing is fetched through links.'],
+      ['failed', '"linked" in the models folder is a link, and downloads do not follow links.'],
     )
     assert.equal(existsSync(join(elsewhere, 'model')), false)
     mkdirSync(join(folder, REPO), { recursive: true })
@@ -51,7 +51,7 @@ test('nothing is fetched through a link', async ({ pull, hub, folder }) => {
 })
 
 plain('what is unfinished lies on the disk of what it becomes', async (context) => {
-  // Shared memory is a disk of its own where there is one.
+  // Shared memory is a disk of its own, if there is one.
   const [here, there] = [temporaryFolder(), existsSync('/dev/shm') ? mkdtempSync('/dev/shm/svc-test-') : null]
   try {
     if (there === null || statSync(here).dev === statSync(there).dev)

@@ -1,4 +1,4 @@
-// Which files a download brings: names that cannot be used keep nobody from the others, and whatever is listed or asked for, it is chosen in time.
+// Tests which files a download selects: unusable names do not affect other files, and selection takes bounded time.
 import assert from 'node:assert/strict'
 import { matchFiles } from '../../src/downloads/glob-patterns.ts'
 import { isSafePath } from '../../src/downloads/safe-path.ts'
@@ -6,20 +6,20 @@ import { BIG, REPO, SMALL, test } from './scene.ts'
 
 const never = new AbortController().signal
 
-test('one odd name leaves the others of a repository as they are', async ({ pull, hub, read }) => {
+test('one unusable name does not affect the other files of a repository', async ({ pull, hub, read }) => {
   hub.repositories[REPO]!['what?.txt'] = { bytes: SMALL }
   assert.equal((await pull({ path: 'big.gguf' })).status, 'completed')
   assert.deepEqual(read('big.gguf'), BIG)
   assert.equal((await pull({ ignore: ['what*'] })).status, 'completed')
   const all = await pull()
   assert.equal(all.status, 'failed')
-  assert.match(all.error ?? '', /: "what\?\.txt"\. Ask for one file, or leave it out with a pattern\.$/)
+  assert.match(all.error ?? '', /: "what\?\.txt"\. Download a single file, or exclude this one with a pattern\.$/)
   hub.repositories[REPO] = { 'a.gguf': { bytes: SMALL }, 'b.gguf': { bytes: SMALL, size: -1 } }
   assert.equal((await pull({ path: 'a.gguf' })).status, 'completed')
-  assert.match((await pull()).error ?? '', /does not say how long "b\.gguf" is/)
+  assert.match((await pull()).error ?? '', /does not give the size or the digest of "b\.gguf"/)
 })
 
-test('a file that is listed twice comes once, and two that some system takes for one come not at all', async (s) => {
+test('a file that is listed twice is fetched once, and two with names that some system confuses are refused', async (s) => {
   s.hub.repositories[REPO] = { 'a.gguf': { bytes: BIG, again: 1 } }
   const { status, total_bytes, total_files } = await s.pull()
   assert.deepEqual([status, total_bytes, total_files], ['completed', BIG.length, 1])
@@ -37,7 +37,7 @@ test('names of devices, and names that are too long for a disk, are unsafe', asy
     assert.equal(isSafePath(path), true, path)
 })
 
-test('patterns that match slowly leave others their turns, and have an end', async () => {
+test('slow patterns let other work run, and are stopped', async () => {
   const path = Array(4).fill('a'.repeat(255)).join('/')
   const files = Array.from({ length: 200 }, (_, at) => ({ path: `${path.slice(0, -4)}${at}` }))
   const slow = { allow: null, ignore: [`*${'?'.repeat(254)}b`] }
@@ -46,6 +46,9 @@ test('patterns that match slowly leave others their turns, and have an end', asy
   assert.equal((await matchFiles(files, slow, never)).length, files.length)
   clearInterval(timer)
   assert.ok(turns >= 5, `${turns} turns`)
-  await assert.rejects(matchFiles(files, slow, never, 5_000_000), /^DownloadFault: These patterns take too long/)
+  await assert.rejects(
+    matchFiles(files, slow, never, 5_000_000),
+    /^DownloadFault: Matching these patterns takes too long/,
+  )
   await assert.rejects(matchFiles(files, slow, AbortSignal.abort(new Error('enough'))), /enough/)
 })

@@ -1,4 +1,4 @@
-// What tests of downloads share: a hub of their own, an owner who is told, and a folder.
+// Helpers for tests of downloads: a hub, an owner with a listener, and a folder.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,11 +19,11 @@ export interface Scene {
   hub: TestHub
   downloads: DownloadService
   folder: string
-  /** All that the owner was told. */
+  /** All updates that the owner received. */
   told: DownloadUpdateFrame[]
-  /** Starts one and waits for its end. */
+  /** Starts a download and waits for its end. */
   pull(more?: Partial<Parameters<DownloadService['start']>[1]>, key?: string | null): Promise<DownloadUpdateFrame>
-  /** What stands in a file of the repository, or null. */
+  /** Returns the content of a file of the repository, or null. */
   read(path: string): Buffer | null
 }
 
@@ -65,7 +65,7 @@ export function test(
   })
 }
 
-/** A fault of files alone, counted among them. */
+/** A fault of requests for files only, which it counts. */
 export function withLists(fault: TestHub['fault']): TestHub['fault'] {
   return (request, count) => (request.path.startsWith('/api/') ? undefined : fault(request, count))
 }

@@ -1,4 +1,4 @@
-// Downloads against a hub of the test's own that cuts, lies, redirects and refuses: what is in its place is whole, or it is not there.
+// Tests downloads from a hub that interrupts, lies, redirects and refuses: a file in its place is complete, or absent.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -7,7 +7,7 @@ import type { DownloadUpdateFrame } from '../../generated/types.ts'
 import { until } from '../helpers/server.ts'
 import { BIG, OTHER, OWNER, REPO, SMALL, test, withLists } from './scene.ts'
 
-test('a repository comes whole, and nothing else stays', async ({ pull, read, folder, told }) => {
+test('a repository is downloaded completely, and nothing else is left', async ({ pull, read, folder, told }) => {
   const { status, downloaded_bytes, total_bytes, downloaded_files, total_files, error } = await pull()
   const size = BIG.length + SMALL.length
   assert.deepEqual(
@@ -20,7 +20,7 @@ test('a repository comes whole, and nothing else stays', async ({ pull, read, fo
   assert.equal(told[0]?.status, 'start')
 })
 
-test('what is there is not fetched again, and what was changed there is', async ({ pull, hub, folder, read }) => {
+test('a file that is stored is not fetched again, and a changed one is', async ({ pull, hub, folder, read }) => {
   await pull()
   const before = hub.files().length
   assert.equal((await pull()).status, 'completed')
@@ -31,7 +31,7 @@ test('what is there is not fetched again, and what was changed there is', async 
   assert.equal(hub.files().length, before + 1)
 })
 
-test('what is cut goes on where it stopped', async ({ pull, hub, read }) => {
+test('an interrupted file continues where it stopped', async ({ pull, hub, read }) => {
   const cuts = [1, 70_000, 1_000, 0, 150_000]
   hub.fault = ({ path }, count) =>
     path.endsWith('big.gguf') && count <= cuts.length ? { cut: cuts[count - 1]! } : undefined
@@ -46,14 +46,18 @@ test('what is cut goes on where it stopped', async ({ pull, hub, read }) => {
   assert.ok(starts.at(-1)! > 100_000)
 })
 
-test('a hub that knows no ranges is asked for the whole again', async ({ pull, hub, read }) => {
+test('a hub without ranges is asked for the whole file again', async ({ pull, hub, read }) => {
   hub.fault = (_request, count) => (count === 1 ? { cut: 90_000 } : { whole: true })
   hub.fault = withLists(hub.fault)
   assert.equal((await pull({ path: 'big.gguf' })).status, 'completed')
   assert.deepEqual(read('big.gguf'), BIG)
 })
 
-test('a file that changes on the hub between two pieces is the new one, whole', async ({ pull, hub, read }) => {
+test('a file that changes on the hub between two pieces is downloaded in its new version', async ({
+  pull,
+  hub,
+  read,
+}) => {
   const now = randomBytes(300_000)
   hub.fault = withLists((_request, count) => {
     if (count !== 1) return
@@ -64,11 +68,11 @@ test('a file that changes on the hub between two pieces is the new one, whole', 
   assert.deepEqual(read('big.gguf'), now)
 })
 
-test('a wrong digest is never put in its place', async ({ pull, hub, read, folder }) => {
+test('a file with a wrong digest never gets its name', async ({ pull, hub, read, folder }) => {
   hub.repositories[REPO]!['big.gguf']!.listed = 'ab'.repeat(32)
   const { status, error } = await pull({ path: 'big.gguf' })
   assert.equal(status, 'failed')
-  assert.match(error ?? '', /"big.gguf" is not what the hub says it is/)
+  assert.match(error ?? '', /"big.gguf" has another digest than the hub says/)
   assert.equal(read('big.gguf'), null)
   assert.ok(!readdirSync(join(folder, '.incomplete')).some((name) => /^[0-9a-f]+$/.test(name)))
   hub.repositories[REPO]!['deep/config.json']!.listed = 'cd'.repeat(20)
@@ -99,12 +103,12 @@ test(
 )
 
 for (const [status, sentence] of [
-  [401, /does not give "maker\/model" to you: it may need the key HF_TOKEN/],
-  [403, /does not give/],
+  [401, /refuses access to "maker\/model": it may need the key HF_TOKEN/],
+  [403, /refuses access/],
   [404, /^The hub has no "maker\/model"\.$/],
   [400, /^The hub answered with 400\.$/],
 ] as const) {
-  test(`${status} is the end at once`, async ({ pull, hub }) => {
+  test(`a download ends at once after ${status}`, async ({ pull, hub }) => {
     hub.fault = () => ({ status })
     const { status: ended, error } = await pull()
     assert.equal(ended, 'failed')
@@ -114,7 +118,7 @@ for (const [status, sentence] of [
 }
 
 for (const status of [429, 500, 503]) {
-  test(`after ${status} it is tried again, and not for ever`, async ({ pull, hub, read }) => {
+  test(`a download is retried after ${status}, and not for ever`, async ({ pull, hub, read }) => {
     hub.fault = withLists((_request, count) => (count <= 2 ? { status, headers: { 'Retry-After': '0' } } : undefined))
     assert.equal((await pull({ path: 'big.gguf' })).status, 'completed')
     assert.deepEqual(read('big.gguf'), BIG)
@@ -129,10 +133,15 @@ for (const status of [429, 500, 503]) {
 test('patterns say which files are meant', async ({ pull, read }) => {
   assert.equal((await pull({ allow: ['*.json'], ignore: ['big*'] })).total_files, 1)
   assert.deepEqual([read('big.gguf'), read('deep/config.json')], [null, SMALL])
-  assert.match((await pull({ allow: ['nothing'] })).error ?? '', /meant by the patterns/)
+  assert.match((await pull({ allow: ['nothing'] })).error ?? '', /patterns match no file/)
 })
 
-test('paths that lead elsewhere are refused, wherever they come from', async ({ pull, hub, downloads, folder }) => {
+test('paths that lead elsewhere are refused, from callers and from the hub', async ({
+  pull,
+  hub,
+  downloads,
+  folder,
+}) => {
   for (const path of ['../x', 'a/../../x', '/etc/x', 'a//b', 'a\\..\\b', 'C:x', 'node_modules/x/index.js', 'a\0b']) {
     hub.repositories[REPO] = { [path]: { bytes: SMALL } }
     const { status, error } = await pull()
@@ -144,21 +153,27 @@ test('paths that lead elsewhere are refused, wherever they come from', async ({ 
   assert.deepEqual(readdirSync(folder), [])
 })
 
-test('more than the disk holds is refused before it is fetched', async ({ pull, hub }) => {
+test('a download that is larger than the disk is refused before it starts', async ({ pull, hub }) => {
   hub.repositories[REPO]!['big.gguf']!.size = Number.MAX_SAFE_INTEGER
   const { status, error } = await pull({ path: 'big.gguf' })
   assert.deepEqual([status, hub.files().length], ['failed', 0])
-  assert.match(error ?? '', /not enough room on the disk/)
+  assert.match(error ?? '', /not enough space on the disk/)
 })
 
-test('a folder in the place of a file is told', async ({ pull, folder }) => {
+test('a folder in the place of a file is reported', async ({ pull, folder }) => {
   mkdirSync(join(folder, REPO, 'big.gguf', 'x'), { recursive: true })
   const { status, error } = await pull({ path: 'big.gguf' })
   assert.equal(status, 'failed')
-  assert.match(error ?? '', /There is a folder where a file is to go/)
+  assert.match(error ?? '', /A folder has the name of a file/)
 })
 
-test('cancelled, what is stored is kept, and used', async ({ hub, downloads, told, pull, read }) => {
+test('stored bytes of a cancelled download are kept, and used by the next one', async ({
+  hub,
+  downloads,
+  told,
+  pull,
+  read,
+}) => {
   const opened = Promise.withResolvers<void>()
   hub.fault = withLists((_request, count) =>
     count === 1 ? { pause: { after: 120_000, until: opened.promise } } : undefined,
@@ -176,7 +191,7 @@ test('cancelled, what is stored is kept, and used', async ({ hub, downloads, tol
   assert.match(hub.files().at(-1)?.range ?? '', /^bytes=1\d{5}-$/)
 })
 
-test('the same again follows; with other patterns it is a conflict; others have their own', async ({
+test('the same download again is joined; other patterns are a conflict; other owners have their own', async ({
   hub,
   downloads,
   told,
@@ -211,7 +226,7 @@ test('two callers who want the same file both get it', async ({ downloads, told,
   assert.deepEqual(read('big.gguf'), BIG)
 })
 
-test('of many at once some wait, and too many are refused', async ({ hub, downloads, told }) => {
+test('of many downloads at once some wait, and too many are refused', async ({ hub, downloads, told }) => {
   const opened = Promise.withResolvers<void>()
   for (let at = 0; at < 20; at++) hub.repositories[`maker/m${at}`] = { 'a.bin': { bytes: SMALL } }
   hub.fault = withLists(() => ({ pause: { after: 1, until: opened.promise } }))
@@ -223,7 +238,7 @@ test('of many at once some wait, and too many are refused', async ({ hub, downlo
   await until('all of them', () => told.filter(({ status }) => status === 'completed').length === 20)
 })
 
-test('a user whose downloads take all turns holds up no other user, in whatever workspace', async ({
+test('a user whose downloads take all turns holds up no other user, in any workspace', async ({
   hub,
   downloads,
   folder,

@@ -1,4 +1,4 @@
-// Laws of bounds: inboxes, firings in flight, slices of work, and what a run leaves behind.
+// Laws of bounds: inboxes, firings in flight, time slices, and the leftovers of runs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -33,7 +33,7 @@ import {
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-describe('the begin of a run', () => {
+describe('the start of a run', () => {
   test('very many nodes without inputs begin in slices', async () => {
     const plan = planOf(
       graph(
@@ -72,11 +72,11 @@ describe('inboxes', () => {
     }
     assert.equal(execution.outcome.status, 'completed')
     assert.equal(counter.given, 1000)
-    // At most 16 in flight, 64 in the window of the consumer, 64 in its inbox, and the one being given.
+    // At most 16 in flight, 64 in the buffer of the consumer, 64 in its inbox, and one being sent.
     assert.ok(most <= 16 + 64 + 1, `${most} items were under way`)
   })
 
-  test('a slow consumer anywhere behind holds up the whole line', async () => {
+  test('a slow consumer holds up all nodes before it', async () => {
     const counter = new Counter()
     const gate = new Gate()
     const steps = Array.from({ length: 5 }, (_, at) => node(`s${at}`, 'test.Same'))
@@ -104,7 +104,7 @@ describe('inboxes', () => {
     assert.ok(counter.ended)
   })
 
-  test('an asynchronous producer is asked for no more than there is room for', async () => {
+  test('an asynchronous producer is not asked for more items than there is room for', async () => {
     let given = 0
     const producer = testType('test.Producer', {
       outputs: [item],
@@ -123,7 +123,7 @@ describe('inboxes', () => {
     await execution.done
   })
 
-  test('a graph that blocks itself grows its inbox instead of standing still', async () => {
+  test('a graph that blocks itself enlarges an inbox', async () => {
     const counter = new Counter()
     const of = graph(
       [
@@ -146,7 +146,7 @@ describe('inboxes', () => {
     assert.equal(out!.at(-1), '999/1000')
   })
 
-  test('it grows also while something unrelated is in flight', async () => {
+  test('a graph that blocks itself enlarges an inbox also while unrelated work is in flight', async () => {
     const gate = new Gate()
     const counter = new Counter()
     const of = graph(
@@ -181,7 +181,7 @@ describe('inboxes', () => {
 })
 
 describe('firings in flight', () => {
-  test('one node has at most 16', async () => {
+  test('of one node are at most 16', async () => {
     const gate = new Gate()
     const of = graph(
       [source('in', [...Array(100).keys()]), node('each', 'control.ForEach'), node('slow', 'test.Gate'), sink('out')],
@@ -197,7 +197,7 @@ describe('firings in flight', () => {
     assert.deepEqual(execution.outcome, { status: 'completed', outputs: { out: [...Array(100).keys()] } })
   })
 
-  test('one run has no more than its concurrency', async () => {
+  test('of one run stay within its concurrency limit', async () => {
     const gate = new Gate()
     const slow = Array.from({ length: 40 }, (_, at) => node(`slow${at}`, 'test.Gate'))
     const of = graph(
@@ -213,7 +213,7 @@ describe('firings in flight', () => {
     assert.equal(gate.started, 40)
   })
 
-  test('a firing that calls a workflow, once a large value was looked into, is not taken for the end of the run', async () => {
+  test('that call a workflow after a large input was checked in steps do not end the run early', async () => {
     const large = mapType('test.Large', () => Array.from({ length: 20_000 }, () => [1]))
     const slow = testType('test.Slow', {
       properties: [value],
@@ -248,7 +248,7 @@ describe('firings in flight', () => {
     assert.deepEqual(await outputs(of, withTypes(large, slow, calling), options), { out: [2] })
   })
 
-  test('synchronous work goes on while no place for asynchronous work is free', async () => {
+  test('that are synchronous continue while no permit is free', async () => {
     const gate = new Gate()
     const of = graph(
       [
@@ -302,7 +302,7 @@ describe('turns', () => {
     assert.ok(turns >= 1, `${turns} turns of the event loop`)
   })
 
-  test('firings that answer in microtasks give the event loop its turns as well', async () => {
+  test('firings that resolve in microtasks give the event loop its turns as well', async () => {
     const soon = testType('test.Soon', {
       properties: [value],
       outputs: [output],
@@ -352,7 +352,7 @@ describe('leftovers', () => {
     assert.ok(grown < 5e6, `the heap grew by ${Math.round(grown / 1e6)} MB`)
   })
 
-  test('a plan serves many runs at once, none of which sees another', async () => {
+  test('a plan serves many concurrent runs that do not affect each other', async () => {
     const gate = new Gate()
     const of = graph(
       [node('in', 'input.Integer', { name: 'n' }), node('slow', 'test.Gate'), sink('out')],
@@ -369,7 +369,7 @@ describe('leftovers', () => {
     )
   })
 
-  test('a total of a stream is known while its items still wait', async () => {
+  test('the total memory of a stream is known while its items still wait', async () => {
     const counter = new Counter()
     const of = graph(
       [node('count', 'test.Counter', { count: 300 }), node('share', 'test.Share'), sink('out')],

@@ -1,4 +1,4 @@
-// Laws of branches and of control edges: what gets nothing, what is skipped, what falls back.
+// Laws of branches and of control edges: absent values, skipped firings, fallbacks.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
@@ -20,7 +20,7 @@ import {
 const iff = (condition: boolean) => node('if', 'control.If', { condition, value: 'v' })
 
 describe('branches', () => {
-  test('the branch not taken is skipped, with all behind it', async () => {
+  test('the branch not taken is skipped, with all nodes behind it', async () => {
     const of = graph(
       [
         iff(true),
@@ -44,7 +44,7 @@ describe('branches', () => {
     for (const id of ['b', 'b2', 'no']) assert.deepEqual(observer.statuses(id), ['skipped'])
   })
 
-  test('where some inputs got nothing, those fall back to their own value or default', async () => {
+  test('inputs without a value fall back to their own value or default', async () => {
     const of = graph(
       [
         iff(true),
@@ -65,7 +65,7 @@ describe('branches', () => {
     assert.deepEqual(await outputs(of), { out: ['v!'], plain_out: ['v'] })
   })
 
-  test('a required input that got nothing skips the firing', async () => {
+  test('a required input without a value skips the firing', async () => {
     const of = graph(
       [iff(false), source('low', 1), node('between', 'compare.Between', { high: 9 }), sink('out')],
       ['if.if_true->between.value', 'low.output->between.low', 'between.output->out.value'],
@@ -105,7 +105,7 @@ describe('branches', () => {
     assert.deepEqual(await outputs(of(false)), { out: ['v'] })
   })
 
-  test('dynamic inputs of control.Coalesce may get nothing, and count in the order in which they are declared', async () => {
+  test('dynamic inputs of control.Coalesce may have no value, and count in the order of their declaration', async () => {
     const of = (first: boolean, second: boolean) =>
       graph(
         [
@@ -161,7 +161,7 @@ describe('branches', () => {
     assert.deepEqual(observer.statuses('all'), ['skipped'])
   })
 
-  test('null is a value, nothing is not', async () => {
+  test('null is a value and differs from an absent one', async () => {
     const of = graph(
       [source('in', [null, 1]), node('each', 'control.ForEach'), node('all', 'control.Collect'), sink('out')],
       ['in.output->each.list', 'each.item->all.item', 'all.list->out.value'],
@@ -169,7 +169,7 @@ describe('branches', () => {
     assert.deepEqual(await outputs(of), { out: [[null, 1]] })
   })
 
-  test('an output called like a member of every object is nothing unless it is given', async () => {
+  test('an output named like a member of every object has no value unless it is returned', async () => {
     const odd = testType('test.Odd', { supports_dynamic_outputs: true, run: () => ({}) })
     const of = graph(
       [node('odd', 'test.Odd', {}, { dynamic_outputs: { constructor: null, toString: {} } }), sink('a'), sink('b')],
@@ -253,7 +253,7 @@ describe('control edges', () => {
     assert.deepEqual(await outputs(of), { out: ['x'] })
   })
 
-  test('a node fires once where nothing is connected', async () => {
+  test('a node without connections fires once', async () => {
     let fired = 0
     const lone = testType('test.Lone', {
       outputs: [{ name: 'output', type: ANY_TYPE }],

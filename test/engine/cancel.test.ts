@@ -1,4 +1,4 @@
-// Laws of cancelling: everything in flight hears of it, nothing begins after it, and it is over within five seconds.
+// Laws of cancelling: everything in flight is aborted, nothing begins afterwards, and the run is over within five seconds.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { executePlan } from '../../src/engine/runtime/execution.ts'
@@ -45,7 +45,7 @@ describe('cancel', () => {
     assert.deepEqual(observer.named('output'), [])
   })
 
-  test('a firing that ignores the signal is left behind after five seconds, its result dropped', async () => {
+  test('a firing that ignores the signal is abandoned after five seconds, and its result dropped', async () => {
     const clock = new HandClock()
     const gate = new Gate()
     const of = graph(
@@ -86,7 +86,7 @@ describe('cancel', () => {
     assert.ok(outcome.status === 'failed' && outcome.error.node_id === 'b')
   })
 
-  test('an endless synchronous stream leaves room for the cancel', async () => {
+  test('an endless synchronous stream lets a cancel through', async () => {
     const endless = testType('test.Endless', {
       outputs: [item],
       *run() {
@@ -114,7 +114,7 @@ describe('cancel', () => {
       fired.push(given)
       if (given !== 2) return given
       abort.abort()
-      // After the turn that this is a part of, and before the next one.
+      // After the turn that this test is a part of, and before the next one.
       queueMicrotask(() => {
         then = execution.outcome
       })
@@ -130,7 +130,7 @@ describe('cancel', () => {
     assert.deepEqual(fired, [1, 2])
   })
 
-  test('cancelled at any moment, a run settles and nothing fires or speaks afterwards', async () => {
+  test('a run that is cancelled at any moment settles, and neither fires nor reports anything afterwards', async () => {
     for (let moment = 0; moment < 40; moment++) {
       const abort = new AbortController()
       let fired = 0

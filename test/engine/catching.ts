@@ -1,4 +1,4 @@
-// Node types that fail, and the few nodes behind each of them that the tests of catching share.
+// Node types that fail, and the nodes behind them that the tests of Catch share.
 import { NodeError } from '../../src/engine/node-api/node-type.ts'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { item, mapType, node, output, sink, testType, value, withTypes } from './kit.ts'
@@ -15,7 +15,7 @@ export const odd = mapType('test.Odd', (given) => {
   return given
 })
 export const same = mapType('test.Same', (given) => given)
-/** Gives some items, then fails. */
+/** Yields some items, then fails. */
 export const broken = testType('test.Broken', {
   properties: [value],
   outputs: [item, { name: 'count', type: ANY_TYPE }],
@@ -36,6 +36,6 @@ export const types = withTypes(odd, same, broken, pair)
 
 export const list = (id: string, given: unknown[]) => node(id, 'control.ForEach', { list: given })
 
-/** `from` into a Catch; its value goes to `out`, its error to `failed`. */
+/** Leads `from` into a Catch, whose value goes to `out` and whose error goes to `failed`. */
 export const caught = [node('caught', 'control.Catch'), sink('out'), sink('failed')]
 export const told = ['caught.value->out.value', 'caught.error->failed.value']

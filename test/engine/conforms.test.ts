@@ -1,4 +1,4 @@
-// Whether large values are of their type: looked at as small ones are.
+// Large values are checked against their type like small ones.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { conforms } from '../../src/engine/node-api/values/type-conformance.ts'
@@ -11,7 +11,7 @@ import { takesLess } from '../helpers/patience.ts'
 
 const many = (item: unknown, last: unknown) => [...Array(100).fill(item), last]
 
-test('of many items the inner ones count as those of few do', () => {
+test('items of many lists are checked like items of few', () => {
   for (const [type, good, bad] of [
     ['list[list[float]]', [1.5], [1, 'a']],
     ['list[dict[str,int]]', { a: 1 }, { a: 1.5 }],
@@ -28,7 +28,7 @@ test('of many items the inner ones count as those of few do', () => {
 
 const choice = (values: unknown[], optional = false) => ({ type: 'enum', values, optional })
 
-test('of many items a choice among many values is looked up', async () => {
+test('many items are checked against many choices by lookup', async () => {
   const values = (from: string) => Array.from({ length: 256 }, (_, at) => from + at)
   const choices = Array.from('abcdefghijklm', (from) => choice(values(from)))
   const type = readTypeMetadata({ type: 'list', type_args: [{ type: 'union', type_args: choices }] })
@@ -37,7 +37,7 @@ test('of many items a choice among many values is looked up', async () => {
   assert.equal(conforms([...list, 'm256'], type), false)
 })
 
-test('a list of few lists of many items takes no longer than its items, whatever their choices list', async () => {
+test('a list of few lists of many items takes no longer than its items, whatever choices their type lists', async () => {
   const values = (from: string) => Array.from({ length: 255 }, (_, at) => `${from}${at}`.padEnd(2_000, 'z'))
   const choices = Array.from('abcdefghijklm', (from) => choice([...values(from), from]))
   const list = (inner: unknown) => ({ type: 'list', type_args: [inner] })
@@ -47,19 +47,19 @@ test('a list of few lists of many items takes no longer than its items, whatever
   assert.equal(conforms([...lists, Array(64).fill('n')], type), false)
 })
 
-test('of many items each choice of a union counts', () => {
+test('many items are checked against each choice of a union', () => {
   const members = [choice(['a', 1], true), choice(['b']), { type: 'float' }, { type: 'list' }]
   const type = readTypeMetadata({ type: 'list', type_args: [{ type: 'union', type_args: members }] })
   for (const good of ['a', 'b', 1, 1.5, null, []]) assert.ok(conforms(many('a', good), type), String(good))
   for (const bad of ['c', true, {}]) assert.equal(conforms(many('a', bad), type), false, String(bad))
 })
 
-test('a choice that has a very long value among its own lists none', () => {
+test('an enum with a very long value lists no values', () => {
   const lists = (value: string) => readTypeMetadata(choice(['a', value])).values.length
   assert.deepEqual([lists('b'.repeat(2_000)), lists('b'.repeat(2_001))], [2, 0])
 })
 
-test('of many items the members of a union are looked at once each, and only where they may fit', async () => {
+test('many items are checked against each fitting member of a union once', async () => {
   const media = ['image', 'audio', 'video', 'document']
   const type = readTypeMetadata({
     type: 'list',
@@ -77,7 +77,7 @@ test('of many items the members of a union are looked at once each, and only whe
   assert.equal(conforms(many('a', {}), nullable), false)
 })
 
-test('large values are looked into in steps, and what was found is known afterwards', () => {
+test('large values are checked in steps, and the result is cached', () => {
   const type = parseType('list[union[list[str],dict[str,list[float]]]]')
   for (const last of [['a'], [1], { a: [1] }, { a: ['a'] }]) {
     const value = [{ a: Array(20_000).fill(1.5) }, ...Array.from({ length: 20_000 }, () => ['a']), last]
@@ -86,7 +86,7 @@ test('large values are looked into in steps, and what was found is known afterwa
     assert.ok([...checkConformanceSteps(value, type)].length > 10)
     assert.equal(conforms(value, type), fits)
     assert.equal(needsConformanceSteps(value, type), false)
-    // It is not looked at again.
+    // A second check uses the cached result.
     value[1] = [1]
     assert.equal(conforms(value, type), fits)
   }

@@ -6,7 +6,7 @@ export const add = mapType('test.Add', (given) => Number(given) + 1)
 export const over = mapType('test.Over', (given) => Number(given) >= 5)
 export const types = withTypes(add, over)
 
-/** A loop that adds one in each round; its result and its rounds come out. */
+/** A loop that adds one in each round; its result and its rounds are outputs. */
 export function counting(data: Record<string, unknown>, more: GraphNode[] = [], edges: string[] = []): Graph {
   return graph(
     [

@@ -1,4 +1,4 @@
-// What validation says besides what is wrong: the node that would convert, the name that was meant, and what an input takes.
+// Suggestions of validation: the converting node, the intended name, and the accepted values.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
@@ -18,7 +18,7 @@ describe('conversions', () => {
   const names = (from: string, to: string) =>
     conversions.findProposals(parseType(from), parseType(to)).map((one) => one.node_type)
 
-  test('each of a built-in type is one that its inputs and outputs allow', () => {
+  test('of each built-in type match its inputs and outputs', () => {
     const marked = builtinRegistry.all().filter((type) => type.converts)
     assert.ok(marked.length >= 10)
     for (const { node_type, converts, properties, outputs, supports_dynamic_inputs } of marked) {
@@ -37,7 +37,7 @@ describe('conversions', () => {
     }
   })
 
-  test('the best comes first', () => {
+  test('are proposed with the best first', () => {
     const best: [string, string, string][] = [
       ['int', 'str', 'text.FromValue'],
       ['bool', 'str', 'text.FromValue'],
@@ -58,21 +58,21 @@ describe('conversions', () => {
     for (const [from, to, expected] of best) assert.equal(names(from, to)[0], expected, `${from} → ${to}`)
   })
 
-  test('there is none where none is known to help', () => {
+  test('are not proposed if none helps', () => {
     assert.deepEqual(names('image', 'str'), [])
     assert.deepEqual(names('int', 'dict'), [])
     assert.ok(!names('list[str]', 'float').includes('control.ForEach'))
     assert.equal(conversions.describeProposals(parseType('image'), parseType('str')), '')
   })
 
-  test('two that are as good are both named', () => {
+  test('are both proposed if two are equally good', () => {
     assert.equal(
       conversions.describeProposals(parseType('list[dict]'), parseType('dict')),
       ' control.ForEach in between gives the items one by one, list.Get gives one of the items.',
     )
   })
 
-  test('the engine knows only those of the registry', () => {
+  test('come only from the registry', () => {
     const image: NodeType = testType('test.Describe', {
       converts: [{ from: parseType('image'), to: parseType('str'), how: 'tells what can be seen' }],
     })
@@ -83,7 +83,7 @@ describe('conversions', () => {
     assert.equal(new ConversionHints(createRegistry([])).describeProposals(parseType('int'), parseType('str')), '')
   })
 
-  test('the proposed node, put in between, makes the graph right', async () => {
+  test('make the graph valid when the proposed node is put in between', async () => {
     const nodes = [node('in', 'input.List', { name: 'in', value: ['a', 'b'] }), node('n', 'text.Trim'), sink('out')]
     const wrong = graph(nodes, ['in.output->n.text', 'n.output->out.value'])
     assert.match(
@@ -97,7 +97,7 @@ describe('conversions', () => {
     assert.equal((await outputs(right)).out?.[0], 'ab')
   })
 
-  test('a type of a graph is cut short in messages', () => {
+  test('shorten a type of the graph in messages', () => {
     const long = { type: 'enum', values: Array.from({ length: 200 }, (_, at) => `${at}${'x'.repeat(1000)}`) }
     const call = node('call', 'workflow.Call', { workflow_id: 'w' }, { dynamic_outputs: { a: long } })
     const { message } = only(graph([call, node('n', 'math.Round')], ['call.a->n.value']), 'type_mismatch')
@@ -106,11 +106,11 @@ describe('conversions', () => {
   })
 })
 
-describe('did you mean', () => {
+describe('suggestions of names', () => {
   const meant = (written: string) =>
     /Did you mean (.*)\?$/.exec(only(graph([node('n', written)], []), 'unknown_node').message)?.[1]
 
-  test('the node type of a common slip', () => {
+  test('name the node type for a common typo', () => {
     const slips: [string, string][] = [
       ['text.template', '"text.Template"'],
       ['Template', '"prompt.Template" or "text.Template"'],
@@ -131,13 +131,13 @@ describe('did you mean', () => {
     assert.equal(meant('.'), undefined)
   })
 
-  test('up to three that are as near as each other', () => {
+  test('name up to three equally near node types', () => {
     const registry = createRegistry(['a.Same', 'b.Same', 'c.Same', 'd.Same'].map((name) => testType(name, {})))
     const { message } = only(graph([node('n', 'Same')], []), 'unknown_node', registry)
     assert.match(message, /Did you mean "a\.Same", "b\.Same" or "c\.Same"\?$/)
   })
 
-  test('the handle of a common slip', () => {
+  test('name the handle for a common typo', () => {
     const nodes = [
       source('in', true),
       node('if', 'control.If', { condition: true }),
@@ -146,23 +146,23 @@ describe('did you mean', () => {
     const message = (text: string) => only(graph(nodes, [text]), 'unknown_handle').message
     assert.match(message('if.ifTrue->t.text'), /Did you mean "if_true"\?$/)
     assert.match(message('in.output->if.cond'), /Did you mean "condition"\?$/)
-    assert.match(message('t.result->if.value'), /has no output "result"\. There is only "output"\.$/)
+    assert.match(message('t.result->if.value'), /has no output "result"\. Available: "output"\.$/)
     assert.match(
       message('t.text->if.value'),
-      /has no output "text"\. "text" is an input of it\. There is only "output"\.$/,
+      /has no output "text"\. "text" is an input of it\. Available: "output"\.$/,
     )
     assert.match(
       message('in.output->t.output'),
-      /has no input "output"\. "output" is an output of it\. There is "text"/,
+      /has no input "output"\. "output" is an output of it\. Available: "text"/,
     )
     assert.match(
       message('t.->if.value'),
-      /An edge out of node "t" \(text\.Trim\) names no output\. There is only "output"/,
+      /An edge out of node "t" \(text\.Trim\) names no output\. Available: "output"/,
     )
-    assert.match(message('in.output->t.'), /An edge into node "t" \(text\.Trim\) names no input\. There is "text"/)
+    assert.match(message('in.output->t.'), /An edge into node "t" \(text\.Trim\) names no input\. Available: "text"/)
   })
 
-  test('a value of a property', () => {
+  test('name a value of a property', () => {
     const of = graph([node('n', 'text.Case', { text: 'x', to: 'Upper' })], [])
     assert.match(only(of, 'type_mismatch').message, /, got "Upper"\. Did you mean "upper"\?$/)
     const choice = testType('test.Choice', { properties: [{ name: 'op', type: createEnumType('!=', '==', '>=') }] })
@@ -204,7 +204,7 @@ describe('long names that are nearly the same', () => {
   })
 })
 
-test('a missing property says what it takes', () => {
+test('a missing property is reported with the values that it takes', () => {
   const many = testType('test.Many', {
     properties: [
       { name: 'kind', type: createEnumType('a', 'b'), required: true, description: 'Which one. Not told: the rest.' },

@@ -1,4 +1,4 @@
-// Laws of params, streamed inputs and changes of properties while a run goes on.
+// Laws of params, streamed inputs and property changes during a run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { estimateMemory } from '../../src/engine/node-api/values/measure.ts'
@@ -16,17 +16,17 @@ const streamed = (type = 'input.Any') =>
     ['in.output->out.value', 'in.output->all.item', 'all.list->list.value'],
   )
 
-describe('params', () => {
-  test('a list of millions for a streamed input is taken item by item', async () => {
+describe('params of a run', () => {
+  test('are read item by item if a streamed input has a list of millions', async () => {
     const plan = planOf(streamed())
     const list = Array(3_000_000).fill(1)
-    // Whoever brings a value has measured it.
+    // The caller that produced a value has measured it.
     estimateMemory(list)
     const options = { params: { x: list }, signal: AbortSignal.abort(), observer: silentObserver }
     await takesLess(20, () => createRun(plan, options))
   })
 
-  test('a param comes before the own value of its input', async () => {
+  test('take precedence over the own value of their input', async () => {
     assert.deepEqual(await outputs(echo('input.String', { value: 'own' }), withTypes(), { params: { x: 'given' } }), {
       out: ['given'],
     })
@@ -39,13 +39,13 @@ describe('params', () => {
     })
   })
 
-  test('false, 0 and empty texts are values', async () => {
+  test('may be false, 0 and empty texts', async () => {
     assert.deepEqual(await outputs(echo('input.Boolean', { value: false })), { out: [false] })
     assert.deepEqual(await outputs(echo('input.Integer', { value: 0 })), { out: [0] })
     assert.deepEqual(await outputs(echo('input.String', { value: '' })), { out: [''] })
   })
 
-  test('a missing one, one of another type and one outside of the limits fail clearly', async () => {
+  test('fail with a clear error if they are missing, of another type or out of range', async () => {
     const failing = async (type: string, params: Record<string, unknown>, data = {}) => {
       const outcome = await run(echo(type, data), withTypes(), { params })
       assert.ok(outcome.status === 'failed')
@@ -70,7 +70,7 @@ describe('params', () => {
     )
   })
 
-  test('params called like members of every object are missing unless they are given', async () => {
+  test('named like members of every object are missing unless they are given', async () => {
     const of = graph([node('in', 'input.Any', { name: 'constructor' }), sink('out')], ['in.output->out.value'])
     const outcome = await run(of)
     assert.ok(outcome.status === 'failed' && outcome.error.type === 'missing_input')
@@ -96,7 +96,7 @@ describe('streamed inputs', () => {
     assert.deepEqual(await outputs(streamed(), withTypes(), { params: { x: [] } }), { out: [], list: [[]] })
   })
 
-  test('a push answers with a word where it cannot be taken', async () => {
+  test('a push that is not accepted returns the reason', async () => {
     const of = graph(
       [
         node('a', 'input.Any', { name: 'x', stream: true }),
@@ -146,7 +146,7 @@ describe('streamed inputs', () => {
 })
 
 describe('changes of properties', () => {
-  test('affect firings not yet begun', async () => {
+  test('apply to firings that have not begun', async () => {
     const gate = new Gate()
     const of = graph(
       [
@@ -168,7 +168,7 @@ describe('changes of properties', () => {
     assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: ['old 1', 'new 2'] } })
   })
 
-  test('unknown, connected, fixed and mistyped ones are not applied', () => {
+  test('are ignored for unknown, connected, fixed and mistyped properties', () => {
     const of = graph(
       [node('in', 'input.Any', { name: 'x', stream: true }), node('say', 'text.Concat'), sink('out')],
       ['in.output->say.a', 'say.output->out.value'],
@@ -182,7 +182,7 @@ describe('changes of properties', () => {
   })
 })
 
-describe('what waits for a streamed input', () => {
+describe('the queue of a streamed input', () => {
   const waiting = () => {
     const gate = new Gate()
     const of = graph(
@@ -192,7 +192,7 @@ describe('what waits for a streamed input', () => {
     return { gate, ...start(of, withTypes(gate.type), { inboxLimit: 1 }) }
   }
 
-  test('is refused beyond a number of values, and taken again once some were taken', async () => {
+  test('refuses values beyond its number, and accepts values again once some were read', async () => {
     const { execution, gate, abort } = waiting()
     const results = Array.from({ length: 1200 }, (_, at) => execution.pushInput('in', at))
     assert.deepEqual([results[0], results[1023], results[1199]], ['ok', 'ok', 'full'])
@@ -203,7 +203,7 @@ describe('what waits for a streamed input', () => {
     await execution.done
   })
 
-  test('is refused beyond a number of characters', async () => {
+  test('refuses values beyond its number of characters', async () => {
     const { execution, abort } = waiting()
     const long = 'x'.repeat(10_000_000)
     const results = Array.from({ length: 4 }, () => execution.pushInput('in', long))
@@ -213,7 +213,7 @@ describe('what waits for a streamed input', () => {
   })
 })
 
-test('what is pushed before the run starts is bounded by whoever keeps it until then, and none of it is lost', async () => {
+test('values pushed before the run starts are limited by its host, and none is lost', async () => {
   const of = graph(
     [node('in', 'input.Any', { name: 'in', stream: true }), node('count', 'control.Count'), sink('out')],
     ['in.output->count.item', 'count.count->out.value'],

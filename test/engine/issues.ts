@@ -1,10 +1,10 @@
-// What is wrong with a graph, for tests of validation.
+// Issues of graphs, for tests of validation.
 import assert from 'node:assert/strict'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
 import type { Graph, GraphIssue, GraphIssueCode } from '../../src/engine/compile/graph.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 
-/** All issues of a graph. It has a plan unless one of them is an error, other than an expression that cannot be read. */
+/** All issues of a graph. It has a plan unless one of them is an error other than an invalid expression. */
 export function found(of: Graph, registry = builtinRegistry): GraphIssue[] {
   const { plan, issues } = compileGraph(of, registry)
   assert.equal(

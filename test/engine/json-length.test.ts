@@ -1,4 +1,4 @@
-// Whether a value is too long as JSON: told as writing it would tell, without writing it.
+// Whether a value is too long as JSON: the estimate agrees with the JSON text, without creating it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -9,13 +9,13 @@ import { soon } from '../nodes/soon.ts'
 const letters = fc.string({ unit: fc.constantFrom('a', 'b', ' '), maxLength: 5 })
 const plain = fc.oneof(letters, fc.integer({ min: 0, max: 9 }))
 
-describe('what is longer as JSON than it may be', () => {
-  /** Each of them is as long as it is counted: nothing is escaped, and numbers have one digit. */
+describe('isLongerAsJson', () => {
+  /** Each value is exactly as long as it is counted: nothing is escaped, and numbers have one digit. */
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof({ maxDepth: 4 }, plain, fc.array(tie('value')), fc.dictionary(letters, tie('value'))),
   }))
 
-  test('is told where it is, and nothing else', () => {
+  test('is true for values that are longer, and for no others', () => {
     const property = fc.property(value, (given) => {
       const { length } = JSON.stringify(given)
       assert.deepEqual([isLongerAsJson(given, length - 1), isLongerAsJson(given, length)], [true, false])
@@ -23,14 +23,14 @@ describe('what is longer as JSON than it may be', () => {
     fc.assert(property, { numRuns: scaled(500) })
   })
 
-  test('is never told of what is as long as it may be', () => {
+  test('is false for values of exactly the limit', () => {
     const property = fc.property(fc.jsonValue(), (given) => {
       assert.equal(isLongerAsJson(given, JSON.stringify(given).length), false)
     })
     fc.assert(property, { numRuns: scaled(500) })
   })
 
-  test('takes no longer for what is shared many times, or for bytes', async () => {
+  test('takes no longer for values that are shared many times, or for bytes', async () => {
     let shared: unknown = ''
     for (let depth = 0; depth < 60; depth++) shared = [shared, shared, { shared }]
     const wide = Array(100_000).fill(Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`k${at}`, ''])))

@@ -1,4 +1,4 @@
-// Small node types, graph shorthands, a recording observer and a clock that tests turn by hand.
+// Small node types, graph shorthands, a recording observer and a clock that tests set.
 import assert from 'node:assert/strict'
 import { compileGraph, type Plan } from '../../src/engine/compile/compiler.ts'
 import type { Graph, GraphEdge, GraphNode } from '../../src/engine/compile/graph.ts'
@@ -16,7 +16,7 @@ import type { RunObserver } from '../../src/engine/runtime/run/observer.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { PATIENCE_MS } from '../helpers/patience.ts'
 
-/** A node type of a test: anything not said is empty. */
+/** A node type of a test, with defaults for all other members. */
 export function testType(node_type: string, rest: Partial<NodeType>): NodeType {
   return { node_type, title: node_type, description: '', properties: [], outputs: [], ...rest }
 }
@@ -76,7 +76,7 @@ export function planOf(of: Graph, registry: NodeRegistry = builtinRegistry): Pla
 
 export type Call = [string, ...unknown[]]
 
-/** Writes down every call, each as a list that begins with its name. */
+/** Records every call as a list that begins with its name. */
 export class Recorder implements RunObserver {
   readonly calls: Call[] = []
   readonly faults: unknown[] = []
@@ -92,7 +92,7 @@ export class Recorder implements RunObserver {
   log: RunObserver['log'] = (at, severity, content) => this.calls.push(['log', at.node_id, severity, content])
   fault: RunObserver['fault'] = (_at, cause) => this.faults.push(cause)
 
-  /** The statuses that a node went through. */
+  /** The statuses that a node had. */
   statuses(node_id: string): unknown[] {
     return this.calls.filter((call) => call[0] === 'node' && call[1] === node_id).map((call) => call[2])
   }
@@ -121,7 +121,7 @@ export function start(
   return { plan, execution, observer, abort }
 }
 
-/** The names of the properties that were applied, and the first firing that has them, counted from 0; null: no such node. */
+/** The names of the applied properties, and the first firing that has them, counted from 0; null: no such node. */
 export function update(
   { plan, execution }: Pick<Started, 'plan' | 'execution'>,
   node_id: string,
@@ -150,7 +150,7 @@ export async function outputs(
   return outcome.status === 'completed' ? outcome.outputs : {}
 }
 
-/** Turns of the event loop until the condition holds; fails after many that took long: other threads and the system may be slower than this one. */
+/** Waits turns of the event loop until the condition holds. Fails only after many long turns, as other threads and the system may be slow. */
 export async function until(condition: () => boolean, what = 'the condition'): Promise<void> {
   const deadline = performance.now() + PATIENCE_MS
   for (let turns = 0; turns < 10_000 || performance.now() < deadline; turns++) {
@@ -160,7 +160,7 @@ export async function until(condition: () => boolean, what = 'the condition'): P
   assert.fail(`waited in vain for ${what}`)
 }
 
-/** So many turns of the event loop: what has nothing to wait for from outside has come to rest by then. */
+/** Waits so many turns of the event loop: work without outside dependencies has ended by then. */
 export async function someTurns(turns = 50): Promise<void> {
   for (let done = 0; done < turns; done++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -170,7 +170,7 @@ interface Sleeper {
   wake: () => void
 }
 
-/** A clock that stands still until it is turned. */
+/** A clock that advances only when the test sets it. */
 export class HandClock implements Clock {
   #now = 0
   readonly sleepers = new Set<Sleeper>()
@@ -203,7 +203,7 @@ export class HandClock implements Clock {
   }
 }
 
-/** A node type whose firings wait until the test lets them go. */
+/** A node type whose firings wait until the test releases them. */
 export class Gate {
   readonly waiting: {
     value: unknown
@@ -256,7 +256,7 @@ export function mapType(node_type: string, of: (given: unknown) => unknown): Nod
   })
 }
 
-/** Counts up to `count`, one item at a time, and notes how far it was asked to go. */
+/** Counts up to `count`, one item at a time, and notes how far it was advanced. */
 export class Counter {
   given = 0
   ended = false

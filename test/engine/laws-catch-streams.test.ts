@@ -1,4 +1,4 @@
-// The laws of failures in streams, of what a Catch makes of them, and of the nodes whose failures were held.
+// The laws of failures in streams, of the outputs of a Catch, and of nodes with caught failures.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { caught, error, list, odd, told, types } from './catching.ts'
@@ -11,7 +11,7 @@ describe('law 29: streams that fail, and what Catch makes of it', () => {
     assert.deepEqual(await outputs(of, types), { out: [0, 1], failed })
   })
 
-  test('law 29: and its single outputs have it as well', async () => {
+  test('law 29: the single outputs of a failed stream have the failure as well', async () => {
     const of = graph(
       [node('broken', 'test.Broken', { value: 2 }), ...caught, node('all', 'control.Collect'), sink('all_out')],
       ['broken.count->caught.value', 'broken.item->all.item', 'all.list->all_out.value', ...told],
@@ -33,7 +33,7 @@ describe('law 29: streams that fail, and what Catch makes of it', () => {
     assert.deepEqual(await outputs(of, types), { out: [2], failed })
   })
 
-  test('law 29: what got nothing does not fire a Catch', async () => {
+  test('law 29: a path without a value does not fire a Catch', async () => {
     const of = graph(
       [node('if', 'control.If', { condition: false, value: 1 }), ...caught],
       ['if.if_true->caught.value', ...told],
@@ -41,7 +41,7 @@ describe('law 29: streams that fail, and what Catch makes of it', () => {
     assert.deepEqual(await outputs(of, types), { out: [], failed: [] })
   })
 
-  test('law 29: an error that says nothing of its cause says nothing in a Catch either', async () => {
+  test('law 29: an error with a hidden cause hides it in a Catch as well', async () => {
     const secret = mapType('test.Secret', () => {
       throw new TypeError('password is hunter2')
     })

@@ -1,4 +1,4 @@
-// The laws of catching: which failures are held, and how they travel.
+// The laws of Catch: which failures it receives, and how they travel.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -11,17 +11,17 @@ describe('law 27: which failures are held', () => {
     ['odd.output->same.value', 'same.output->caught.value', ...told],
   )
 
-  test('law 27: that of a node from which an edge leads to a Catch, over any nodes', async () => {
+  test('law 27: the failure of a node from which an edge leads to a Catch, over any nodes', async () => {
     assert.deepEqual(await outputs(bad, types), { out: [], failed: [error('odd', 'test.Odd', '1 is odd')] })
   })
 
-  test('law 27: that of a node beside it fails the run', async () => {
+  test('law 27: the failure of a node beside it fails the run', async () => {
     const of = graph([...bad.nodes, node('alone', 'test.Odd', { value: 3 })], bad.edges)
     const outcome = await run(of, types)
     assert.ok(outcome.status === 'failed' && outcome.error.node_id === 'alone')
   })
 
-  test('law 27: what comes behind the Catch is no longer held by it', async () => {
+  test('law 27: a Catch does not receive failures of nodes behind it', async () => {
     const of = graph(
       [
         list('each', [2]),
@@ -68,7 +68,7 @@ describe('law 28: how a held failure travels', () => {
     assert.deepEqual(observer.statuses('same'), ['skipped'])
   })
 
-  test('law 28: it travels along control edges as well', async () => {
+  test('law 28: a failure travels along control edges as well', async () => {
     const of = graph(
       [node('odd', 'test.Odd', { value: 1 }), node('same', 'test.Same', { value: 0 }), ...caught],
       [control('odd', 'same'), 'same.output->caught.value', ...told],
@@ -76,7 +76,7 @@ describe('law 28: how a held failure travels', () => {
     assert.deepEqual(await outputs(of, types), { out: [], failed: [error('odd', 'test.Odd', '1 is odd')] })
   })
 
-  test('law 28: an aggregate that gets one ends with it', async () => {
+  test('law 28: an aggregate that receives a failure ends with it', async () => {
     const of = graph(
       [list('each', [2, 3, 4, 5]), node('odd', 'test.Odd'), node('all', 'control.Collect'), ...caught],
       ['each.item->odd.value', 'odd.output->all.item', 'all.list->caught.value', ...told],
@@ -84,7 +84,7 @@ describe('law 28: how a held failure travels', () => {
     assert.deepEqual(await outputs(of, types), { out: [], failed: [error('odd', 'test.Odd', '3 is odd (at index 1)')] })
   })
 
-  test('law 28: a weave that gets one ends with it, after the items before it', async () => {
+  test('law 28: a stream operator that receives a failure ends with it, after the items before it', async () => {
     const of = graph(
       [
         list('each', [2, 4, 5, 6]),
@@ -102,7 +102,7 @@ describe('law 28: how a held failure travels', () => {
     assert.deepEqual(await outputs(of, types), { out, failed: [error('odd', 'test.Odd', '5 is odd (at index 2)')] })
   })
 
-  test('law 28: a failure that a weave did not read is none', async () => {
+  test('law 28: a failure that a stream operator did not read has no effect', async () => {
     const of = graph(
       [list('each', [2, 4, 5, 6]), node('odd', 'test.Odd'), node('take', 'control.Take', { count: 2 }), ...caught],
       ['each.item->odd.value', 'odd.output->take.item', 'take.item->caught.value', ...told],

@@ -9,15 +9,15 @@ describe('law 21: control.Loop', () => {
   const until = [node('over', 'test.Over')]
   const untilEdges = ['add.output->over.value', 'over.output->loop.until']
 
-  test('law 21: until `until` is true, then the value that came back is the result', async () => {
+  test('law 21: when `until` is true, the returned value is the result', async () => {
     assert.deepEqual(await outputs(counting({}, until, untilEdges), types), { out: [5], rounds: [5] })
   })
 
-  test('law 21: until `times` rounds are over', async () => {
+  test('law 21: the loop ends after `times` rounds', async () => {
     assert.deepEqual(await outputs(counting({ times: 2 }, until, untilEdges), types), { out: [2], rounds: [2] })
   })
 
-  test('law 21: a round that gives `next` nothing ends the loop with the value it began with', async () => {
+  test('law 21: a round that gives `next` no value ends the loop with the value it began with', async () => {
     const few = testType('test.Add', {
       properties: [value],
       outputs: [output],
@@ -35,7 +35,7 @@ describe('law 21: control.Loop', () => {
     assert.deepEqual(within, { out: [5], rounds: [5] })
   })
 
-  test('law 21: a loop whose only input got nothing is skipped, whatever values of its own it has', async () => {
+  test('law 21: a loop whose only input has no value is skipped, whatever its own values are', async () => {
     const of = counting(
       { times: 2, initial: 7 },
       [node('if', 'control.If', { condition: false, value: 1 })],

@@ -1,4 +1,4 @@
-// Law 68: how far streams work ahead of the weaves that may leave them unread.
+// Law 68: how far streams run ahead of stream operators that may leave them unread.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { NodeType } from '../../src/engine/node-api/node-type.ts'
@@ -6,7 +6,7 @@ import { Counter, edge, Gate, graph, mapType, node, outputs, sink, start, until,
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** Passes its value on, and counts how often it did, as a whole. */
+/** Passes its value on, and counts its firings. */
 class Passes {
   count = 0
   readonly types: NodeType[]
@@ -51,7 +51,7 @@ function chain(length: number, link: readonly [string, string, string], count: n
   )
 }
 
-describe('law 68: a stream that may be left unread is at most an inbox, and as much as was read, ahead', () => {
+describe('law 68: a stream that may stay unread is ahead by at most an inbox plus the items read', () => {
   for (const [what, type, length] of [
     ['nodes that give their results at once', 'test.Now', 200],
     ['nodes that give them later', 'test.Later', 40],
@@ -62,7 +62,7 @@ describe('law 68: a stream that may be left unread is at most an inbox, and as m
         const of = chain(length, [type, 'value', 'output'], count)
         const { out } = await outputs(of, withTypes(counter.type, ...passes.types))
         assert.equal(out!.length, count)
-        // The last ones may be read before the stream is told that no more is wanted.
+        // The last items may be read before the stream is told that no more is wanted.
         const most = 64 + 2 * count + 2
         assert.ok(counter.given <= most, `${counter.given} items were given`)
         assert.ok(passes.count <= most * length, `${passes.count} firings`)
@@ -70,7 +70,7 @@ describe('law 68: a stream that may be left unread is at most an inbox, and as m
     }
   }
 
-  test('law 68: over a long chain of weaves', async () => {
+  test('law 68: over a long chain of stream operators', async () => {
     const counter = new Counter()
     const { out } = await outputs(
       chain(200, ['control.Take', 'item', 'item'], 1, { count: 50_000 }),
@@ -80,7 +80,7 @@ describe('law 68: a stream that may be left unread is at most an inbox, and as m
     assert.ok(counter.given <= 66, `${counter.given} items were given`)
   })
 
-  test('law 68: in each of the streams within another', async () => {
+  test('law 68: in each of several nested streams', async () => {
     const counter = new Counter()
     const passes = new Passes()
     const of = graph(
@@ -104,7 +104,7 @@ describe('law 68: a stream that may be left unread is at most an inbox, and as m
     assert.ok(passes.count <= 6 * 50 * 3 * 64, `${passes.count} firings`)
   })
 
-  test('law 68: where nothing else goes on and more is wanted, it goes on', async () => {
+  test('law 68: a stream continues when no other work is in progress and more is wanted', async () => {
     for (const type of ['test.Now', 'test.Later']) {
       const [passes, counter] = [new Passes(), new Counter()]
       const of = graph(
@@ -125,7 +125,7 @@ describe('law 68: a stream that may be left unread is at most an inbox, and as m
     }
   })
 
-  test('law 68: where what was taken is not taken on, it waits', async () => {
+  test('law 68: a stream waits while the items taken are not read further', async () => {
     const [passes, counter, gate] = [new Passes(), new Counter(), new Gate()]
     const of = chain(50, ['test.Now', 'value', 'output'], 10_000)
     const nodes = [...of.nodes.filter(({ id }) => id !== 'out'), node('gate', 'test.Gate'), sink('out')]
@@ -160,7 +160,7 @@ describe('law 68: a stream that may be left unread is at most an inbox, and as m
     assert.equal(execution.outcome.status, 'completed')
   })
 
-  test('law 68: an opener of another kind of node, and one that is wanted elsewhere, is not held back', async () => {
+  test('law 68: an opener of another kind of node, and a stream wanted elsewhere, are not limited', async () => {
     const [passes, counter] = [new Passes(), new Counter()]
     const of = chain(3, ['test.Now', 'value', 'output'], 1)
     const nodes = [...of.nodes, node('all', 'control.Count'), sink('count')]

@@ -25,7 +25,7 @@ import { ask } from './waiting.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** A journal whose records become durable some turns after anything waits for that, and not before. */
+/** A journal whose records become durable only some turns after a caller waits for that. */
 class SlowJournal extends MemoryJournal {
   durable_size = 0
   asked_durable = 0
@@ -42,7 +42,7 @@ class SlowJournal extends MemoryJournal {
     this.durable_size = Math.max(this.durable_size, size)
   }
 
-  /** What an interruption at this moment leaves. */
+  /** The journal as an interruption at this moment leaves it. */
   left(): SlowJournal {
     const journal = new SlowJournal(this.records.slice(0, this.durable_size).map((record) => JSON.stringify(record)))
     journal.durable_size = journal.size
@@ -52,7 +52,7 @@ class SlowJournal extends MemoryJournal {
 
 let drawn = 0
 
-/** What no two firings give alike, later. */
+/** Returns a value that no two firings share, asynchronously. */
 const draw = testType('test.Draw', {
   properties: [value],
   outputs: [output],
@@ -80,7 +80,7 @@ const clock = testType('test.Clock', {
   run: ({ value: given }, context) => ({ output: `${given}:${context.clock.now()}` }),
 })
 
-/** Fails at each first attempt; what it says each time is new. */
+/** Fails at each first attempt, each time with a new message. */
 const failing = testType('test.Failing', {
   properties: [value],
   outputs: [output],
@@ -121,7 +121,7 @@ const through = (type: string, out = 'output', data = {}) =>
     ['in.output->it.value', `it.${out}->send.value`],
   )
 
-/** The graphs in which a firing sends what others gave, by how they came to it. */
+/** The graphs in which a firing sends what others gave, by the source of the value. */
 const GRAPHS: Record<string, Graph> = {
   'a result that came later': through('test.Draw'),
   'the time': through('test.Clock'),
@@ -160,7 +160,7 @@ const INNER = graph(
   ['in.output->draw.value', 'draw.output->send.value', 'send.output->it.value'],
 )
 
-/** Runs a graph on a journal, answering what waits; `sent` hears of each request. */
+/** Runs a graph on a journal, answering waits; `sent` receives each request. */
 async function runOn(of: Graph, journal: MemoryJournal, sent: (url: string) => void): Promise<RunOutcome> {
   const http = {
     async send({ url }: { url: string }) {
@@ -187,10 +187,10 @@ async function runOn(of: Graph, journal: MemoryJournal, sent: (url: string) => v
   }
 }
 
-/** Which firing sends: its value without what was drawn. */
+/** The firing that sends: its value without the random part. */
 const keyOf = (url: string) => url.replaceAll(/:\d+/g, '')
 
-describe('where a run is interrupted at a send, no other value of the same firing is sent:', () => {
+describe('when a run is interrupted at a send, no other value of the same firing is sent:', () => {
   for (const [what, of] of Object.entries(GRAPHS)) {
     test(what, async () => {
       const journal = new SlowJournal()
@@ -209,12 +209,12 @@ describe('where a run is interrupted at a send, no other value of the same firin
   }
 })
 
-/** Whether a stream that can not go on was cut. */
+/** Whether the run was interrupted within a stream that cannot resume. */
 function interrupted(outcome: RunOutcome): boolean {
   return outcome.status === 'failed' && outcome.error.type === 'node_interrupted'
 }
 
-/** What each service that leaves the process is asked. */
+/** A call of each service that leaves the process. */
 const SENDS: Record<string, (services: NodeServices) => Promise<unknown>> = {
   'http.send': ({ http }) => http.send({} as never),
   'models.complete': ({ models }) => models.complete({} as never).next(),
@@ -226,7 +226,7 @@ const SENDS: Record<string, (services: NodeServices) => Promise<unknown>> = {
   'vectors.remove': ({ vectors }) => vectors.remove('i', null, AbortSignal.abort()),
 }
 
-/** Services that count how often each of them is asked. */
+/** Services that count their calls. */
 function counting(asked: string[]): NodeServices {
   const count = (name: string) => async () => void asked.push(name)
   return {
@@ -249,7 +249,7 @@ function counting(asked: string[]): NodeServices {
   }
 }
 
-/** `draw -> use`, where `use` does that with the services. */
+/** `draw -> use`, where `use` calls the services. */
 function using(use: (services: NodeServices) => Promise<unknown>, options: Parameters<typeof start>[2] = {}) {
   const type = testType('test.Use', {
     properties: [value],
@@ -267,9 +267,9 @@ function using(use: (services: NodeServices) => Promise<unknown>, options: Param
   return start(of, withTypes(draw, type), { seed: 1, ...options })
 }
 
-describe('a run that remembers', () => {
+describe('a run with a journal', () => {
   for (const [name, use] of Object.entries(SENDS)) {
-    test(`lets ${name} wait until what it told is durable, and no longer`, async () => {
+    test(`lets ${name} wait until its records are durable, and no longer`, async () => {
       const asked: string[] = []
       const journal = new MemoryJournal()
       const durable = Promise.withResolvers<void>()
@@ -284,7 +284,7 @@ describe('a run that remembers', () => {
     })
   }
 
-  test('sends nothing where that can not be durable, and fails', async () => {
+  test('sends nothing if its records cannot become durable, and fails', async () => {
     const asked: string[] = []
     const journal = new MemoryJournal()
     journal.durable = () => Promise.reject(new Error('the disk is full'))
@@ -294,7 +294,7 @@ describe('a run that remembers', () => {
     assert.deepEqual([asked, observer.faults.map(String)], [[], ['Error: the disk is full']])
   })
 
-  test('sends nothing more once it was cancelled', async () => {
+  test('sends nothing after it was cancelled', async () => {
     const asked: string[] = []
     const journal = new MemoryJournal()
     const durable = Promise.withResolvers<void>()
@@ -308,7 +308,7 @@ describe('a run that remembers', () => {
     assert.deepEqual(asked, [])
   })
 
-  test('does not ask its journal where nothing leaves the process', async () => {
+  test('does not ask its journal if nothing leaves the process', async () => {
     const journal = new MemoryJournal()
     journal.durable = () => assert.fail('it is asked')
     const local = async ({ assets, vectors, sandbox, media, tools, secret, redact }: NodeServices) => {
@@ -320,7 +320,7 @@ describe('a run that remembers', () => {
   })
 })
 
-test('a run that remembers nothing has the services as they were lent', async () => {
+test('a run without a journal uses the services of its host unchanged', async () => {
   const services = counting([])
   const seen: NodeServices[] = []
   const { execution } = using(async (lent) => seen.push(lent), { services })

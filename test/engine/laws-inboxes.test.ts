@@ -1,4 +1,4 @@
-// Inboxes keep their bound: over random trees of nodes, no producer gets further ahead of a slow consumer than the laws say.
+// Inboxes keep their limit: over random trees of nodes, no producer gets further ahead of a slow consumer than the laws allow.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -6,12 +6,12 @@ import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metad
 import { edge, graph, node, outputs, sink, testType, withTypes } from './kit.ts'
 import { holds } from './random-verdict.ts'
 
-/** How far ahead an asynchronous generator is asked, and the window of one node's results. */
+/** The limit of items fetched ahead from an asynchronous generator, and of one node's buffer. */
 const AHEAD = 64
 const WINDOW = 64
 const IN_FLIGHT = 16
 
-/** What a node took and gave so far. */
+/** The number of items that a node received and sent so far. */
 class Counts {
   readonly taken = new Map<string, number>()
   readonly given = new Map<string, number>()
@@ -73,7 +73,7 @@ const manner = fc.constantFrom<Manner>('sync', 'async', 'slow')
 const trees = fc.record({
   producer: manner,
   count: fc.integer({ min: 0, max: 150 }),
-  /** Each node takes from the producer or one of those before it. */
+  /** Each node reads from the producer or an earlier node. */
   nodes: fc.array(fc.tuple(manner, fc.nat(10)), { minLength: 1, maxLength: 5 }),
   inboxLimit: fc.constantFrom(1, 2, 5, 16, 64),
   concurrency: fc.integer({ min: 1, max: 20 }),
@@ -92,7 +92,7 @@ describe('bounds of inboxes', () => {
         for (const [at, source] of sources.entries()) {
           const ahead = (counts.given.get(name(source)) ?? 0) - (counts.taken.get(name(at + 1)) ?? 0)
           const own = source === 0 ? producer : nodes[source - 1]![0]
-          // An item that is being given or taken is in no inbox.
+          // An item that is being sent or read is in no inbox.
           const beside = own === 'sync' ? 1 : source === 0 ? AHEAD + 1 : IN_FLIGHT + WINDOW
           if (ahead > inboxLimit + beside) broken ??= `${name(source)} (${own}) was ${ahead} ahead of ${name(at + 1)}`
           most = Math.max(most, ahead)

@@ -1,4 +1,4 @@
-// What is left after 10,000 runs of a graph with everything in it: no listener, no timer, no generator, no memory.
+// The leftovers of 10,000 runs of a graph with all features: no listener, no timer, no generator, no memory.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -12,7 +12,7 @@ import { graph, HandClock, item, node, output, planOf, sink, source, testType, u
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** A clock on which short sleeps are over at once and long ones never. */
+/** A clock on which short sleeps end at once and long ones never. */
 class QuickClock extends HandClock {
   override sleep(ms: number, signal: AbortSignal): Promise<void> {
     return ms < 1000 ? Promise.resolve() : super.sleep(ms, signal)
@@ -35,7 +35,7 @@ function counted(signal: AbortSignal): { listeners: number } {
   return count
 }
 
-/** Made once: a stack takes time. */
+/** Created once, as a stack takes time. */
 const [ODD, EARLY] = [new NodeError('odd'), new NodeError('not yet')]
 
 class Leftovers {
@@ -144,7 +144,7 @@ describe('law 35: a settled run leaves nothing', () => {
       }
       return process.memoryUsage().heapUsed
     }
-    // What every run leaves shows in each stretch; what the compiler keeps or gives back once shows in one.
+    // A leak of every run shows in each stretch; memory that the compiler keeps or frees once shows in one.
     const heap = [await runs(2000), await runs(2000), await runs(2000), await runs(2000), await runs(2000)]
     const grown = heap.slice(1).map((bytes, stretch) => bytes - (heap[stretch] ?? 0))
     assert.equal(count.listeners, 0)

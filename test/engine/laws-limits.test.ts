@@ -1,4 +1,4 @@
-// Law 0 over random graphs: outputs depend neither on the limit of concurrency nor on the size of inboxes.
+// Law 0 over random graphs: outputs depend neither on the concurrency limit nor on the size of inboxes.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Builder, recipes } from './random-graphs.ts'
@@ -13,12 +13,12 @@ const LIMITS = [
 ]
 
 describe('law 0: limits change no output', () => {
-  test('a graph gives the same under any limit of concurrency and of inboxes', async () => {
+  test('a graph has the same outputs under any limits of concurrency and inboxes', async () => {
     await holds(recipes(MIXES.all, 14), 1000, async (recipe) => {
       const builder = new Builder(recipe)
       const outcomes = await Promise.all(LIMITS.map((limit) => tried(builder, limit).execution.done))
       const { doubtful, failing } = expectedOf(builder)
-      // Where nobody wants a firing that fails, and where several fail, timing decides which of them is first.
+      // If an unwanted firing fails, or several fail, timing decides which is first.
       if (doubtful.length > 0) return
       if (failing.length > 0) assert.deepEqual(new Set(outcomes.map(({ status }) => status)), new Set(['failed']))
       else for (const outcome of outcomes) assert.deepEqual(outcome, outcomes[0])

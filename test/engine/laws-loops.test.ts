@@ -1,4 +1,4 @@
-// The laws of loops: rounds, what closes a cycle and what may not, and one firing after the other.
+// The laws of loops: rounds, legal and illegal cycles, and the order of firings.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
@@ -12,7 +12,7 @@ function codes(of: Graph): string[] {
 }
 
 describe('law 18: feedback closes a cycle', () => {
-  test('law 18: a value of its own takes the place of no feedback', () => {
+  test('law 18: a constant does not replace feedback', () => {
     const issue = (data: Record<string, unknown>, edges: string[] = []) => {
       const nodes = [node('loop', 'control.Loop', { initial: 1, ...data }), sink('out')]
       const { plan, issues } = compileGraph(graph(nodes, ['loop.result->out.value', ...edges]), types)
@@ -29,7 +29,7 @@ describe('law 18: feedback closes a cycle', () => {
     assert.deepEqual(codes(counting({ times: 2, next: 7, until: null })), [])
   })
 
-  test('law 18: what comes back from a round decides whether there is another one', async () => {
+  test('law 18: the feedback of a round decides whether there is another round', async () => {
     assert.deepEqual(await outputs(counting({ times: 3 }), types), { out: [3], rounds: [3] })
   })
 
@@ -38,7 +38,7 @@ describe('law 18: feedback closes a cycle', () => {
     assert.deepEqual([...new Set(codes(of))], ['illegal_cycle'])
   })
 
-  test('law 18: feedback comes out of the very stream of the loop: not from around it, not from deeper', () => {
+  test('law 18: feedback comes out of the stream of the loop itself: not from around it, not from deeper', () => {
     const outside = graph(
       [node('loop', 'control.Loop', { initial: 0 }), source('in', 1), sink('out')],
       ['in.output->loop.next', 'loop.result->out.value'],
@@ -93,7 +93,7 @@ describe('law 19: nothing inside a round waits for the end of its loop', () => {
 })
 
 describe('law 20: the firings of a loop take place one after the other', () => {
-  test('law 20: the second begins when the first is over; each goes its own rounds', async () => {
+  test('law 20: the second begins when the first is over; each has its own rounds', async () => {
     const seen: unknown[] = []
     const slow = testType('test.Slow', {
       properties: [value],
@@ -125,7 +125,7 @@ describe('law 20: the firings of a loop take place one after the other', () => {
     assert.deepEqual(seen, values)
   })
 
-  test('law 20: a loop inside of a loop', async () => {
+  test('law 20: a loop inside of a loop runs to its end', async () => {
     const of = graph(
       [
         node('outer', 'control.Loop', { initial: 0, times: 3 }),
@@ -144,7 +144,7 @@ describe('law 20: the firings of a loop take place one after the other', () => {
     assert.deepEqual(await outputs(of, types), { out: [6] })
   })
 
-  test('law 20: a firing that failed, and was caught, leaves the next one its own rounds', async () => {
+  test('law 20: a firing that failed, and was caught, does not affect the rounds of the next', async () => {
     const of = graph(
       [
         node('each', 'control.ForEach', { list: [0, 10] }),

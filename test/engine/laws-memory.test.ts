@@ -1,5 +1,5 @@
-// Interruptions at any moment, over random graphs: a run that goes on from any beginning of its records comes out as one that was never
-// interrupted, and nothing that had ended or must not run twice is done again.
+// Interruptions at any moment, over random graphs: a run that continues from any prefix of its records has the outcome of an uninterrupted
+// one. Firings that had ended, or must not run twice, do not run again.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ import { Evaluator } from './reference.ts'
 
 const RUNS = 300
 
-/** More of those that are remembered. */
+/** More of the manners that are recorded. */
 const MANNERS = [...REMEMBERED_MANNERS, 'unsafe', 'unsafe', 'fickle', 'slow', 'calling'] as const
 
 interface Limits {
@@ -25,7 +25,7 @@ interface Limits {
   inboxLimit: number
 }
 
-/** One graph whose runs may be interrupted. */
+/** A graph whose runs may be interrupted. */
 class Patient {
   readonly builder: Builder
   readonly #limits: Limits
@@ -53,7 +53,7 @@ class Patient {
     return plan
   }
 
-  /** Runs, answering whatever waits: some of it at once while the run lives, the rest once it is suspended. */
+  /** Runs and answers all waits: some at once while the run lives, the others once it is suspended. */
   async run(journal: MemoryJournal): Promise<RunOutcome> {
     this.journal = journal
     for (let rounds = 0; ; rounds++) {
@@ -76,7 +76,7 @@ class Patient {
   }
 }
 
-/** Firings that must not run again, and nodes that may fail the run because they can not. */
+/** Firings that must not run again, and nodes that may fail the run because they cannot. */
 function bounds(journal: MemoryJournal, fickle: (node_id: string) => boolean) {
   const [ended, started, waiting] = [journal.of('end'), journal.of('start'), journal.of('wait')].map(
     (of) => new Set(of),
@@ -89,15 +89,15 @@ function bounds(journal: MemoryJournal, fickle: (node_id: string) => boolean) {
   return { never: [...ended!, ...started!, ...waiting!], doomed: new Set([...gone, ...cut].map(nodeOf)) }
 }
 
-/** Whether a run failed because it had to wait around something that could not go on from where it stood. */
+/** Whether a run failed because it had to wait while a firing could not resume. */
 function refused(patient: Patient, outcome: RunOutcome): boolean {
-  if (outcome.status !== 'failed' || !outcome.error.message.includes('has to wait')) return false
+  if (outcome.status !== 'failed' || !outcome.error.message.includes('must wait')) return false
   assert.equal(outcome.error.type, 'node_interrupted')
   assert.match(patient.kindOf(outcome.error.node_id), /^((Collect|Spoil)\.unsafe|Endless\.(unsafe|fickle))$/)
   return true
 }
 
-/** Whether a run failed at a firing that nobody wanted: law 0 leaves that to timing. */
+/** Whether a run failed at an unwanted firing: law 0 leaves that to timing. */
 function unlucky(patient: Patient, outcome: RunOutcome): boolean {
   if (outcome.status !== 'failed' || outcome.error.type === 'node_interrupted') return false
   const { shape } = new Evaluator(patient.builder.nodes, patient.builder.edges)
@@ -105,7 +105,7 @@ function unlucky(patient: Patient, outcome: RunOutcome): boolean {
   return true
 }
 
-/** Goes on from a beginning of the records, and judges how. Gives what the run ended with. */
+/** Continues from a prefix of the records and checks how. Returns the outcome of the run. */
 async function recovered(patient: Patient, journal: MemoryJournal): Promise<RunOutcome> {
   const { never, doomed } = bounds(journal, (id) => patient.kindOf(id).endsWith('.fickle'))
   const before = new Map(never.map((firing) => [firing, patient.counts.of(firing)]))
@@ -120,7 +120,7 @@ async function recovered(patient: Patient, journal: MemoryJournal): Promise<RunO
 
 async function survives(steps: readonly string[]): Promise<void> {
   const seen = { completed: 0, interrupted: 0, records: 0, suspended: 0 }
-  // Scattered, so that small numbers, which come most often, cut anywhere.
+  // Scattered, so that small numbers, which are the most frequent, cut anywhere.
   const place = fc.nat(1000).map((given) => ((given * 617) % 1001) / 1000)
   const cuts = fc.array(place, { minLength: 1, maxLength: 4 })
   await holds(fc.tuple(recipes(steps, 24, MANNERS), limits, cuts), RUNS, async ([recipe, limit, places]) => {
@@ -148,14 +148,14 @@ async function survives(steps: readonly string[]): Promise<void> {
   assert.ok(seen.records > RUNS * scale, `only ${seen.records} records`)
 }
 
-describe('a run that is interrupted comes out the same', () => {
+describe('a run that is interrupted has the same outcome', () => {
   test('streams, branches and aggregates', () => survives(MIXES.streams))
 
-  test('weaves', () => survives(MIXES.weaves))
+  test('stream operators', () => survives(MIXES.weaves))
 
   test('loops', () => survives(MIXES.loops))
 
   test('failures', () => survives(MIXES.failures))
 
-  test('all of them', () => survives(MIXES.all))
+  test('all kinds of nodes', () => survives(MIXES.all))
 })

@@ -1,5 +1,5 @@
-// The order inside a stream: over random pipes whose firings end in any order, every node sees the items in the order of
-// their paths and loses none. A value is its own path.
+// The order inside a stream: over random pipes whose firings end in any order, every node receives all items in the order of their paths. A
+// value is its own path.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -31,7 +31,7 @@ function inOrder(seen: Path[]): void {
   }
 }
 
-/** Types whose firings take a while or not, by the path; each writes down the paths with which it fires. */
+/** Types whose firings are slow or fast, depending on the path; each records the paths of its firings. */
 function types(seen: Map<string, Path[]>, slow: boolean): NodeType[] {
   const note = (id: string, path: unknown) => {
     const list = seen.get(id) ?? []
@@ -118,7 +118,7 @@ function pathsOf(counts: readonly number[]): Path[] {
 }
 
 describe('order inside a stream', () => {
-  test('every node sees the items in the order of their paths, and all of them', async () => {
+  test('every node receives all items in the order of their paths', async () => {
     await holds(fc.tuple(pipes, limits), 1000, async ([{ counts, stages, slow }, limit]) => {
       const nodes = [node('root', 'input.Any', { name: 'root', value: [] })]
       const edges = []

@@ -1,4 +1,4 @@
-// Law 25, its second half: which item of a stream a failure is about.
+// The second half of law 25: the item of a stream that a failure is about.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -50,7 +50,7 @@ function row(list: unknown, type: string, data: Record<string, unknown> = {}, in
   return graph(nodes, ['in.output->each.list', `each.item->n.${input}`, 'n.output->out.value'])
 }
 
-/** Lists in a list, the items of each, and one node of that type behind them. */
+/** A list of lists, the items of each, and one node of that type behind them. */
 function nested(lists: unknown, type: string, data: Record<string, unknown> = {}, input = 'value'): Graph {
   const each = ['outer', 'inner'].map((id) => node(id, 'control.ForEach'))
   const nodes = [source('in', lists), ...each, node('n', type, data), sink('out')]
@@ -59,7 +59,7 @@ function nested(lists: unknown, type: string, data: Record<string, unknown> = {}
 }
 
 describe('law 25: a failure inside of streams names its index path', () => {
-  test('law 25: at once or later, in one stream or in several', async () => {
+  test('law 25: for synchronous and asynchronous failures, in one stream or in several', async () => {
     for (const type of ['test.Plain', 'test.Late']) {
       assert.equal(await messageOf(row(['a', 'b', 'bad', 'd'], type)), 'It is bad. (at index 2)')
       assert.equal(await messageOf(nested([['a'], [], ['bad']], type)), 'It is bad. (at index 2.0)')
@@ -79,7 +79,7 @@ describe('law 25: a failure inside of streams names its index path', () => {
     assert.equal(await messageOf(graph([node('n', 'test.Plain', { value: 'bad' })], [])), 'It is bad.')
   })
 
-  test('law 25: of what was begun earlier, not of what was read last', async () => {
+  test('law 25: the path is that of the failed firing, not of the last item read', async () => {
     const gate = new Gate()
     const { execution } = start(row(['a', 'b', 'c'], 'test.Gate'), withTypes(gate.type))
     await until(() => gate.waiting.length === 3)
@@ -90,7 +90,7 @@ describe('law 25: a failure inside of streams names its index path', () => {
     assert.ok(outcome.status === 'failed' && outcome.error.message === 'It is bad. (at index 1)')
   })
 
-  test('law 25: an error that says nothing of its cause, and a value that does not fit', async () => {
+  test('law 25: for an error with a hidden cause, and for a value that does not fit', async () => {
     const typed = testType('test.Typed', {
       properties: [{ name: 'value', type: parseType('int'), required: true }],
       outputs: [output],
@@ -110,7 +110,7 @@ describe('law 25: a failure inside of streams names its index path', () => {
     )
   })
 
-  test('law 25: of an aggregate, the item that was being taken, else the firing', async () => {
+  test('law 25: in an aggregate, the path is that of the item being read, else of the firing', async () => {
     const whole = (when: string) => messageOf(row(['a', 'bad', 'c'], 'test.All', { when }, 'item'))
     assert.equal(await whole('open'), 'It is bad.')
     assert.equal(await whole('push'), 'It is bad. (at index 1)')

@@ -1,5 +1,4 @@
-// Cancelling at any moment, over random graphs: the run settles within five seconds, nothing fires afterwards, and no
-// generator stays open.
+// Cancelling at any moment, over random graphs: the run settles within five seconds, nothing fires afterwards, and no generator stays open.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -16,7 +15,7 @@ async function turns(count: number): Promise<void> {
   for (let left = count; left > 0; left--) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Cancels at the moment, or at the end where that comes first. */
+/** Cancels at the moment, or at the end of the run if that comes first. */
 async function cancelAt({ abort, execution, ledger }: Trial, by: string, count: number): Promise<void> {
   if (by === 'turns') await turns(count)
   else for (let left = 100; left > 0 && ledger.total < count && !execution.outcome; left--) await turns(1)
@@ -24,7 +23,7 @@ async function cancelAt({ abort, execution, ledger }: Trial, by: string, count: 
 }
 
 describe('cancel at any moment', () => {
-  test('the run settles within five seconds, nothing fires afterwards and nothing stays open', async () => {
+  test('the run settles within five seconds, nothing fires afterwards and no generator stays open', async () => {
     const steps = [...MIXES.all, 'Expand', 'Add', 'Add', 'Need']
     const seen = { cancelled: 0, late: 0, deaf: 0 }
     const cases = fc.tuple(recipes(steps, 15, [...MANNERS, 'deaf']), limits, moments)

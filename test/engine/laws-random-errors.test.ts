@@ -1,4 +1,4 @@
-// An error reaches exactly what it should, over random graphs: a held one its Catch, any other one ends the run.
+// Errors over random graphs: a caught error reaches its Catch, any other error ends the run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -7,7 +7,7 @@ import { Builder, recipes } from './random-graphs.ts'
 import { MIXES } from './random-mixes.ts'
 import { expectedOf, holds, judge, limits, scale, type Trial, tried } from './random-verdict.ts'
 
-/** Calls back at the moment at which a node is told to have failed. */
+/** Calls back when a node reports a failure. */
 class Watcher extends Recorder {
   onError: () => void = () => {}
 
@@ -28,7 +28,7 @@ function publishedBy({ observer }: Trial): Map<string, unknown[]> {
 const steps = [...MIXES.failures, ...MIXES.all, 'Fail', 'Fail', 'Break', 'Strict', 'Hasty', 'Catch']
 
 describe('what an error reaches', () => {
-  test('a held one reaches its Catch; after any other nothing begins, and what was given before stands', async () => {
+  test('a caught error reaches its Catch; any other error ends the run, and earlier outputs remain', async () => {
     const seen = { completed: 0, failed: 0, held: 0 }
     await holds(fc.tuple(recipes(steps), limits), 1000, async ([recipe, limit]) => {
       const builder = new Builder(recipe)

@@ -1,4 +1,4 @@
-// The laws of relief: what a weave leaves unread, and whom that relieves.
+// The laws of relief: what a stream operator leaves unread, and which nodes that relieves.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ItemRequest, NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts'
@@ -22,7 +22,7 @@ import {
 
 const each = (id: string, list: unknown) => node(id, 'control.ForEach', { list })
 
-/** An endless stream; counts how many of its generators are open. */
+/** An endless stream; counts its open generators. */
 class Endless {
   open = 0
   given = 0
@@ -45,8 +45,8 @@ class Endless {
   }
 }
 
-describe('law 16: a weave may return before its streams have ended', () => {
-  test('law 16: what is left is dropped, and its own single outputs are out before the rest has come', async () => {
+describe('law 16: a stream operator may return before its streams have ended', () => {
+  test('law 16: the rest is dropped, and its own single outputs are sent before the rest has arrived', async () => {
     const of = graph(
       [
         each('one', [1, 2, 3, 4]),
@@ -65,13 +65,13 @@ describe('law 16: a weave may return before its streams have ended', () => {
         'note.output->notes.value',
       ],
     )
-    // The stream waits, item by item, for what the Take says of it.
+    // The stream waits, item by item, for the demand of the Take.
     const given = await outputs(of, withTypes(), { inboxLimit: 1 })
     assert.deepEqual(given, { out: [[1]], notes: ['1/1', '2/1', '3/1', '4/1'] })
   })
 })
 
-describe('law 17: whom nobody wants any more is relieved', () => {
+describe('law 17: nodes whose outputs no consumer wants are relieved', () => {
   const taking = (count: number, type: string, inner = 'test.Same') =>
     graph(
       [node('from', type, { count: 1000 }), node('inner', inner), node('take', 'control.Take', { count }), sink('out')],
@@ -85,7 +85,7 @@ describe('law 17: whom nobody wants any more is relieved', () => {
     await until(() => endless.open === 0)
   })
 
-  test('law 17: the generator is ended, and no more of it is asked for', async () => {
+  test('law 17: the generator is ended, and no more items are fetched', async () => {
     const counter = new Counter()
     const given = await outputs(taking(2, 'test.Counter'), withTypes(counter.type, same), { inboxLimit: 2 })
     assert.deepEqual(given, { out: [0, 1] })
@@ -93,14 +93,14 @@ describe('law 17: whom nobody wants any more is relieved', () => {
     assert.ok(counter.given < 20, `${counter.given} items were given`)
   })
 
-  test('law 66: of a frugal stream no item is asked for behind the last one that is taken, however slow the nodes between are', async () => {
+  test('law 66: no item of a stream that is pulled on demand is fetched behind the last one taken, however slow the nodes between are', async () => {
     let asked = 0
     async function* items() {
       for (;;) yield { item: asked++ }
     }
     const frugal = testType('test.Frugal', { outputs: [item], isPulledOnDemand: true, run: items })
     const slow = mapType('test.Slow', (given) => {
-      // Longer than a slice of work, so that the event loop has its turn before the next node has.
+      // Longer than a slice of work, so that the event loop has its turn before the next node.
       for (const end = performance.now() + 10; performance.now() < end; );
       return given
     })
@@ -108,7 +108,7 @@ describe('law 17: whom nobody wants any more is relieved', () => {
     assert.deepEqual([given, asked], [{ out: [0, 1, 2] }, 3])
   })
 
-  test('law 66: of others items are fetched ahead', async () => {
+  test('law 66: items of other streams are fetched ahead', async () => {
     let asked = 0
     async function* items() {
       for (;;) yield { item: asked++ }
@@ -125,7 +125,7 @@ describe('law 17: whom nobody wants any more is relieved', () => {
     assert.ok(asked > 1 && asked <= 64 + 1024, `${asked} were asked for`)
   })
 
-  test('law 17: a node that somebody else wants goes on', async () => {
+  test('law 17: a node with another consumer continues', async () => {
     const counter = new Counter()
     const of = taking(1, 'test.Counter')
     const nodes = [...of.nodes, node('all', 'control.Count'), sink('count')]
@@ -154,7 +154,7 @@ describe('law 17: whom nobody wants any more is relieved', () => {
     assert.deepEqual(await outputs(of), { out: [11, 12, 22, 23, 33, 34] })
   })
 
-  test('law 17: what was under way comes to nothing, whether it succeeds or fails', async () => {
+  test('law 17: work in flight is discarded, whether it succeeds or fails', async () => {
     for (const end of ['open', 'fail'] as const) {
       const gate = new Gate()
       const of = taking(1, 'test.Counter', 'test.Gate')
@@ -169,7 +169,7 @@ describe('law 17: whom nobody wants any more is relieved', () => {
     }
   })
 
-  test('law 17: an item that a weave has given, and that has not gone out yet, is let go of', async () => {
+  test('law 17: an item that a stream operator has yielded, and that was not sent yet, is dropped', async () => {
     const whole = (name: string) => ({ name, type: ANY_TYPE, required: true, aggregate: true })
     const first = testType('test.First', {
       properties: [whole('a'), whole('b')],
@@ -178,7 +178,7 @@ describe('law 17: whom nobody wants any more is relieved', () => {
         return { first: yield new ItemRequest('b') }
       },
     })
-    // How many turns the weave has had before it begins decides whether the other one is over while an item is on its way.
+    // The number of earlier turns of the stream operator decides whether the other one is over while an item is being sent.
     for (let turns = 0; turns < 4; turns++) {
       const passes = Array.from({ length: turns }, (_, at) => node(`pass${at}`, 'test.Pass'))
       const chain = ['count.output', ...passes.flatMap(({ id }) => [`${id}.value`, `${id}.output`]), 'take.count']

@@ -1,4 +1,4 @@
-// The law of retries, by a clock that the test turns.
+// The law of retries, by a clock that the test sets.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
@@ -40,7 +40,7 @@ class Shaky {
 const retrying = (retry: Record<string, unknown>) =>
   graph([node('shaky', 'test.Shaky', { value: 7, retry }), sink('out')], ['shaky.output->out.value'])
 
-/** Turns the clock to each of the next sleeps and gives how long they were. */
+/** Advances the clock to each of the next sleeps and returns their lengths. */
 async function pauses(clock: HandClock, over: () => boolean): Promise<number[]> {
   const given: number[] = []
   for (;;) {
@@ -63,7 +63,7 @@ describe('law 31: retries', () => {
     assert.equal(shaky.attempts, 4)
   })
 
-  test('law 31: a second by default, and five minutes at most', async () => {
+  test('law 31: the pause is a second by default, and five minutes at most', async () => {
     const clock = new HandClock()
     const shaky = new Shaky(100)
     const { execution } = start(retrying({ attempts: 12 }), withTypes(shaky.type), { clock })
@@ -74,7 +74,7 @@ describe('law 31: retries', () => {
     assert.equal(shaky.attempts, 12)
   })
 
-  test('law 31: the pause takes no place among the firings in flight', async () => {
+  test('law 31: the pause holds no concurrency permit', async () => {
     const clock = new HandClock()
     const gate = new Gate()
     const of = graph(
@@ -101,7 +101,7 @@ describe('law 31: retries', () => {
     assert.equal(clock.sleepers.size, 0)
   })
 
-  test('law 31: only what the code throws is tried again, not a bad output or a value that does not fit', async () => {
+  test('law 31: only errors of the code are retried, not an invalid output or a value that does not fit', async () => {
     let fired = 0
     const bad = testType('test.Shaky', {
       properties: [value],
@@ -135,7 +135,7 @@ describe('law 31: retries', () => {
     }
   })
 
-  test('law 31: what is final is not tried again, and a Catch holds it', async () => {
+  test('law 31: a final error is not retried, and a Catch receives it', async () => {
     const shaky = new Shaky(1, () => new NonRetryableError('enough', 'limit_reached'))
     const registry = withTypes(shaky.type)
     const policy = { attempts: 5, backoff_ms: 0 }
@@ -180,7 +180,7 @@ describe('law 31: retries', () => {
     assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: [0, 1, 2, 3] } })
   })
 
-  test('law 31: the last attempt’s failure is held by a Catch', async () => {
+  test('law 31: a Catch receives the failure of the last attempt', async () => {
     const shaky = new Shaky(9)
     const of = graph(
       [
@@ -195,7 +195,7 @@ describe('law 31: retries', () => {
     assert.equal(shaky.attempts, 2)
   })
 
-  test('law 31: aggregates, weaves and loops are not tried again', () => {
+  test('law 31: aggregates, stream operators and loops are not retried', () => {
     for (const type of ['control.Collect', 'control.Take']) {
       const of = graph(
         [node('each', 'control.ForEach', { list: [1] }), node('n', type, { retry: { attempts: 2 } })],

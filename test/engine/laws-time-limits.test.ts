@@ -1,4 +1,4 @@
-// The laws of time limits, of a node and of a run, by a clock that the test turns.
+// The laws of time limits of nodes and runs, by a clock that the test sets.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Gate, graph, HandClock, item, node, planOf, sink, start, testType, until, withTypes } from './kit.ts'
@@ -7,7 +7,7 @@ describe('law 32: time limits of a node', () => {
   const limited = (data: Record<string, unknown>) =>
     graph([node('slow', 'test.Gate', { value: 1, ...data }), sink('out')], ['slow.output->out.value'])
 
-  test('law 32: the attempt fails and its signal aborts; what it still gives is dropped', async () => {
+  test('law 32: the attempt fails and its signal aborts; later results are dropped', async () => {
     const clock = new HandClock()
     const gate = new Gate()
     const { execution } = start(limited({ timeout_seconds: 2 }), withTypes(gate.type), { clock })
@@ -23,7 +23,7 @@ describe('law 32: time limits of a node', () => {
     assert.equal(clock.sleepers.size, 0)
   })
 
-  test('law 32: it limits each attempt, and one that is in time leaves no timer', async () => {
+  test('law 32: the limit applies to each attempt, and an attempt in time leaves no timer', async () => {
     const clock = new HandClock()
     const gate = new Gate()
     const of = limited({ timeout_seconds: 2, retry: { attempts: 2, backoff_ms: 500 } })
@@ -38,7 +38,7 @@ describe('law 32: time limits of a node', () => {
     assert.equal(clock.sleepers.size, 0)
   })
 
-  test('law 32: of a stream it limits each next item, not the whole', async () => {
+  test('law 32: for a stream the limit applies to each next item, not to the whole', async () => {
     const clock = new HandClock()
     const go: (() => void)[] = []
     const slow = testType('test.Slow', {
@@ -68,7 +68,7 @@ describe('law 32: time limits of a node', () => {
     for (const resolve of go) resolve()
   })
 
-  test('law 32: a generator that is over its time is ended, whenever it comes to itself', async () => {
+  test('law 32: a generator that is over its time is ended as soon as it reacts', async () => {
     const clock = new HandClock()
     let open = 0
     const go: (() => void)[] = []

@@ -1,4 +1,4 @@
-// The laws of types and of errors, one by one: what fits, what is checked when it arrives, and what a bad firing does.
+// The laws of types and errors, one by one: which types fit, what is checked on arrival, and what an invalid firing causes.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
@@ -7,7 +7,7 @@ import { NodeError, type NodeType } from '../../src/engine/node-api/node-type.ts
 import { ANY_TYPE, parseType } from '../../src/engine/node-api/values/type-metadata.ts'
 import { edge, Gate, graph, node, outputs, run, sink, source, start, testType, until, value, withTypes } from './kit.ts'
 
-/** A node that gives `given` as a `from`, and one that takes a `to` and hands it on. */
+/** A node that returns `given` as a `from`, and one that takes a `to` and passes it on. */
 function fitting(from: string, to: string, given: unknown): [Graph, NodeType, NodeType] {
   const give = testType('test.Give', { outputs: [{ name: 'out', type: parseType(from) }], run: () => ({ out: given }) })
   const take = testType('test.Take', {
@@ -22,7 +22,7 @@ function fitting(from: string, to: string, given: unknown): [Graph, NodeType, No
   return [of, give, take]
 }
 
-/** What arrives at the other end, or why not. */
+/** The value that arrives at the other end, or the error. */
 async function arriving(from: string, to: string, given: unknown): Promise<unknown> {
   const [of, give, take] = fitting(from, to, given)
   const [issue] = compileGraph(of, withTypes(give, take)).issues
@@ -32,7 +32,7 @@ async function arriving(from: string, to: string, given: unknown): Promise<unkno
 }
 
 describe('law 22: which types fit', () => {
-  test('law 22: the same ones, any, numbers, and members of a union', async () => {
+  test('law 22: equal types, any, numbers, and members of a union fit', async () => {
     assert.equal(await arriving('str', 'str', 'x'), 'x')
     assert.equal(await arriving('str', 'any', 'x'), 'x')
     assert.equal(await arriving('int', 'float', 3), 3)
@@ -57,7 +57,7 @@ describe('law 22: which types fit', () => {
     assert.equal(await arriving('any', 'union[str,int]', [1]), 'failed')
   })
 
-  test('law 22: a large value is checked as a small one is, while others have their turns', async () => {
+  test('law 22: a large value is checked like a small one, while other work has its turns', async () => {
     const type = 'list[union[list[str],list[float]]]'
     const items = Array.from({ length: 400_000 }, () => [1.5])
     let turns = 0
@@ -87,7 +87,7 @@ describe('law 22: which types fit', () => {
 })
 
 describe('law 23: outputs are checked as well', () => {
-  /** How a node that returns this ends. */
+  /** The outcome of a node that returns this. */
   async function returning(given: Record<string, unknown>): Promise<string> {
     const type = testType('test.N', {
       outputs: [
@@ -106,7 +106,7 @@ describe('law 23: outputs are checked as well', () => {
     return given
   }
 
-  test('law 23: an undeclared one, or one of another type, is an error of the node', async () => {
+  test('law 23: an undeclared output, or one of another type, is an error of the node', async () => {
     assert.equal(await returning({ count: 1 }), 'completed')
     assert.match(await returning({ other: 1 }), /^n /)
     assert.match(await returning({ count: 'x' }), /^n /)
@@ -137,7 +137,7 @@ const bad = (error: unknown) =>
   })
 
 describe('law 24: the first bad firing fails the run', () => {
-  test('law 24: nothing new begins, what is in flight settles, later errors are not told', async () => {
+  test('law 24: nothing new begins, work in flight settles, and later errors are not reported', async () => {
     const [slow, failing] = [new Gate(), new Gate('test.Failing')]
     const of = graph(
       [
@@ -164,8 +164,8 @@ describe('law 24: the first bad firing fails the run', () => {
   })
 })
 
-describe('law 25: what may be said of an error', () => {
-  test('law 25: a NodeError says its message, anything else a fixed sentence; the cause goes to the log', async () => {
+describe('law 25: the public part of an error', () => {
+  test('law 25: a NodeError shows its message, any other error a fixed sentence; the cause goes to the log', async () => {
     const of = graph([node('bad', 'test.Bad', { value: 1 })], [])
     const told = await run(of, withTypes(bad(new NodeError('No such page.', 'not_found'))))
     assert.ok(told.status === 'failed')

@@ -1,5 +1,5 @@
-// Changing properties while a run goes on, over random graphs: at no moment and with no value does it break the run, and
-// nodes that no change can reach give what they would have given.
+// Property changes during a run, over random graphs: at no moment and with no value do they break the run, and nodes that they cannot reach
+// give the same outputs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -24,7 +24,7 @@ const changes = fc.array(
   { minLength: 1, maxLength: 8 },
 )
 
-/** The nodes that take something, over any nodes, from one of these. */
+/** The nodes downstream of these. */
 function behind(builder: Builder, from: Iterable<string>): Set<string> {
   const found = new Set(from)
   for (const id of found) for (const edge of builder.edges) if (edge.source === id) found.add(edge.target)
@@ -32,7 +32,7 @@ function behind(builder: Builder, from: Iterable<string>): Set<string> {
 }
 
 describe('changes of properties', () => {
-  test('none of them breaks a run, and what they do not reach stays as it is', async () => {
+  test('never break a run, and do not affect nodes that they do not reach', async () => {
     const steps = [...MIXES.calm, 'Expand', 'Add', 'Need'].filter((kind) => kind !== 'BuiltLoop')
     let applied = 0
     await holds(

@@ -1,4 +1,4 @@
-// The law of weaves: what they read, what they give, and where they fire.
+// The law of stream operators: what they read, what they yield, and where they fire.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
@@ -8,7 +8,7 @@ import { graph, item, node, output, outputs, sink, start, testType, value, withT
 
 const each = (id: string, list: unknown) => node(id, 'control.ForEach', { list })
 
-describe('law 15: a weave takes whole streams and opens one of its own', () => {
+describe('law 15: a stream operator takes whole streams and opens one of its own', () => {
   const letters = ['a', 'b', 'c']
 
   test('law 15: two streams side by side are joined item by item', async () => {
@@ -20,7 +20,7 @@ describe('law 15: a weave takes whole streams and opens one of its own', () => {
     assert.deepEqual(await outputs(of), { pairs, count: [3] })
   })
 
-  test('law 15: each with each', async () => {
+  test('law 15: two streams are joined each with each', async () => {
     const of = graph(
       [each('one', [1, 2]), each('two', ['a', 'b']), node('cross', 'control.Cross'), sink('a'), sink('b')],
       ['one.item->cross.a', 'two.item->cross.b', 'cross.a->a.value', 'cross.b->b.value'],
@@ -28,7 +28,7 @@ describe('law 15: a weave takes whole streams and opens one of its own', () => {
     assert.deepEqual(await outputs(of), { a: [1, 1, 2, 2], b: ['a', 'b', 'a', 'b'] })
   })
 
-  test('law 15: it fires at the path around its streams, once for each', async () => {
+  test('law 15: a stream operator fires at the path around its streams, once for each', async () => {
     const of = graph(
       [
         each('rows', [
@@ -59,7 +59,7 @@ describe('law 15: a weave takes whole streams and opens one of its own', () => {
     assert.deepEqual(codes, ['incomparable_scopes'])
   })
 
-  test('law 15: items that got nothing are left out', async () => {
+  test('law 15: items without a value are skipped', async () => {
     const odd = testType('test.Odd', {
       properties: [value],
       outputs: [output],
@@ -79,7 +79,7 @@ describe('law 15: a weave takes whole streams and opens one of its own', () => {
     assert.deepEqual(await outputs(of, withTypes(odd)), { out: pairs })
   })
 
-  test('law 15: where one of its streams was skipped, so is the firing', async () => {
+  test('law 15: a firing is skipped if one of its streams was skipped', async () => {
     const of = graph(
       [
         node('if', 'control.If', { condition: false, value: [1] }),
@@ -95,8 +95,8 @@ describe('law 15: a weave takes whole streams and opens one of its own', () => {
     assert.deepEqual(observer.statuses('zip'), ['skipped'])
   })
 
-  test('law 15: it says itself what it reads next, also of two streams of one opener', async () => {
-    // First the whole of one, then the whole of the other.
+  test('law 15: a stream operator decides what it reads next, also of two streams of one opener', async () => {
+    // First the whole of one stream, then the whole of the other.
     const after = testType('test.After', {
       properties: [
         { name: 'a', type: ANY_TYPE, required: true, aggregate: true },

@@ -1,4 +1,4 @@
-// Bytes of no length count as well: there may be millions of them in a small message.
+// Empty byte arrays count as well: a small message may contain millions of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
@@ -15,10 +15,10 @@ test('empty bytes are measured, and travel in pieces', () => {
   assert.ok([...splitValue(list)].length > 10)
 })
 
-test('empty bytes in a frame count the memory that they take', () => {
+test('empty bytes in a frame count with their memory', () => {
   assert.ok(estimatePayloadMemory(encode(list), true).memory_bytes >= 100 * MANY)
 })
 
-test('it is known of a list or dict whether there are bytes in it', () => {
+test('containsBytes finds bytes in lists and dicts', () => {
   assert.deepEqual([list, { a: [list] }, [1, 'a', { b: [] }], list[0]].map(containsBytes), [true, true, false, false])
 })

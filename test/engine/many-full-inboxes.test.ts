@@ -1,4 +1,4 @@
-// Very many inboxes that are full at once are enlarged one after the other, and hold up nobody meanwhile.
+// Very many full inboxes are enlarged one after the other, without blocking other work.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { longestTurn } from '../helpers/loop.ts'
@@ -7,10 +7,10 @@ import { mostMs } from '../helpers/processor.ts'
 import { graph, node, sink, start, withTypes } from './kit.ts'
 
 const READERS = 8_000
-/** Milliseconds of the processor: far more than a slice. */
+/** Milliseconds of processor time: far more than a slice. */
 const MOST_AT_ONCE = 60
 
-/** A stream that ends only when many others have taken all of it, each of which first wants what comes after its end. */
+/** A stream that ends only when many other nodes have read all of it, each of which first needs what follows its end. */
 function blocked() {
   const readers = Array.from({ length: READERS }, (_, at) => `r${at}`)
   return graph(
@@ -32,7 +32,7 @@ function blocked() {
   )
 }
 
-test('a stream that very many nodes keep waiting holds the event loop no longer than one that few do', async () => {
+test('a stream that very many nodes block holds the event loop no longer than one that few block', async () => {
   const of = blocked()
   await inMostRounds(async () => {
     const { execution } = start(of, withTypes(), { inboxLimit: 4 })

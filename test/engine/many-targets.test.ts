@@ -1,4 +1,4 @@
-// A stream whose first item goes to very many nodes holds up nobody while they are made.
+// A stream whose first item goes to very many nodes blocks no other work while they are created.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { executePlan } from '../../src/engine/runtime/execution.ts'
@@ -9,7 +9,7 @@ import { mostMs } from '../helpers/processor.ts'
 import { graph, node, planOf } from './kit.ts'
 
 const READERS = 50_000
-/** Milliseconds of the processor: what one item takes on its way to all of them, and garbage. */
+/** Milliseconds of processor time: sending one item to all of them, and garbage collection. */
 const MOST_AT_ONCE = 75
 
 const readers = Array.from({ length: READERS }, (_, at) => `r${at}`)
@@ -20,7 +20,7 @@ const plan = planOf(
   ),
 )
 
-test('very many nodes that one stream feeds are made in slices', async () => {
+test('very many nodes that one stream feeds are created in time slices', async () => {
   await inMostRounds(async () => {
     const options = { params: {}, signal: new AbortController().signal, observer: silentObserver }
     const longest = await longestTurn(async () => {

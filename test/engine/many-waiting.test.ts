@@ -1,4 +1,4 @@
-// Very many firings that wait, and are halted in the same moment, hold up nobody meanwhile.
+// Very many waiting firings that are halted at the same moment block no other work.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GraphNode } from '../../src/engine/compile/graph.ts'
@@ -11,7 +11,7 @@ import { mostMs } from '../helpers/processor.ts'
 import { graph, node, planOf, someTurns } from './kit.ts'
 
 const FIRINGS = 30_000
-/** Milliseconds of the processor: far less than all of them take. */
+/** Milliseconds of processor time: far less than all of them take. */
 const MOST_AT_ONCE = 100
 const PAUSE_MS = 200_000
 
@@ -29,7 +29,7 @@ async function waiting(of: (id: string) => GraphNode) {
   const options = { params: {}, signal: abort.signal, observer: silentObserver, loadPlan: async () => inner }
   const execution = executePlan(plan, options)
   await someTurns(2_000)
-  // Garbage of the begin is no part of what the end takes.
+  // Garbage of the start must not count for the end.
   heldBytes()
   return { abort, execution }
 }

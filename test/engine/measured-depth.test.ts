@@ -1,4 +1,4 @@
-// A value that is as deep as it may be has a size, also in the records that the engine puts around it.
+// The deepest allowed value has a size, also in the records that the engine puts around it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -24,7 +24,7 @@ test('the deepest value has a size in the record of its outputs', () => {
   assert.ok(Number.isFinite(measureValue(runToCompletion(makeMeasuredSteps(stepsOf({ outputs })))).size))
 })
 
-test('what is one level deeper is too deep', () => {
+test('a value that is one level deeper is too deep', () => {
   assert.equal(isNestedTooDeep(nested(MAX_VALUE_DEPTH)), false)
   assert.equal(isNestedTooDeep(nested(MAX_VALUE_DEPTH + 1)), true)
   assert.equal(findExcess(nested(MAX_VALUE_DEPTH), MAX_VALUE_SIZE), null)
@@ -37,7 +37,7 @@ test('a value that holds itself is too deep', () => {
   assert.equal(isNestedTooDeep(value), true)
 })
 
-// biome-ignore lint/correctness/useYield: what is there needs no step.
+// biome-ignore lint/correctness/useYield: the value is present, so no step is needed.
 function* stepsOf<T>(value: T): Steps<T> {
   return value
 }

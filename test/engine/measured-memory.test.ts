@@ -1,4 +1,4 @@
-// What values are thought to take of memory, beside what they take of the heap.
+// The estimated memory of values, compared with their use of the heap.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -29,7 +29,7 @@ const VALUES: Readonly<Record<string, () => object>> = {
   'an object with very many members': () => Object.fromEntries(list((at) => [`key ${at}`, at])),
 }
 
-/** Bytes of the heap that a value takes. */
+/** Bytes of the heap that a value uses. */
 function taken(make: () => object): number {
   collect()
   collect()
@@ -38,7 +38,7 @@ function taken(make: () => object): number {
   collect()
   collect()
   const bytes = process.memoryUsage().heapUsed - before
-  // It lives until here.
+  // Keeps the value alive until here.
   assert.equal(typeof value, 'object')
   return bytes
 }
@@ -47,11 +47,11 @@ for (const [name, make] of Object.entries(VALUES))
   test(`${name}: the estimate is about what they take`, () => {
     const value = make()
     const found: number[] = []
-    // Garbage of what was before may go while it is measured.
+    // Garbage of earlier values may be collected during the measurement.
     do found.push(estimateMemory(value) / taken(make))
     while ((found.at(-1)! < 1 / 1.6 || found.at(-1)! > 1.6) && found.length < 5)
     assert.ok(found.at(-1)! > 1 / 1.6 && found.at(-1)! < 1.6, `of what is taken ${found.join(', ')} is estimated`)
-    // However it is measured: at once, or in steps.
+    // Measured at once or in steps.
     const again = make()
     runToCompletion(makeMeasuredSteps(steps(again)))
     assert.deepEqual(measureValue(again), measureValue(value))
@@ -62,8 +62,8 @@ function* steps<T>(value: T): Generator<undefined, T, undefined> {
   return value
 }
 
-// The collector looks through all of them while everybody waits.
-test('of a list of small values only the list is remembered', async () => {
+// The collector visits all cached entries while all other work waits.
+test('of a list of small values only the measure of the list is cached', async () => {
   const type = () => ({ type: 'str', optional: false, values: null, type_args: [] })
   const inputs = list((at) => ({ name: `in${at}`, label: '', type: type(), required: false, default: '', limits: [] }))
   const put = await putIntoWeakMaps(() => {

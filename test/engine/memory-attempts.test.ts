@@ -1,4 +1,4 @@
-// What a run remembers of attempts that failed, and how it goes on behind them.
+// The record of failed attempts, and how a run continues after them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -10,7 +10,7 @@ import { answer, called, remembered, waits } from './waiting.ts'
 const dynamic = { dynamic_properties: { in: { type: 'any' } }, dynamic_outputs: { out: { type: 'any' } } }
 const retry = { attempts: 3, backoff_ms: 100 }
 
-/** Fails so many times, and then gives the number of the attempt. */
+/** Fails so many times, and then returns the number of the attempt. */
 function shaky(failures: number, rest: Partial<NodeType> = {}) {
   const seen = { begun: 0 }
   const type = testType('test.Shaky', {
@@ -29,7 +29,7 @@ function shaky(failures: number, rest: Partial<NodeType> = {}) {
 const tried = (type = 'test.Shaky'): Graph =>
   graph([source('in', 1), node('n', type, { retry }), sink('out')], ['in.output->n.value', 'n.output->out.value'])
 
-/** The journal of a run that was left behind in its first pause. */
+/** The journal of a run that was interrupted in its first pause. */
 async function leftInPause(type: NodeType, clock: HandClock): Promise<MemoryJournal> {
   const journal = new MemoryJournal()
   const { execution, abort } = remembered(tried(), journal, [type], { clock })
@@ -40,7 +40,7 @@ async function leftInPause(type: NodeType, clock: HandClock): Promise<MemoryJour
   return left
 }
 
-/** A workflow that calls another one, whose node fails once before a firing waits for somebody. */
+/** A workflow that calls another one, whose node fails once before a firing waits for an answer. */
 const WORKFLOWS = {
   main: graph(
     [source('in', 'a'), node('call', 'workflow.Call', { workflow_id: 'inner', retry }, dynamic as never), sink('out')],
@@ -52,8 +52,8 @@ const WORKFLOWS = {
   ),
 }
 
-describe('attempts that failed', () => {
-  test('are not made again, and what the next one called is known', async () => {
+describe('failed attempts of a firing', () => {
+  test('are not repeated after an interruption, and their calls are counted', async () => {
     for (const rest of [{}, { retry_safe: false }]) {
       const clock = new HandClock()
       const { seen, type } = shaky(1, rest)
@@ -71,7 +71,7 @@ describe('attempts that failed', () => {
     }
   })
 
-  test('leave no more of a pause than an interruption has left of it', async () => {
+  test('leave only the rest of their pause after an interruption', async () => {
     for (const [passed, rest] of [
       [40, 60],
       [100, 0],
@@ -92,7 +92,7 @@ describe('attempts that failed', () => {
     }
   })
 
-  test('count, so that there are no more of them than without an interruption', async () => {
+  test('count after an interruption, so that their total stays the same', async () => {
     const clock = new HandClock()
     const { seen, type } = shaky(9)
     let journal = await leftInPause(type, clock)
@@ -110,7 +110,7 @@ describe('attempts that failed', () => {
     assert.equal(seen.begun, 3)
   })
 
-  test('count no more where they are forgiven, but their calls stay theirs', async () => {
+  test('no longer count once forgiven, but their calls still do', async () => {
     const { seen, type } = shaky(2)
     const journal = new MemoryJournal()
     journal.keep(['attempt', 'call@', { failed: 2, forgiven: 2, calls: 2, next_at: 0 }])
@@ -125,7 +125,7 @@ describe('attempts that failed', () => {
     assert.ok(journal.of('wait').includes('call@#4/ask@'))
   })
 
-  test('of a firing that must not run twice let it go on where the next one had not begun', async () => {
+  test('allow a firing that must not run twice to continue if its next attempt had not begun', async () => {
     const clock = new HandClock()
     const { seen, type } = shaky(1, { retry_safe: false })
     const journal = await leftInPause(type, clock)
@@ -143,7 +143,7 @@ describe('attempts that failed', () => {
     assert.equal(seen.begun, 2)
   })
 
-  test('let a run that fails meanwhile end at once, without what is left of their pause', async () => {
+  test('do not delay the end of a run that fails during their pause', async () => {
     const clock = new HandClock()
     const { seen, type } = shaky(1)
     const journal = await leftInPause(type, clock)
@@ -160,7 +160,7 @@ describe('attempts that failed', () => {
     assert.equal(seen.begun, 1)
   })
 
-  test('roll dice of their own, interrupted or not', async () => {
+  test('have their own random numbers, interrupted or not', async () => {
     const rolls: number[] = []
     const type = testType('test.Shaky', {
       properties: [value],
@@ -182,7 +182,7 @@ describe('attempts that failed', () => {
   })
 })
 
-test('an attempt that is over its time calls no workflow any more', async () => {
+test('an attempt that is over its time limit calls no workflow any more', async () => {
   const gate = new Gate()
   const late = Promise.withResolvers<unknown>()
   let begun = 0

@@ -1,4 +1,4 @@
-// What a run remembers of the workflows that it calls, and how it waits where one of them does.
+// The record of called workflows, and how a run waits when one of them does.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -17,20 +17,20 @@ const mainOf = (list: unknown[], data = {}): Graph =>
     [node('each', 'control.ForEach', { list }), call('call', 'inner', data), sink('out')],
     ['each.item->call.in', 'call.out->out.value'],
   )
-/** Hands what it is given to one node of that type. */
+/** Passes its param to one node of that type. */
 const innerOf = (type: string): Graph =>
   graph(
     [node('in', 'input.Any', { name: 'in' }), node('n', type), sink('out')],
     ['in.output->n.value', 'n.output->out.value'],
   )
-/** Calls `deep` with what it is given. */
+/** Calls `deep` with its param. */
 const callingInner: Graph = graph(
   [node('in', 'input.Any', { name: 'in' }), call('call', 'deep'), sink('out')],
   ['in.output->call.in', 'call.out->out.value'],
 )
 const completed = (out: unknown[]) => ({ status: 'completed', outputs: { out } })
 
-/** Counts what it does, and must not do it twice. */
+/** Counts its firings, and must not run twice. */
 function once() {
   const done: unknown[] = []
   const type = testType('test.Once', {
@@ -46,7 +46,7 @@ function once() {
 }
 
 describe('a called workflow', () => {
-  test('goes on where it was, and is not called again once it has ended', async () => {
+  test('continues where it was, and is not called again once it has ended', async () => {
     const { done, type } = once()
     const journal = new MemoryJournal()
     const workflows = { main: mainOf(['a', 'b']), inner: innerOf('test.Once') }
@@ -74,7 +74,7 @@ describe('a called workflow', () => {
     }
   })
 
-  test('fails the whole run where it was interrupted and may not go on, whatever would catch that', async () => {
+  test('fails the whole run if it was interrupted and must not continue, whatever would catch that', async () => {
     const { done, type } = once()
     const main = graph(
       [
@@ -92,7 +92,7 @@ describe('a called workflow', () => {
     assert.equal(done.length, 1)
   })
 
-  test('rolls dice of its own', async () => {
+  test('has random numbers of its own', async () => {
     const dice = testType('test.Dice', {
       properties: [value],
       outputs: [output],
@@ -107,7 +107,7 @@ describe('a called workflow', () => {
     assert.ok(first?.status === 'completed' && first.outputs.out![0] !== first.outputs.out![1])
   })
 
-  test('that was halted with its caller has not failed', async () => {
+  test('has not failed if it was halted with its caller', async () => {
     const gate = new Gate()
     const bad = testType('test.Bad', { properties: [value], run: ({ value: given }) => Promise.reject(given) })
     const main = graph(
@@ -134,7 +134,7 @@ describe('a called workflow', () => {
 describe('a called workflow that waits', () => {
   const workflows = { main: mainOf(['a', 'b']), inner: innerOf('test.Ask') }
 
-  test('suspends the whole run, which names the node that called', async () => {
+  test('suspends the whole run, with the calling node in the list', async () => {
     const journal = new MemoryJournal()
     const first = await called(workflows, journal).execution.done
     assert.deepEqual(waits(first), ['call a', 'call b'])
@@ -159,7 +159,7 @@ describe('a called workflow that waits', () => {
     )
   })
 
-  test('is answered while another one goes on, at any depth', async () => {
+  test('is answered while another one continues, at any depth', async () => {
     const gate = new Gate()
     const main = graph(
       [source('in', 'a'), node('gate', 'test.Gate'), call('call', 'middle'), sink('out')],
@@ -184,7 +184,7 @@ describe('a called workflow that waits', () => {
     assert.deepEqual(waits(await outcome.done), ['call a'])
   })
 
-  test('keeps its place: those beyond the places for called workflows come after it', async () => {
+  test('keeps its permit: further calls wait until it has ended', async () => {
     const list = Array.from({ length: 40 }, (_, at) => at)
     const journal = new MemoryJournal()
     const seen: number[] = []
@@ -203,7 +203,7 @@ describe('a called workflow that waits', () => {
     assert.deepEqual(seen, [16, 16, 8])
   })
 
-  test('counts no time of its caller while nothing of it goes on', async () => {
+  test('does not use up the time limit of its caller', async () => {
     const clock = new HandClock()
     const gate = new Gate()
     const main = graph(
@@ -224,7 +224,7 @@ describe('a called workflow that waits', () => {
     assert.equal(clock.sleepers.size, 0)
   })
 
-  test('counts the time of its caller while it goes on, however deep', async () => {
+  test('uses up the time limit of its caller while it works, however deep', async () => {
     for (const inner of [innerOf('test.Gate'), callingInner]) {
       const clock = new HandClock()
       const gate = new Gate()
@@ -247,7 +247,7 @@ describe('a called workflow that waits', () => {
     }
   })
 
-  test('counts no time of its caller while what it calls in turn waits', async () => {
+  test('does not use up the time limit of its caller while its own calls wait', async () => {
     const clock = new HandClock()
     const gate = new Gate()
     const main = graph(
@@ -266,7 +266,7 @@ describe('a called workflow that waits', () => {
     assert.deepEqual(await execution.done, completed([['a', 'yes']]))
   })
 
-  test('is suspended without a trace of its caller: no timer, no end', async () => {
+  test('is suspended without leaving a timer or an end of its caller', async () => {
     const clock = new HandClock()
     const main = graph(
       [source('in', 'a'), call('call', 'inner', { timeout_seconds: 1 }), node('catch', 'control.Catch'), sink('out')],
@@ -282,7 +282,7 @@ describe('a called workflow that waits', () => {
     )
   })
 
-  test('is halted where nobody wants what it gives', async () => {
+  test('is halted if no consumer wants its outputs', async () => {
     const main = graph(
       [
         node('each', 'control.ForEach', { list: ['a', 'b'] }),

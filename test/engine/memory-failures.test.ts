@@ -1,4 +1,4 @@
-// What a run remembers of the failure that it ends with: who heard of it hears the same after an interruption.
+// The record of the failure that ends a run: followers receive the same error after an interruption.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -10,7 +10,7 @@ import { called, remembered } from './waiting.ts'
 
 const dynamic = { dynamic_properties: { in: { type: 'any' } }, dynamic_outputs: { out: { type: 'any' } } }
 
-/** Fails, but for later times; and one that stays under way until its gate opens. `beside`: the first fails once the other is under way. */
+/** Fails, except for later times; and a node in flight until its gate opens. `beside`: the first fails once the other is in flight. */
 function parts(rest: Partial<NodeType> = {}, beside = false) {
   const seen = { bad: 0, slow: 0 }
   const gate = new Gate()
@@ -48,7 +48,7 @@ function failedOddly(outcome: RunOutcome): void {
 }
 
 describe('a run that fails', () => {
-  test('is interrupted before it has settled, and fails with the same at once', async () => {
+  test('and is interrupted before it has settled fails with the same error at once', async () => {
     for (const main of [together('Bad', 'Slow'), together('Slow', 'Bad')]) {
       for (const rest of [{}, { retry_safe: false }]) {
         const { seen, gate, types } = parts(rest, true)
@@ -67,7 +67,7 @@ describe('a run that fails', () => {
     }
   })
 
-  test('tells its journal before anybody else', async () => {
+  test('tells its journal first', async () => {
     const { gate, types } = parts({}, true)
     const journal = new MemoryJournal()
     const { execution, observer } = remembered(together('Bad', 'Slow'), journal, types)
@@ -82,7 +82,7 @@ describe('a run that fails', () => {
     ])
   })
 
-  test('also fails with the same where its firings leave nothing to remember', async () => {
+  test('fails with the same error again even if its firings record nothing', async () => {
     let begun = 0
     const gate = new Gate()
     const bad = testType('test.Bad', {
@@ -106,7 +106,7 @@ describe('a run that fails', () => {
     assert.deepEqual([begun, gate.started], [1, 1])
   })
 
-  test('tells no failure that somebody holds, none of a run that is cancelled, and none twice', async () => {
+  test('records no caught failure, none of a cancelled run, and none twice', async () => {
     const { types } = parts()
     const of = graph(
       [source('in', 'a'), node('Bad', 'test.Bad'), node('catch', 'control.Catch'), sink('out')],
@@ -150,7 +150,7 @@ describe('a called workflow that fails', () => {
       ['in.output->call.in', 'call.out->catch.value', 'catch.value->out.value', 'catch.error->error.value'],
     )
 
-  /** What is remembered of a run whose called workflow has failed, and not settled. */
+  /** The record of a run whose called workflow has failed, and not settled. */
   async function cutInside(main: Graph, { gate, types }: ReturnType<typeof parts>): Promise<MemoryJournal> {
     const journal = new MemoryJournal()
     const { execution, abort } = called({ main, inner }, journal, types)
@@ -162,7 +162,7 @@ describe('a called workflow that fails', () => {
     return cut
   }
 
-  test('is interrupted, and fails at once when it is called again', async () => {
+  test('fails at once when it is called again after an interruption', async () => {
     const made = parts({ retry_safe: false }, true)
     const main = mainOf()
     const journal = await cutInside(main, made)
@@ -174,7 +174,7 @@ describe('a called workflow that fails', () => {
     assert.deepEqual(made.seen, { bad: 1, slow: 1 })
   })
 
-  test('is called anew by the next attempt', async () => {
+  test('is called again by the next attempt', async () => {
     const made = parts({ retry_safe: false }, true)
     const main = mainOf({ retry: { attempts: 2, backoff_ms: 0 } })
     const journal = await cutInside(main, made)

@@ -1,5 +1,5 @@
-// A journal in memory: a list of records, each kept as text, which proves that it is plain data and lets a test cut the list anywhere,
-// as an interruption would.
+// A journal in memory: a list of records, each kept as text. This proves that records are plain data, and lets a test cut the list
+// anywhere, as an interruption would.
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
 import type {
@@ -17,13 +17,13 @@ export type Record =
   | ['start', string]
   | ['attempt', string, FailedAttempts]
   | ['item', string, OutputValues]
-  /** A step by its name, with its call, and whether it begins, which it does unless that is said; and what it came to. */
+  /** A step by its name, with its call and whether it begins (the default); and its result. */
   | ['step', string, string, number, boolean?]
   | ['done', string, string, unknown]
   | ['end', string, FiringEnd]
   | ['wait', string, WaitRequest]
   | ['answer', string, unknown]
-  /** Of the run whose firings have names that begin so. */
+  /** The failure of the run whose firings have names with this prefix. */
   | ['failure', string, RunError]
 
 interface Known {
@@ -40,7 +40,7 @@ function unknown(): Known {
   return { started: false, attempts: null, items: [], steps: new Map(), end: null, wait: null, answer: null }
 }
 
-/** A record as text. What text can not say, no journal need keep. */
+/** A record as text. A journal need not keep what text cannot express. */
 function written(record: Record): string {
   const text = JSON.stringify(record)
   assert.deepEqual(JSON.parse(text), record)
@@ -52,25 +52,25 @@ export class MemoryJournal {
   readonly #ready = new Map<string, string[]>()
   /** Called before a record is kept. */
   onRecord: (record: Record) => void = () => {}
-  /** The firing that was asked for last: the one whose code begins next, unless that has to wait for its start. */
+  /** The last firing that was recalled: its code begins next, unless it has to wait for its start. */
   asked = ''
   /** Resolves when the start of a firing is committed. */
   commit: () => Promise<void> = async () => {}
-  /** Resolves when all that is kept now is durable; null: it is. */
+  /** Resolves when all present records are durable; null: they already are. */
   durable: () => Promise<void> | null = () => null
-  /** Whether it takes a while to read what is known of a firing, as where its values lie in files. */
+  /** Whether reading the history of a firing takes a while, as if its values lay in files. */
   isSlow = (firing: string): boolean => firing.length % 2 === 0
 
   constructor(records: readonly string[] = []) {
     this.#records = [...records]
   }
 
-  /** Notes that the code of a firing may begin, now that its start is committed. */
+  /** Notes that the code of a firing may begin, as its start is committed. */
   started(node_id: string, name: string): void {
     this.#ready.set(node_id, [...(this.#ready.get(node_id) ?? []), name])
   }
 
-  /** The firing of a node that is not safe to run again whose code begins now: they begin in the order of their commits. */
+  /** The firing, not retry-safe, of a node whose code begins now: firings begin in the order of their commits. */
   begins(node_id: string): string {
     return this.#ready.get(node_id)!.shift()!
   }
@@ -88,7 +88,7 @@ export class MemoryJournal {
     return new MemoryJournal(this.#records.slice(0, size))
   }
 
-  /** Gives a firing what it waits for. */
+  /** Answers a waiting firing. */
   answer(firing: string, value: unknown): void {
     this.keep(['answer', firing, value])
   }
@@ -98,7 +98,7 @@ export class MemoryJournal {
     return this.records.filter((record) => record[0] === kind).map((record) => record[1])
   }
 
-  /** The journal of one run, with all that was recorded before. */
+  /** The journal of one run, with all earlier records. */
   open(): Journal {
     const failures = new Map(this.records.flatMap(([kind, run, error]) => (kind === 'failure' ? [[run, error]] : [])))
     return new Opened({ journal: this, known: this.#known(), failures, asked: new Set(), ended: new Set() }, '')
@@ -131,7 +131,7 @@ export class MemoryJournal {
   }
 }
 
-/** What the journals of one run, those of called workflows included, share. */
+/** State shared by the journals of one run, including called workflows. */
 interface Shared {
   readonly journal: MemoryJournal
   readonly known: ReadonlyMap<string, Known>
@@ -140,7 +140,7 @@ interface Shared {
   readonly ended: Set<string>
 }
 
-/** The journal of one run. It holds the engine to its contract: what is asked or told twice, or after an end, fails. */
+/** The journal of one run. It enforces the contract: calls that repeat, or follow the end, fail. */
 class Opened implements Journal {
   readonly #shared: Shared
   readonly #scope: string

@@ -1,4 +1,4 @@
-// What a run remembers of streams, aggregates and what nobody wanted any more, and how it goes on with that.
+// The record of streams, aggregates and unwanted firings, and how a run continues from it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -8,7 +8,7 @@ import { graph, item, node, output, sink, start, testType, until, value, withTyp
 import { MemoryJournal } from './memory-journal.ts'
 
 const total = { name: 'total', type: value.type }
-/** Gives `count` items one after the other, each with what `of` makes of its number. */
+/** Yields `count` items one after the other, each computed by `of` from its number. */
 function streaming(name: string, of: (at: number) => unknown, rest: Partial<NodeType> = {}, count = 4) {
   const seen = { opened: 0, given: 0 }
   const type = testType(name, {
@@ -46,7 +46,7 @@ function interrupted(outcome: RunOutcome, message: RegExp): void {
 }
 
 describe('a stream', () => {
-  test('that had ended comes out again without running, and is told the same', async () => {
+  test('that had ended is replayed without running', async () => {
     const { seen, type } = streaming('test.It', (at) => at)
     const journal = new MemoryJournal()
     const told: unknown[] = []
@@ -59,7 +59,7 @@ describe('a stream', () => {
     assert.deepEqual(told[1], told[0])
   })
 
-  test('that was cut goes on behind its items, where it repeats', async () => {
+  test('that was cut continues behind its known items if it repeats', async () => {
     for (const cut of [0, 1, 3, 4]) {
       const { type } = streaming('test.It', (at) => at, { repeats: true })
       const journal = new MemoryJournal()
@@ -70,7 +70,7 @@ describe('a stream', () => {
     }
   })
 
-  test('that gives other items the second time, or fewer, fails its run', async () => {
+  test('that gives other or fewer items the second time fails its run', async () => {
     let runs = 0
     const other = streaming('test.It', (at) => [at, runs], { repeats: true })
     const journal = new MemoryJournal()
@@ -96,7 +96,7 @@ describe('a stream', () => {
     assert.equal(seen.opened, 2)
   })
 
-  test('that failed half-way fails there again, without running', async () => {
+  test('that failed half-way fails there again without running', async () => {
     const { seen, type } = streaming('test.It', (at) => {
       if (at === 2) throw new NodeError('enough', 'odd')
       return at
@@ -115,7 +115,7 @@ describe('a stream', () => {
     assert.equal(seen.opened, 1)
   })
 
-  test('that nobody wanted any more is remembered as that, and is not opened again', async () => {
+  test('that no consumer wants is recorded as unwanted, and is not opened again', async () => {
     const { seen, type } = streaming('test.It', (at) => at, {}, 1_000_000)
     const of = graph(
       [node('n', 'test.It'), node('take', 'control.Take', { count: 2 }), sink('out')],
@@ -128,7 +128,7 @@ describe('a stream', () => {
     assert.deepEqual(journal.records.at(-1), ['end', 'n@', { unwanted: true }])
   })
 
-  test('of a plain generator is remembered where it looked at the clock', async () => {
+  test('of a plain generator is recorded if it used the clock', async () => {
     let opened = 0
     const type = testType('test.It', {
       outputs: [item, total],
@@ -146,7 +146,7 @@ describe('a stream', () => {
 })
 
 describe('an aggregate', () => {
-  test('whose end is known tells no other one when nobody wants it any more', async () => {
+  test('whose end is known records no other end when no consumer wants it', async () => {
     const slow = testType('test.Slow', {
       properties: [value],
       outputs: [item],
@@ -183,7 +183,7 @@ describe('an aggregate', () => {
     )
   })
 
-  test('that nobody wants any more while it is read does not run, and its end stays what it was', async () => {
+  test('that becomes unwanted while its history is loaded does not run, and keeps its end', async () => {
     let opened = 0
     const gathers = testType('test.Gathers', {
       properties: [{ ...value, aggregate: true }],
@@ -250,7 +250,7 @@ describe('an aggregate', () => {
       ['each.item->n.value', 'n.output->catch.value', 'catch.value->out.value', 'catch.error->no.value'],
     )
 
-  test('is remembered as one firing where a step came later or looked outside, and takes no items again', async () => {
+  test('is recorded as one firing if a step was asynchronous or used services, and reads no items again', async () => {
     for (const [steps, rest, ends] of [
       [{}, {}, 0],
       [{ push: true }, {}, 1],
@@ -266,7 +266,7 @@ describe('an aggregate', () => {
     }
   })
 
-  test('fails again where it had failed, and is not run twice where it must not', async () => {
+  test('fails again if it had failed, and is not run twice if it must not', async () => {
     const { seen, type } = summing({ push: true }, { retry_safe: false })
     const journal = new MemoryJournal()
     const error = { node_id: 'n', node_type: 'test.Sum', type: 'odd', message: 'too much (at index 1)' }
@@ -277,7 +277,7 @@ describe('an aggregate', () => {
     assert.equal(seen.opened, 1)
   })
 
-  test('that only passes a failure on remembers whose it is', async () => {
+  test('that only passed a failure on keeps the node of the failure', async () => {
     const { seen, type } = summing({ push: true })
     const bad = testType('test.Bad', {
       properties: [value],
@@ -301,7 +301,7 @@ describe('an aggregate', () => {
   })
 })
 
-test('a firing that was under way when nobody wanted it any more is not run again', async () => {
+test('a firing that became unwanted while it was in flight is not run again', async () => {
   const slow = Promise.withResolvers<void>()
   let begun = 0
   const type = testType('test.Slow', {

@@ -1,4 +1,4 @@
-// Streams that repeat unless they look at the clock: what becomes of them where their run has to wait.
+// Streams that repeat unless they use the clock, in a run that has to wait.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Wait } from '../../src/engine/node-api/node-type.ts'
@@ -12,7 +12,7 @@ const of = graph(
   ['n.item->ask.value', 'ask.output->out.value'],
 )
 
-/** Gives so many items, each with what `told` makes of how often the stream was opened. */
+/** Yields so many items, each computed by `told` from the number of times the stream was opened. */
 function timely(count: number, told: (opened: number) => number, given: (at: number) => void = () => {}) {
   const seen = { opened: 0 }
   const type = testType('test.Timely', {
@@ -38,7 +38,7 @@ function answerAll(journal: MemoryJournal, outcome: RunOutcome): void {
   for (const name of waits(outcome)) answer(journal, outcome, name.slice(4))
 }
 
-describe('a timely stream', () => {
+describe('a time-dependent stream', () => {
   test('is fetched to its end before its run is suspended', async () => {
     const { seen, type } = timely(200, looking)
     const journal = new MemoryJournal()
@@ -52,7 +52,7 @@ describe('a timely stream', () => {
     assert.equal(seen.opened, 1)
   })
 
-  test('that was cut goes on where it gives the same again, else fails its run', async () => {
+  test('that was cut continues if it gives the same items, else fails its run', async () => {
     for (const told of [blind, looking]) {
       const { seen, type } = timely(200, told)
       const journal = new MemoryJournal()
@@ -64,7 +64,7 @@ describe('a timely stream', () => {
     }
   })
 
-  test('that does not end lets its run wait all the same, and fails it only if it is another one then', async () => {
+  test('that does not end lets its run wait, and fails it only if it differs afterwards', async () => {
     for (const told of [blind, looking]) {
       const { type } = timely(Number.POSITIVE_INFINITY, told)
       let asked = 0
@@ -74,7 +74,7 @@ describe('a timely stream', () => {
       assert.ok(items > 200 && items < 11_000, String(items))
       assert.deepEqual([waits(first).length, journal.of('end')], [64, []])
       answerAll(journal, first)
-      // What was fetched goes out again, and then the stream is opened anew.
+      // Fetched items are sent again, and then the stream is opened again.
       const patient = { ...ask, run: () => (asked++ < 20_000 ? { output: null } : new Wait(REQUEST)) }
       const outcome = await remembered(of, journal, [type, patient]).execution.done
       if (told === blind) assert.equal(waits(outcome).length, 64)

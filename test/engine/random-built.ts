@@ -1,4 +1,4 @@
-// The built-in weaves, loops and aggregates as kinds of random graphs, in plain words for the reference evaluator.
+// The built-in stream operators, loops and aggregates as kinds of random graphs, in plain code for the reference evaluator.
 import { feedback, type Kind, plain, single, whole } from './random-kinds.ts'
 
 function* rest(stream: unknown): Generator<unknown> {

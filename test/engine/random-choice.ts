@@ -1,17 +1,17 @@
-// What the inputs of one node of a random graph are connected to: only what makes the graph legal.
+// Chooses connections for the inputs of one node of a random graph, so that the graph stays legal.
 import type { Kind } from './random-kinds.ts'
 import type { RefEdge } from './reference-shape.ts'
 
 const MOST_ITEMS = 80
 
-/** Somewhere an edge can begin. */
+/** A possible start of an edge. */
 export interface Place {
   node: string
   handle: string | null
   scope: string[]
-  /** Loops that have ended when a value comes from here: it must not go back into their rounds. */
+  /** Loops that have ended when a value comes from here: it must not lead back into their rounds. */
   after: ReadonlySet<string>
-  /** The most items that may come from here. */
+  /** The largest number of items that may come from here. */
   most: number
 }
 
@@ -19,7 +19,7 @@ export function encloses(outer: string[], inner: string[]): boolean {
   return outer.length <= inner.length && outer.every((opener, at) => opener === inner[at])
 }
 
-/** The inputs of one step as they are chosen, one after the other. */
+/** The inputs of one step, chosen one after the other. */
 export class Choice {
   scope: string[] = []
   readonly edges: RefEdge[] = []
@@ -54,7 +54,7 @@ export class Choice {
     return true
   }
 
-  /** Nothing inside a round may wait for the end of its loop, and no graph gets too big. */
+  /** No node inside a round may wait for the end of its loop, and no graph gets too big. */
   legal(): boolean {
     return this.scope.every((opener) => !this.after.has(opener)) && this.most <= MOST_ITEMS
   }

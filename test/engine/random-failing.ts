@@ -67,5 +67,5 @@ export const FAILURES: Record<string, Kind> = {
   },
 }
 
-/** A loop that fails where it takes more than two rounds. */
+/** A loop that fails after more than two rounds. */
 export const HASTY: Record<string, Kind> = { Hasty: { ...loop(2), fails: true } }

@@ -1,4 +1,4 @@
-// The engine against the reference evaluator, over random graphs with streams, branches, weaves, loops and failures, in
+// The engine against the reference evaluator, over random graphs with streams, branches, stream operators, loops and failures, in
 // synchronous, asynchronous and slow nodes. `SVC_TEST_SCALE` multiplies the number of graphs; a failure prints its seed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -10,7 +10,7 @@ import { expectedOf, holds, judge, limits, scale, tried } from './random-verdict
 /** A fifth of the property's 1,000 graphs. */
 const RUNS = 200
 
-/** `special`: the kinds of nodes of which a graph must have one to count as what its mix is for. */
+/** `special`: the kinds of nodes of which a graph needs one to count for its mix. */
 async function compare(steps: readonly string[], ...special: string[]) {
   const seen = { completed: 0, failed: 0, special: 0 }
   await holds(fc.tuple(recipes(steps), limits), RUNS, async ([recipe, limit]) => {
@@ -27,11 +27,11 @@ async function compare(steps: readonly string[], ...special: string[]) {
 describe('outputs equal the reference, and each node fires once per index path', () => {
   test('streams, branches and aggregates', () => compare(MIXES.streams, 'Expand'))
 
-  test('weaves', () => compare(MIXES.weaves, 'Zip', 'Cross', 'Take'))
+  test('stream operators', () => compare(MIXES.weaves, 'Zip', 'Cross', 'Take'))
 
   test('loops', () => compare(MIXES.loops, 'Loop'))
 
   test('failures', () => compare(MIXES.failures, 'control.Catch'))
 
-  test('all of them', () => compare(MIXES.all, 'control.Catch'))
+  test('all kinds of nodes', () => compare(MIXES.all, 'control.Catch'))
 })

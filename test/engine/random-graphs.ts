@@ -1,5 +1,5 @@
-// Legal graphs out of random recipes: streams that nest, weaves of what lies side by side, loops whose rounds feed back,
-// nodes that fail and what may catch them. A step that fits nowhere is left out.
+// Legal graphs from random recipes: nested streams, stream operators over sibling streams, loops with feedback, nodes that fail and their
+// Catches. A step that fits nowhere is skipped.
 import fc from 'fast-check'
 import type { Graph } from '../../src/engine/compile/graph.ts'
 import { graph } from './kit.ts'
@@ -18,9 +18,9 @@ export interface Step {
 
 export interface Recipe {
   steps: Step[]
-  /** Whether every failure finds a Catch. */
+  /** Whether every failure has a Catch. */
   hold: boolean
-  /** Which outputs are published: 0 all of them, else some. */
+  /** The published outputs: 0 for all, else some. */
   quiet: number
 }
 
@@ -99,7 +99,7 @@ export class Builder {
     return places
   }
 
-  /** Leads the feedback of the loop opened last back into it. */
+  /** Leads the feedback of the last opened loop back into it. */
   #close(picks: number[]): void {
     const loop = this.#open.pop()
     if (!loop) return
@@ -120,7 +120,7 @@ export class Builder {
     if (loop.until && picks[1]! % 2 === 0) edge(from(picks[1]! >> 1), 'until')
   }
 
-  /** An endless stream, which a Take ends behind some nodes. */
+  /** An endless stream that a Take ends downstream. */
   #endless(step: Step, hold: boolean): void {
     const [nodes, edges] = [this.nodes.length, this.edges.length]
     const inner = step.picks.slice(2).map((pick) => (pick % 3 === 0 && this.#mayFail ? 'Fail' : 'Add'))
@@ -135,7 +135,7 @@ export class Builder {
     this.edges.length = edges
   }
 
-  /** A Catch behind every node that might fail without one. */
+  /** Adds a Catch behind every node that might fail without one. */
   #catchAll(): void {
     for (const { id, type } of [...this.nodes]) {
       if (type.fails !== true || new Shape(this.nodes, this.edges).holds(id)) continue
@@ -144,7 +144,7 @@ export class Builder {
     }
   }
 
-  /** Gives outputs of nodes to output nodes of their own. */
+  /** Connects outputs of nodes to output nodes of their own. */
   #publish(quiet: number): void {
     for (const [at, { node, handle }] of this.#places.entries()) {
       if (handle === null || (quiet > 0 && (at * 5 + quiet) % 4 > 0)) continue
@@ -172,7 +172,7 @@ export class Builder {
   }
 }
 
-/** Recipes of these kinds; a kind that is named more than once comes more often. */
+/** Recipes of these kinds; a kind that is listed more than once is more frequent. */
 export function recipes(kinds: readonly string[], most = 20, manners: readonly Manner[] = MANNERS) {
   const step = fc.record({
     kind: fc.constantFrom(...kinds),

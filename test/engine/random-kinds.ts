@@ -1,4 +1,4 @@
-// The kinds of nodes that random graphs are made of, as the reference evaluator knows them: plain functions of small numbers.
+// The kinds of nodes in random graphs, as the reference evaluator knows them: plain functions of small numbers.
 import { RefError } from './reference-firing.ts'
 import type { RefType } from './reference-shape.ts'
 
@@ -13,11 +13,11 @@ export function number(value: unknown): number {
 
 export interface Kind extends RefType {
   handles: string[]
-  /** The most items of one firing. */
+  /** The largest number of items per firing. */
   items?: number
-  /** The type in the graph, where it is a built-in one. */
+  /** The type in the graph, if it is a built-in one. */
   built?: string
-  /** Own values that every node of the kind has. */
+  /** Own values of every node of the kind. */
   data?: Values
 }
 
@@ -125,7 +125,7 @@ const ENDLESS: Kind = {
 
 export const STREAMS_WITHOUT_END: Record<string, Kind> = { Endless: ENDLESS }
 
-/** Loops: `limit` rounds at most, else they fail. */
+/** Loops of at most `limit` rounds; more fail. */
 export function loop(limit: number): Kind {
   return {
     properties: [plain('initial'), plain('times', 3), feedback('next'), feedback('until')],

@@ -1,4 +1,4 @@
-// Which kinds of nodes random graphs mix, and how often: a name that stands there twice comes twice as often.
+// The kinds of nodes that random graphs mix, and their frequency: a name that is listed twice is twice as frequent.
 import { BUILT_LOOPS, BUILT_WEAVES } from './random-built.ts'
 import { FAILURES, HASTY } from './random-failing.ts'
 import { type Kind, LOOPS, PLAIN, STREAMS_WITHOUT_END, WEAVES } from './random-kinds.ts'

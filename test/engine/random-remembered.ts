@@ -1,5 +1,5 @@
-// The kinds of random graphs in the manners that matter to a run that remembers: what takes something from outside, has an effect, must not
-// run twice, gives other items each time, rolls dice, or waits. And the count of how often the code of each firing began.
+// The kinds of random graphs in the manners that matter to a durable run: nodes that use services, have an effect, must not run twice, give
+// other items each time, use random numbers, or wait. Also counts how often the code of each firing began.
 
 import type { Graph } from '../../src/engine/compile/graph.ts'
 import {
@@ -88,7 +88,7 @@ function rolling(given: unknown, context: NodeContext): unknown {
 
 const REQUEST = { kind: 'value', name: 'n', message: null, schema: null, until: null } as const
 
-/** What a manner adds to a kind that has `run`. */
+/** The changes of a manner to a kind that has `run`. */
 const MANNERS: Partial<Record<Manner, (type: NodeType, kind: Kind) => Partial<NodeType>>> = {
   touching: ({ run }) => ({
     run(inputs, context) {
@@ -109,7 +109,7 @@ const MANNERS: Partial<Record<Manner, (type: NodeType, kind: Kind) => Partial<No
 
 const CALLED: readonly Manner[] = ['waiting', 'unsafe', 'slow', 'rolling', 'touching', 'calling']
 
-/** A workflow of one node, by the name under which it is called: its inputs and outputs are the node's. */
+/** A workflow of one node, by the name under which it is called: its inputs and outputs are those of the node. */
 export function calledGraph(workflow_id: string): Graph {
   const kind = KINDS[workflow_id.slice(0, workflow_id.indexOf('.'))]!
   const names = kind.properties.map(({ name }) => name)
@@ -132,7 +132,7 @@ function calling({ node_type }: NodeType, kind: Kind): Partial<NodeType> {
   return {
     run(inputs, context) {
       const sum = Object.values(inputs).reduce((all: number, one) => all + number(one), 0)
-      // Called by a called one, it calls one that calls no more.
+      // A called workflow calls one that makes no further call.
       const manners = CALLED.length - Number(context.node_id === 'n')
       return context.callWorkflow(`${name}.${CALLED[sum % manners]}`, inputs)
     },
@@ -161,7 +161,7 @@ function counted(type: NodeType, counts: Counts, journal: () => MemoryJournal | 
   return { ...type, ...counting }
 }
 
-/** The types, whose firings are counted by the names that the journal at hand has for them. */
+/** The types, whose firings are counted by their names in the current journal. */
 export function rememberedRegistry(ledger: Ledger, counts: Counts, journal: () => MemoryJournal | null): NodeRegistry {
   const types = OWN_KINDS.flatMap(([name, kind]) =>
     REMEMBERED_MANNERS.map((manner) => {

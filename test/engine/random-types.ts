@@ -1,5 +1,5 @@
-// The kinds of random graphs as node types of the engine, each in a synchronous, an asynchronous and a slow manner, and the
-// ledger of what their firings did.
+// The kinds of random graphs as node types of the engine, and the ledger of their firings. Each kind has a
+// synchronous, an asynchronous and a slow manner.
 import { type InputValues, NodeError, type NodeRegistry, type NodeType } from '../../src/engine/node-api/node-type.ts'
 import { ANY_TYPE } from '../../src/engine/node-api/values/type-metadata.ts'
 import { testType, withTypes } from './kit.ts'
@@ -9,9 +9,9 @@ import { CHECKS, rounds, WOVEN } from './random-woven.ts'
 import { RefError } from './reference-firing.ts'
 import type { RefType } from './reference-shape.ts'
 
-/** Deaf firings take no notice of a cancel: they wait until the test lets them go. */
+/** Deaf firings ignore a cancel: they wait until the test releases them. */
 export type OwnManner = 'sync' | 'async' | 'slow' | 'deaf'
-/** What runs that remember have besides: `random-remembered.ts` has their types. */
+/** Additional manners of durable runs; `random-remembered.ts` has their types. */
 export type RememberedManner =
   | 'touching'
   | 'effective'
@@ -24,7 +24,7 @@ export type RememberedManner =
 export type Manner = OwnManner | RememberedManner
 export const MANNERS: OwnManner[] = ['sync', 'async', 'slow']
 
-/** What the firings of one run did. */
+/** The ledger of the firings of one run. */
 export class Ledger {
   readonly fired = new Map<string, number>()
   /** Firings that have begun and not ended. */
@@ -52,7 +52,7 @@ export class Ledger {
     for (let turns = weight % 3; turns > 0; turns--) await new Promise((go) => setImmediate(go))
   }
 
-  /** Lets the deaf firings go. */
+  /** Releases the deaf firings. */
   release(): void {
     this.#deaf.resolve()
   }
@@ -62,7 +62,7 @@ export class Ledger {
   }
 }
 
-/** One way of a kind in the engine; `begin` and `end` around it are the ledger's. */
+/** An implementation of a kind in the engine; the ledger adds `begin` and `end`. */
 type Run = NonNullable<NodeType['run']>
 type Fire = RefType['fire']
 
@@ -174,7 +174,7 @@ function behaviour(name: string, kind: Kind, manner: OwnManner, ledger: Ledger):
   return { run: (kind.streams.length > 0 ? opener : plainRun)(kind.fire, manner, ledger) }
 }
 
-/** A kind as a node type that behaves in a manner; `called` is the manner in its name. */
+/** A kind as a node type with a manner; `called` is the manner in its name. */
 export function nodeType(
   name: string,
   kind: Kind,

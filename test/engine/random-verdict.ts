@@ -1,4 +1,4 @@
-// Runs a random graph and judges the run by what the reference evaluator says: outcome, outputs, firings, statuses, warnings.
+// Runs a random graph and checks the run against the reference evaluator: outcome, outputs, firings, statuses, warnings.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import fc from 'fast-check'
@@ -46,9 +46,9 @@ export function tried(
 export interface Expected {
   reference: Reference
   shape: Shape
-  /** Nodes that certainly fail the run, one of them: empty where it may complete. */
+  /** Nodes of which one certainly fails the run; empty if the run may complete. */
   failing: string[]
-  /** Nodes of which a firing that nobody wants might fail the run. */
+  /** Nodes of which an unwanted firing might fail the run. */
   doubtful: string[]
 }
 
@@ -65,7 +65,7 @@ export function expectedOf(builder: Builder): Expected {
   return { reference, shape, failing, doubtful: doubtful.map(({ id }) => id) }
 }
 
-/** Judges a run that has settled; says how it should have ended. */
+/** Checks a settled run; returns how it should have ended. */
 export async function judge(trial: Trial, outcome: RunOutcome, expected: Expected): Promise<'completed' | 'failed'> {
   const { failing, doubtful, reference } = expected
   if (outcome.status === 'completed') assert.equal(trial.ledger.open, 0, 'a generator is still open')
@@ -84,7 +84,7 @@ export async function judge(trial: Trial, outcome: RunOutcome, expected: Expecte
   return 'completed'
 }
 
-/** Each edge is told to be completed once, and nothing of it comes after that. */
+/** Each edge is reported as completed once, with no later report. */
 function judgeEdges({ builder, observer }: Trial): void {
   const last = new Map<unknown, unknown>()
   for (const [, id, status] of observer.named('edge')) {
@@ -113,7 +113,7 @@ function judgeNode(id: string, { builder, ledger, observer }: Trial, { reference
   const statuses = observer.statuses(id).join()
   const fit = certain.held > 0 ? ['running,error'] : fired > 0 ? ['running,completed'] : ['skipped']
   if (!shape.wanted(id) && fired > 0 && most?.held !== 0) fit.push('running,error', 'running,completed')
-  // The built-in nodes do not count their firings: one that was begun and not wanted may have been interrupted.
+  // The built-in nodes do not count their firings: an unwanted one may have been interrupted.
   const unseen = !own && (certain.interrupted > 0 || !most || most.fired + most.interrupted > certain.fired)
   if (unseen) fit.push('running,completed')
   assert.ok(fit.includes(statuses), `${id} went ${statuses}, not ${fit.join(' or ')}`)
@@ -123,7 +123,7 @@ const { SVC_TEST_SCALE = '1', SVC_TEST_SEED } = process.env
 
 export const scale = Number(SVC_TEST_SCALE)
 
-/** How long a counterexample is made smaller, in milliseconds: one that waits in vain would take hours. */
+/** How long a counterexample is shrunk, in milliseconds: one that waits in vain would take hours. */
 const SHRINK_MS = 120_000
 
 /** Checks a property of `runs` random cases at scale 1; a failure prints its seed, which SVC_TEST_SEED sets. */
@@ -137,7 +137,7 @@ export async function holds<Case>(
   let tried = 0
   let failed: number | null = null
   const checked = async (one: Case) => {
-    // Smaller cases that are not tried any more count as passed, so that the smallest of those that failed is told.
+    // Smaller cases that are no longer tried count as passed, so that the smallest failed case is reported.
     if (failed !== null && performance.now() > failed + SHRINK_MS) return
     watch.begin(tried++)
     try {

@@ -1,5 +1,5 @@
-// The weaves and loops of random graphs in the engine's words, and what makes an aggregate fail: written apart from the kinds
-// that the reference evaluator knows.
+// The stream operators and loops of random graphs as code of the engine, and the failing aggregates: written independently of the kinds of
+// the reference evaluator.
 import {
   type InputValues,
   ItemRequest,
@@ -17,7 +17,7 @@ export const CHECKS: Record<string, (given: unknown) => void> = {
   },
 }
 
-/** The weaves of the random graphs in the engine's own words. */
+/** The stream operators of random graphs as code of the engine. */
 export const WOVEN: Record<string, (inputs: InputValues) => StreamOperatorFiring> = {
   *Zip() {
     for (let count = 0; ; count++) {

@@ -1,4 +1,4 @@
-// What is known of a firing may take long to read: meanwhile its consumer may stop wanting it, the run may be cancelled, and reading may fail.
+// The history of a firing may take long to load: meanwhile it may become unwanted, the run may be cancelled, and loading may fail.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -9,12 +9,12 @@ import { graph, node, output, sink, source, start, testType, until, value, withT
 import { MemoryJournal } from './memory-journal.ts'
 
 interface Slowness {
-  /** Whether what is known of this firing of the node `n` is read before. */
+  /** Whether the history of this firing of the node `n` is loaded slowly. */
   readonly isSlow?: (path: string) => boolean
   readonly recall?: () => never
 }
 
-/** A journal that is asked for firings of the node `n` and reads what is known of them until it is told to end. */
+/** A journal that loads histories of firings of the node `n` slowly, until it is told to end. */
 function slowly(kept: MemoryJournal, { isSlow = () => true, recall }: Slowness = {}) {
   const reading = Promise.withResolvers<void>()
   const asked: string[] = []
@@ -76,7 +76,7 @@ const sum: Graph = graph(
   ['numbers.item->n.items', 'n.output->out.value'],
 )
 
-/** Runs it to its end once, and gives what it remembers. */
+/** Runs the graph to its end once, and returns its journal. */
 async function remembering(of: Graph): Promise<MemoryJournal> {
   const journal = new MemoryJournal()
   assert.equal((await start(of, types, { journal: journal.open(), seed: 1 }).execution.done).status, 'completed')
@@ -130,7 +130,7 @@ for (const [what, of, out] of [
     })
   })
 
-test('what nobody wants any more while it is read is dropped, and the run ends', async () => {
+test('a firing that becomes unwanted while its history is loaded is dropped, and the run ends', async () => {
   const taken = graph(
     [
       node('numbers', 'control.Numbers', { from: 1, to: 3 }),
@@ -147,6 +147,6 @@ test('what nobody wants any more while it is read is dropped, and the run ends',
   read()
   assert.deepEqual(await execution.done, { status: 'completed', outputs: { out: [[2]] } })
   assert.equal(begun, 0)
-  // Where a slice ends before the first item is taken, the next firing has been asked for as well.
+  // If a slice ends before the first item is read, the next firing has been recalled as well.
   assert.deepEqual(asked, ['1', '2'].slice(0, Math.max(1, asked.length)))
 })

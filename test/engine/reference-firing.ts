@@ -1,4 +1,4 @@
-// One firing of the naive evaluator: its items as far as anybody asked for them, its single outputs, and how it ends.
+// One firing of the naive evaluator: its items as far as they were read, its single outputs, and its end.
 import type { RefType } from './reference-shape.ts'
 
 type Values = Record<string, unknown>
@@ -13,7 +13,7 @@ export class RefError extends Error {
   }
 }
 
-/** A failure that a `Catch` holds, as it travels in the place of a value; thrown where a whole stream is read. */
+/** A caught failure, as it travels in the place of a value; thrown when a whole stream is read. */
 export class Travelling {
   readonly failure: { node_id: string; node_type: string; type: string; message: string }
   constructor(failure: Travelling['failure']) {
@@ -21,12 +21,12 @@ export class Travelling {
   }
 }
 
-/** Stands for "this path got nothing". */
+/** Marks a path without a value. */
 export const NOTHING = Symbol('nothing')
-/** Thrown where a value never comes, because a failure that nobody holds is in its way. */
+/** Thrown where a value never comes because of an uncaught failure. */
 export const NEVER = Symbol('never')
 
-/** The items of a firing as far as anybody asked for them, and its single outputs. */
+/** The items of a firing as far as they were read, and its single outputs. */
 export class Firing {
   readonly #items: (Values | Travelling)[] = []
   readonly #begin: () => Body

@@ -1,13 +1,13 @@
-// What the laws say of a graph before any value is known: scopes, which edges lead to a Catch, and which nodes are always
-// wanted. The values are the evaluator's.
+// The laws about a graph before any value is known: scopes, which edges lead to a Catch, and which nodes are always wanted. The evaluator
+// computes the values.
 
 export interface RefProperty {
   name: string
   required: boolean
   fallback?: unknown
-  /** It takes a whole stream, which `fire` gets as something to iterate over. */
+  /** The input takes a whole stream, which `fire` receives as an iterable. */
   whole?: boolean
-  /** It takes what a round of a loop gives back. */
+  /** The input takes the result of a loop's round. */
   feedback?: boolean
   catches?: boolean
 }
@@ -18,11 +18,11 @@ export interface RefType {
   streams: string[]
   /** Its streams have no end. */
   endless?: boolean
-  /** It may fail. */
+  /** Whether it may fail. */
   fails?: boolean
   /**
-   * A firing: what it yields are the items of its streams, what it returns are its single outputs. After each item, a
-   * loop gets what came back from that round. Throws RefError where it fails.
+   * A firing: it yields the items of its streams and returns its single outputs. After each item, a loop receives the feedback of that
+   * round. Throws RefError if it fails.
    */
   fire(
     inputs: Record<string, unknown>,
@@ -58,7 +58,7 @@ export class Shape {
   readonly #into = new Map<string, RefEdge[]>()
   readonly #from = new Map<string, RefEdge[]>()
   readonly #scopes = new Map<string, string[]>()
-  /** Nodes of which an edge leads to a Catch. */
+  /** Nodes from which an edge leads to a Catch. */
   readonly #holding: Set<string>
   readonly #wanted = new Map<string, boolean>()
 
@@ -107,7 +107,7 @@ export class Shape {
     return this.isStream(edge) ? [...scope, edge.source] : scope
   }
 
-  /** Whether a failure of a node is held. */
+  /** Whether a failure of a node is caught. */
   holds(id: string): boolean {
     return this.#holding.has(id)
   }
@@ -116,7 +116,7 @@ export class Shape {
     return this.property(edge)?.catches === true || this.holds(edge.target)
   }
 
-  /** Whether a node fires at all of its paths, whatever weaves, and aggregates that a failure ends, leave unread. */
+  /** Whether a node fires at all of its paths, even if stream operators, or aggregates that a failure ends, leave streams unread. */
   wanted(id: string): boolean {
     const known = this.#wanted.get(id)
     if (known !== undefined) return known
@@ -133,7 +133,7 @@ export class Shape {
     return wanted
   }
 
-  /** Whether a node has no end of its own: it gives an endless stream, or fires inside of one. */
+  /** Whether a node has no end of its own: it has an endless stream, or fires inside of one. */
   endless(id: string): boolean {
     return [...this.scope(id), id].some((one) => this.nodes.get(one)!.type.endless === true)
   }

@@ -1,12 +1,12 @@
-// A naive evaluator of the laws, written apart from the engine: it computes each value by asking its sources, one
-// index path after the other, all recursive and all at once in memory. Slow, and plain enough to be believed.
+// A naive evaluator of the laws, written independently of the engine: it computes each value from its sources, one index path after the
+// other, recursively and all in memory. It is slow, but simple enough to be trusted.
 import { Firing, NEVER, NOTHING, RefError, Travelling } from './reference-firing.ts'
 import { order, type RefEdge, type RefNode, Shape } from './reference-shape.ts'
 
 type Values = Record<string, unknown>
 type Path = readonly number[]
 
-/** The index of the item that a firing is at in its stream; null before the first and after the last. */
+/** The index of a firing's current item in its stream; null before the first and after the last. */
 interface Reading {
   at: number | null
 }
@@ -14,19 +14,19 @@ interface Reading {
 export interface Tally {
   /** Firings that ran to their end or failed by themselves. */
   fired: number
-  /** Firings of aggregates, weaves and loops that a failure from outside ended. */
+  /** Firings of aggregates, stream operators and loops that a failure from outside ended. */
   interrupted: number
-  /** Failures that a `Catch` holds. */
+  /** Caught failures. */
   held: number
-  /** Failures that nothing holds. */
+  /** Uncaught failures. */
   unheld: number
 }
 
 export interface Reference {
   outputs: Record<string, unknown[]>
-  /** What certainly happens, by node. */
+  /** Counts that are certain, by node. */
   certain: Record<string, Tally>
-  /** What may happen at most, where a weave leaves something unread; null: no limit. */
+  /** The largest possible counts, if a stream operator leaves a stream unread; null: no limit. */
   most: Record<string, Tally | null>
 }
 
@@ -56,7 +56,7 @@ export class Evaluator {
     return { outputs, certain, most }
   }
 
-  /** All firings of a node to their ends; gives what was in their `value`. */
+  /** Runs all firings of a node to their ends; returns their `value` inputs. */
   #exhaust(id: string): unknown[] {
     const values: unknown[] = []
     for (const path of this.#paths(this.shape.scope(id))) {
@@ -96,7 +96,7 @@ export class Evaluator {
     return edge.handle in values ? values[edge.handle] : NOTHING
   }
 
-  /** One firing, or null where it is skipped. */
+  /** One firing, or null if it is skipped. */
   #fire(id: string, path: Path): Firing | null {
     const key = `${id}@${path.join(',')}`
     if (!this.#firings.has(key)) {
@@ -136,7 +136,7 @@ export class Evaluator {
     )
   }
 
-  /** A node that got a failure hands it on, in each of its outputs. */
+  /** A node that received a failure passes it on in each of its outputs. */
   #passing(failure: Travelling): Firing {
     const pass = () => {
       throw failure
@@ -148,7 +148,7 @@ export class Evaluator {
     )
   }
 
-  /** The values of a firing; null where a required one is missing. */
+  /** The inputs of a firing; null if a required one is missing. */
   #inputs({ type, own }: RefNode, tokens: ReadonlyMap<string | null, unknown>): Values | null {
     const inputs: Values = {}
     for (const property of type.properties) {
@@ -162,7 +162,7 @@ export class Evaluator {
     return inputs
   }
 
-  /** The items below a path, those that got nothing left out. */
+  /** The items below a path, without those that have no value. */
   *#read(edge: RefEdge, path: Path, reading: Reading): Generator<unknown> {
     const firing = this.#fire(this.shape.edgeScope(edge).at(-1)!, path)!
     for (let at = 0; firing.item(at) !== undefined; at++) {
@@ -174,7 +174,7 @@ export class Evaluator {
     reading.at = null
   }
 
-  /** What the edges of a loop bring back from a round. */
+  /** The feedback of a loop's round. */
   #back(id: string, path: Path): Values {
     const back: Values = {}
     for (const edge of this.shape.into(id)) {

@@ -1,4 +1,4 @@
-// What a run holds at once has a limit, with the workflows that it calls. Beyond it that run fails, and no other one.
+// The memory held by a run with its called workflows has a limit. Beyond it that run fails, and no other one.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Plan } from '../../src/engine/compile/compiler.ts'
@@ -23,7 +23,7 @@ const TEXT = Buffer.alloc(100_000, 'x').toString('latin1')
 const text = testType('test.Text', { outputs: [output], run: () => ({ output: TEXT }) })
 const types = withTypes(text)
 
-/** So many texts of 100,000 characters as items of a stream, and what becomes of them. */
+/** So many texts of 100,000 characters as items of a stream, and a node that reads them. */
 function texts(count: number, type: string, input: string): Graph {
   return graph(
     [node('numbers', 'control.Numbers', { from: 1, to: count }), node('text', 'test.Text'), node('end', type)],
@@ -34,7 +34,7 @@ function texts(count: number, type: string, input: string): Graph {
   )
 }
 
-/** A node type whose firings go on until they are told to end. */
+/** A node type whose firings continue until they are aborted. */
 function endless(): { type: NodeType; aborted: string[] } {
   const aborted: string[] = []
   const type = testType('test.Endless', {
@@ -51,7 +51,7 @@ function endless(): { type: NodeType; aborted: string[] } {
 }
 
 describe('the memory of a run', () => {
-  test('counts what is gathered of a stream', async () => {
+  test('counts gathered items of a stream', async () => {
     isTooLarge(await run(texts(60, 'control.Collect', 'item'), types, LIMIT))
     assert.equal((await run(texts(30, 'control.Collect', 'item'), types, LIMIT)).status, 'completed')
     assert.equal((await run(texts(60, 'control.Collect', 'item'), types)).status, 'completed')
@@ -59,7 +59,7 @@ describe('the memory of a run', () => {
 
   const waits = { ...LIMIT, inboxLimit: 8 }
 
-  test('counts lists that are made of a stream', async () => {
+  test('counts lists made of a stream', async () => {
     const batches = (size: number) => {
       const of = texts(60, 'control.Batch', 'item')
       of.nodes.at(-1)!.data = { size }
@@ -69,14 +69,14 @@ describe('the memory of a run', () => {
     assert.equal((await run(batches(20), types, waits)).status, 'completed')
   })
 
-  test('counts a stream that is gone through again and again', async () => {
+  test('counts a stream that is read repeatedly', async () => {
     const of = texts(60, 'control.Cross', 'b')
     of.nodes.push(node('a', 'control.Numbers', { from: 1, to: 2 }))
     of.edges.push({ source: 'a', sourceHandle: 'item', target: 'end', targetHandle: 'a' })
     isTooLarge(await run(of, types, waits))
   })
 
-  describe('counts what a node type may have kept of what it read', () => {
+  describe('counts items that an open firing may have retained', () => {
     const ITEMS = { name: 'items', type: ANY_TYPE, required: true, aggregate: true }
 
     test('of a stream', async () => {
@@ -88,7 +88,7 @@ describe('the memory of a run', () => {
       isTooLarge(await run(texts(60, 'test.Aggregate', 'items'), withTypes(type, text), waits))
     })
 
-    test('of streams', async () => {
+    test('of several streams', async () => {
       const type = testType('test.Weave', {
         properties: [ITEMS],
         outputs: [item],
@@ -117,7 +117,7 @@ describe('the memory of a run', () => {
     })
   })
 
-  test('does not count what a node type says that it lets go of', async () => {
+  test('does not count items that a node type releases', async () => {
     for (const [type, inputs] of [
       ['control.Zip', ['a', 'b']],
       ['control.Take', ['item']],
@@ -131,7 +131,7 @@ describe('the memory of a run', () => {
     }
   })
 
-  test('counts it all the same behind what reads whole streams', async () => {
+  test('counts these items all the same behind nodes that read whole streams', async () => {
     const of = texts(60, 'control.Take', 'item')
     of.nodes.at(-1)!.data = { count: 1_000 }
     of.nodes.push(node('list', 'control.Collect'))
@@ -139,7 +139,7 @@ describe('the memory of a run', () => {
     isTooLarge(await run(of, types, { ...LIMIT, inboxLimit: 8 }))
   })
 
-  test('does not count what was fetched of a stream that is not wanted any more', async () => {
+  test('does not count fetched items of an unwanted stream', async () => {
     const ahead = testType('test.Ahead', {
       properties: [value],
       outputs: [item],
@@ -160,14 +160,14 @@ describe('the memory of a run', () => {
     assert.equal(outcome.status, 'completed', JSON.stringify(outcome))
   })
 
-  test('does not count what has left the run', async () => {
+  test('does not count values that have left the run', async () => {
     assert.equal(
       (await run(texts(2_000, 'control.Count', 'item'), types, { ...LIMIT, inboxLimit: 8 })).status,
       'completed',
     )
   })
 
-  test('counts what lies on edges', async () => {
+  test('counts values on edges', async () => {
     const { type } = endless()
     isTooLarge(await run(texts(1_000, 'test.Endless', 'value'), withTypes(type, text), { ...LIMIT, inboxLimit: 1_000 }))
   })
@@ -188,7 +188,7 @@ describe('the memory of a run', () => {
     assert.equal((await run(of, builtinRegistry, LIMIT)).status, 'completed')
   })
 
-  test('counts called workflows, and their failure is held by nothing', async () => {
+  test('counts called workflows, and no Catch receives the failure', async () => {
     const called = planOf(texts(60, 'control.Collect', 'item'), types)
     const of = graph(
       [
@@ -224,7 +224,7 @@ describe('the memory of a run', () => {
       assert.equal((await run(calls(['w1', 'w1', 'w1']), builtinRegistry, options)).status, 'completed')
     })
 
-    test('beside others that are called at the same time', async () => {
+    test('in addition to plans that are called at the same time', async () => {
       isTooLarge(await run(calls(['w1', 'w2']), builtinRegistry, options))
     })
 
@@ -240,7 +240,7 @@ describe('the memory of a run', () => {
     })
   })
 
-  test('is that of each run by itself', async () => {
+  test('is limited for each run by itself', async () => {
     const { type } = endless()
     const waits = graph([source('a', TEXT.repeat(15)), node('slow', 'test.Endless')], ['a.output->slow.value'])
     const runs = Array.from({ length: 3 }, () => start(waits, withTypes(type), LIMIT))
@@ -252,7 +252,7 @@ describe('the memory of a run', () => {
     }
   })
 
-  test('ends firings that are under way', async () => {
+  test('ends firings in flight when it is exceeded', async () => {
     const { type, aborted } = endless()
     const of = texts(60, 'control.Collect', 'item')
     of.nodes.push(source('a', 1), node('slow', 'test.Endless'))
@@ -261,7 +261,7 @@ describe('the memory of a run', () => {
     assert.deepEqual(aborted, ['too_large'])
   })
 
-  test('is shared by all runs of an owner: where there is no more, the run that wants it fails, and gives back what it held', async () => {
+  test('is shared by all runs of an owner: beyond the limit the requesting run fails and releases its memory', async () => {
     const held = new Map<string, number>()
     let most = 0
     const sharedMemory = {
@@ -276,7 +276,7 @@ describe('the memory of a run', () => {
     const outcome = await run(texts(60, 'control.Collect', 'item'), types, { sharedMemory })
     assert.equal(outcome.status, 'failed')
     const { error } = outcome as Extract<RunOutcome, { status: 'failed' }>
-    assert.deepEqual([error.type, /^Your runs hold/.test(error.message)], ['too_large', true])
+    assert.deepEqual([error.type, /^Your runs together hold/.test(error.message)], ['too_large', true])
     assert.deepEqual([...held.values()], [0])
     assert.ok(most > 6 * MIB)
     assert.equal((await run(texts(30, 'control.Collect', 'item'), types, { sharedMemory })).status, 'completed')

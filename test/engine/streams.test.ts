@@ -207,7 +207,7 @@ describe('aggregates', () => {
     assert.deepEqual(await outputs(of), { out: [0] })
   })
 
-  test('items that got nothing are left out', async () => {
+  test('items without a value are skipped', async () => {
     const of = graph(
       [
         source('in', [1, 2, 3, 4]),

@@ -61,7 +61,7 @@ describe('sub-workflows', () => {
     assert.deepEqual(await outputs(outer, withTypes(), loading({ inner })), { result: [20], items: [[0, 1]] })
   })
 
-  test('an output that got nothing is nothing outside', async () => {
+  test('an output without a value has none outside', async () => {
     const nothing = graph(
       [node('n', 'input.Any', { name: 'n' }), node('if', 'control.If', { condition: false, value: 1 }), sink('result')],
       ['if.if_true->result.value'],
@@ -77,7 +77,7 @@ describe('sub-workflows', () => {
     assert.deepEqual(await outputs(of, withTypes(), loading({ inner })), { out: [[0], [0, 1], [0, 1, 2]] })
   })
 
-  test('a failure inside fails the call, with its place and its message', async () => {
+  test('a failure inside fails the call, with its node and its message', async () => {
     const broken = graph(
       [node('n', 'input.Any', { name: 'n' }), node('f', 'math.Formula', { formula: 'n / 0' }), sink('result')],
       ['n.output->f.n', 'f.output->result.value'],
@@ -88,7 +88,7 @@ describe('sub-workflows', () => {
     assert.match(outcome.error.message, /Workflow "inner" failed at node "f": The result of the formula is Infinity/)
   })
 
-  test('an unknown workflow, an unknown param, a missing one, and no workflows at all', async () => {
+  test('an unknown workflow, an unknown param, a missing param, and a host without workflows fail the call', async () => {
     const message = async (options: Parameters<typeof run>[2], of = outer) => {
       const outcome = await run(of, withTypes(), options)
       assert.ok(outcome.status === 'failed')
@@ -152,7 +152,7 @@ describe('sub-workflows', () => {
     assert.deepEqual(await execution.done, { status: 'cancelled' })
   })
 
-  test('what nodes inside log is heard as the words of the call', async () => {
+  test('logs of nodes inside are reported for the calling node', async () => {
     const talker = testType('test.Talker', {
       properties: [value],
       run(_inputs, context) {
@@ -209,7 +209,7 @@ describe('sub-workflows', () => {
       change(level, -1)
       return level
     })
-    // The leaves wait for each other: a slow machine would end some before the others begin.
+    // The leaves wait for each other: on a slow machine some would end before the others begin.
     const meet: NodeType = {
       ...mapType('test.Meet', (level) => level),
       run: async ({ value }) => {
@@ -288,7 +288,7 @@ describe('sub-workflows', () => {
     assert.deepEqual(later, [])
   })
 
-  test('a run that fails in the place that a call gives away calls nothing any more', async () => {
+  test('a run that fails while a call has released its permit makes no further call', async () => {
     const gate = new Gate()
     const fails = mapType('test.Fails', () => {
       throw new NodeError('broken', 'broken')
@@ -335,7 +335,7 @@ describe('sub-workflows', () => {
     const { execution, abort } = start(of, registry, loading({ inner: inside }, registry))
     let turns = 0
     const began = process.threadCpuUsage()
-    // Time of this thread at work: whatever else the machine does takes nothing of it.
+    // Processor time of this thread: other work of the machine does not count.
     while (process.threadCpuUsage(began).user < 100_000) {
       await new Promise((resolve) => setImmediate(resolve))
       turns++

@@ -1,4 +1,4 @@
-// Law 40 between runs: all runs of a process share the time of its thread, owner by owner.
+// Law 40 across runs: all runs of a process share the time of its thread, owner by owner.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -14,7 +14,7 @@ import { graph, item, node, outputs, planOf, sink, start, testType, withTypes } 
 const RUNS = 40
 const TURNS = 40
 
-/** Runs that have work for ever, until `work` is over. `items` counts what each has done. */
+/** Runs with endless work, until `work` is over. `items` counts the items of each. */
 async function beside(owners: readonly string[], work: (items: readonly number[]) => Promise<void>): Promise<void> {
   const stop = new AbortController()
   const items = owners.map(() => 0)
@@ -57,7 +57,7 @@ test('each owner gets the same time, however many runs it has', async () => {
   })
 })
 
-test('work of a firing in slices gives the event loop its turns, and ends with its run', async () => {
+test('stepwise work of a firing gives the event loop its turns, and ends with its run', async () => {
   let steps = 0
   const stepping = testType('test.Stepping', {
     properties: [{ name: 'count', type: ANY_TYPE, required: true }],

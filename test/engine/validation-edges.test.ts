@@ -1,4 +1,4 @@
-// What can be wrong between a graph's nodes: edges, handles, types, cycles and streams.
+// Issues between the nodes of a graph: edges, handles, types, cycles and streams.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraphSteps } from '../../src/engine/compile/compiler.ts'
@@ -7,7 +7,7 @@ import { errors, found, only } from './issues.ts'
 import { control, edge, graph, mapType, node, output, sink, source, testType, withTypes } from './kit.ts'
 
 describe('edges', () => {
-  test('each is a step of its own: two large types take long to compare', () => {
+  test('each edge is a step: comparing two large types takes long', () => {
     const names = Array.from({ length: 100 }, (_, at) => `out_${at}`)
     const of = graph(
       [source('in', 1), ...names.map((name) => node(name, 'output.Output', { name }))],
@@ -16,7 +16,7 @@ describe('edges', () => {
     assert.ok([...compileGraphSteps(of, withTypes())].length > 2 * names.length)
   })
 
-  test('an end that is no node', () => {
+  test('an end that is not a node is reported', () => {
     const out = node('out', 'output.Output', { name: 'o', value: 1 })
     const issue = only(graph([out], ['ghost.output->out.value']), 'dangling_edge')
     assert.deepEqual([issue.node_id, issue.pin_name], ['out', 'value'])
@@ -24,17 +24,17 @@ describe('edges', () => {
     assert.equal(errors(graph([], ['a.x->b.y'])).length, 2)
   })
 
-  test('an end that is nearly a node, or one of few', () => {
+  test('an end that is nearly a node, or one of few, gets a suggestion', () => {
     const nodes = [source('price', 1), node('out', 'output.Output', { name: 'o', value: 1 })]
     const message = (text: string) => only(graph(nodes, [text]), 'dangling_edge').message
     assert.match(message('prcie.output->out.value'), /starts at "prcie", which is no node\. Did you mean "price"\?$/)
     assert.match(message('price.output->Out.value'), /ends at "Out", which is no node\. Did you mean "out"\?$/)
-    assert.match(message('in.output->out.value'), /"in", which is no node\. There is "price", "out"\.$/)
+    assert.match(message('in.output->out.value'), /"in", which is no node\. Available: "price", "out"\.$/)
     const many = Array.from({ length: 300 }, (_, at) => source(`node_${at}`, at))
     assert.match(only(graph(many, ['node_0.output->nodes_1.value']), 'dangling_edge').message, /which is no node\.$/)
   })
 
-  test('a handle that does not exist, with a hint', () => {
+  test('a handle that does not exist is reported with a suggestion', () => {
     const out = only(
       graph([source('in', 'x'), node('n', 'text.Trim', { text: 'y' })], ['in.outptu->n.text']),
       'unknown_handle',
@@ -73,17 +73,17 @@ describe('edges', () => {
     )
   })
 
-  test('an edge out of an output node', () => {
+  test('an edge out of an output node is reported', () => {
     const of = graph([source('in', 1), sink('out'), sink('other')], ['in.output->out.value', 'out.value->other.value'])
     assert.match(only(of, 'unknown_handle').message, /has no output "value"\. An output node gives nothing/)
   })
 
-  test('a control edge follows the firings where its handle is no output', () => {
+  test('a control edge whose handle is not an output follows the firings', () => {
     const strange = { ...control('in', 'out'), sourceHandle: 'nope', targetHandle: 'nix' }
     assert.deepEqual(found(graph([source('in', 1), sink('out')], ['in.output->out.value', strange])), [])
   })
 
-  test('types that do not fit, both named', () => {
+  test('types that do not fit are both named', () => {
     const issue = only(
       graph([node('in', 'input.String', { name: 's' }), node('n', 'math.Round', { value: 1 })], ['in.output->n.value']),
       'type_mismatch',
@@ -95,14 +95,14 @@ describe('edges', () => {
     assert.deepEqual([issue.node_id, issue.pin_name], ['n', 'value'])
   })
 
-  test('two edges into one input, and the same edge twice', () => {
+  test('two edges into one input, and the same edge twice, are reported', () => {
     const nodes = [source('a', 1), source('b', 2), sink('out')]
     assert.equal(only(graph(nodes, ['a.output->out.value', 'b.output->out.value']), 'fan_in').pin_name, 'value')
     only(graph(nodes, ['a.output->out.value', 'a.output->out.value']), 'fan_in')
     only(graph(nodes, ['a.output->out.value', control('a', 'b'), control('a', 'b')]), 'fan_in')
   })
 
-  test('two edges with one id', () => {
+  test('two edges with one id are reported', () => {
     const of = graph(
       [source('a', 1), node('c', 'text.Concat')],
       [edge('a.output->c.a', { id: 'e' }), edge('a.output->c.b', { id: 'e' })],
@@ -112,7 +112,7 @@ describe('edges', () => {
 })
 
 describe('cycles', () => {
-  test('nodes that wait for each other, and themselves', () => {
+  test('of several nodes, and of a single one, are reported', () => {
     const same = withTypes(mapType('test.Same', (given) => given))
     const ring = graph(
       [node('a', 'test.Same'), node('b', 'test.Same'), node('c', 'test.Same')],
@@ -128,7 +128,7 @@ describe('cycles', () => {
     only(graph([source('a', 1), source('b', 2)], [control('a', 'b'), control('b', 'a')]), 'illegal_cycle')
   })
 
-  test('each cycle is reported once, nodes behind it not at all', () => {
+  test('are reported once each, without the nodes behind them', () => {
     const same = withTypes(mapType('test.Same', (given) => given))
     const nodes = ['a', 'b', 'c', 'd', 'tail'].map((id) => node(id, 'test.Same'))
     const of = graph(nodes, [

@@ -1,4 +1,4 @@
-// What can be wrong with a graph's nodes: their types, ids, names and own values.
+// Issues of single nodes: their types, ids, names and own values.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
@@ -10,7 +10,7 @@ import { errors, found, only } from './issues.ts'
 import { control, edge, graph, node, run, sink, source, testType, withTypes } from './kit.ts'
 
 describe('nodes', () => {
-  test('an unknown type, with a hint', () => {
+  test('an unknown type is reported with a suggestion', () => {
     const issue = only(graph([node('n', 'text.Templat')], []), 'unknown_node')
     assert.deepEqual([issue.node_id, issue.severity], ['n', 'error'])
     assert.equal(issue.message, 'There is no node type "text.Templat". Did you mean "text.Template"?')
@@ -21,11 +21,11 @@ describe('nodes', () => {
     assert.doesNotMatch(only(graph([node('n', 'zzzzzzzzzz')], []), 'unknown_node').message, /Did you mean/)
   })
 
-  test('edges of a node of unknown type bring no further complaint', () => {
+  test('edges of a node of unknown type cause no further issue', () => {
     only(graph([node('n', 'no.Such'), sink('out')], ['n.output->out.value']), 'unknown_node')
   })
 
-  test('an edge with one bad end has its other end judged all the same', () => {
+  test('an edge with one invalid end has its other end checked all the same', () => {
     const pairs = (of: Graph) => errors(of).map((one) => [one.code, one.node_id, one.pin_name])
     const unknown = graph([node('n', 'no.Such'), node('t', 'text.Trim', { text: 'x' })], ['n.output->t.txt'])
     assert.deepEqual(pairs(unknown), [
@@ -66,7 +66,7 @@ describe('nodes', () => {
     })
   })
 
-  test('two nodes with one id, two outputs or two inputs with one name', () => {
+  test('two nodes with one id, two outputs or two inputs with one name are reported', () => {
     assert.equal(
       only(graph([source('n', 1), node('n', 'input.Any', { name: 'x', value: 1 })], []), 'duplicate_id').node_id,
       'n',
@@ -79,7 +79,7 @@ describe('nodes', () => {
     assert.deepEqual(errors(graph(both, ['a.output->b.value'])), [])
   })
 
-  test('a required property without an edge or a value', () => {
+  test('a required property without an edge or a value is reported', () => {
     const issue = only(graph([node('n', 'list.Length')], []), 'missing_property')
     assert.deepEqual([issue.node_id, issue.pin_name], ['n', 'list'])
     only(graph([node('n', 'list.Length', { list: null })], []), 'missing_property')
@@ -92,7 +92,7 @@ describe('nodes', () => {
     assert.deepEqual(errors(graph([node('n', 'list.Length', { list: [] })], [])), [])
   })
 
-  test('an input that an edge under another name was meant for is not told to be missing as well', () => {
+  test('an input that an edge under another name was meant for is not reported as missing as well', () => {
     const two = testType('test.Two', {
       properties: ['first', 'second'].map((name) => ({ name, type: parseType('int'), required: true })),
     })
@@ -110,7 +110,7 @@ describe('nodes', () => {
     only(graph([source('in', 1), node('n', 'list.Length')], [signal]), 'missing_property')
   })
 
-  test('an own value of the wrong type or outside of its limits', () => {
+  test('an own value of the wrong type or out of range is reported', () => {
     const issue = only(graph([node('n', 'control.Delay', { seconds: 'soon' })], []), 'type_mismatch')
     assert.equal(issue.message, 'Property "seconds" of node "n": expected a float, got a string.')
     assert.match(
@@ -127,7 +127,7 @@ describe('nodes', () => {
     )
   })
 
-  test('limits of an input that nothing or its own value cannot keep', () => {
+  test('limits of an input that no value or not its own value can meet are reported', () => {
     const input = (data: object) => graph([node('n', 'input.Integer', { name: 'n', ...data })], [])
     const crossed = only(input({ min: 9, max: 1 }), 'out_of_range')
     assert.equal(crossed.message, 'Property "min" of node "n": must be at most 1, which is its max.')
@@ -144,15 +144,15 @@ describe('nodes', () => {
     assert.deepEqual(compileGraph(of, builtinRegistry).plan?.nodes[0]?.constants, { template: '' })
   })
 
-  test('a parent that is no node is no matter', () => {
+  test('a parent that is not a node is ignored', () => {
     assert.deepEqual(found(graph([node('n', 'text.Trim', { text: 'x' }, { parent_id: 'nowhere' })], [])), [])
   })
 
-  test('a stale value under an edge is no matter', () => {
+  test('a stale value under an edge is ignored', () => {
     assert.deepEqual(errors(graph([source('in', 'x'), node('n', 'text.Trim', { text: 5 })], ['in.output->n.text'])), [])
   })
 
-  test('a dynamic input that the node type could never take', async () => {
+  test('a dynamic input that the node type cannot take is reported', async () => {
     const formula = (more: object = {}) => node('n', 'math.Formula', { formula: 'a + 1' }, more)
     const text = graph([node('in', 'input.String', { name: 's', value: 'x' }), formula()], ['in.output->n.a'])
     assert.match(
@@ -183,7 +183,7 @@ describe('nodes', () => {
     )
   })
 
-  test('a dynamic input whose value is not of its declared type', () => {
+  test('a dynamic input whose value is not of its declared type is reported', () => {
     const typed = testType('test.Typed', { supports_dynamic_inputs: true, run: () => ({}) })
     const of = graph([node('n', 'test.Typed', { x: 'text' }, { dynamic_properties: { x: { type: 'int' } } })], [])
     assert.match(

@@ -1,4 +1,4 @@
-// Everything that can be wrong with a graph is found before anything runs and all at once; what each thing is, the files beside this one say.
+// Validation finds all issues of a graph at once, before anything runs; the files beside this one test each issue.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
@@ -23,7 +23,7 @@ function manyOutputs(count: number): GraphNode {
   return node('n', 'code.JavaScript', { code: 'return {}' }, { dynamic_outputs })
 }
 
-/** The least graph for each thing that can be wrong. */
+/** The smallest graph for each issue. */
 const WRONG: Readonly<Record<GraphIssueCode, Graph>> = {
   unknown_node: graph([node('n', 'no.Such')], []),
   duplicate_id: graph([source('n', 1), node('n', 'input.Any', { name: 'm', value: 1 })], []),
@@ -49,7 +49,7 @@ const WRONG: Readonly<Record<GraphIssueCode, Graph>> = {
   unreachable_output: graph([source('n', 1), source('m', 1), sink('out')], ['n.output->out.value']),
 }
 
-test('each code by itself, with a message that ends', () => {
+test('each issue code has a graph of its own, and a message that ends in a period', () => {
   for (const [code, of] of Object.entries(WRONG)) {
     const all = found(of)
     assert.deepEqual(
@@ -60,20 +60,20 @@ test('each code by itself, with a message that ends', () => {
   }
 })
 
-test('a node has as many inputs as it may, declared or made by edges, and none more', () => {
+test('a node has at most the allowed number of inputs, declared or made by edges', () => {
   const most = manyInputs(MAX_DYNAMIC_INPUTS)
   assert.deepEqual(found(graph([most], [])), [])
   const [issue, ...others] = found(graph([source('in', 1), most], ['in.output->n.more']))
   assert.deepEqual([issue?.code, issue?.node_id, others], ['too_many_inputs', 'n', []])
-  assert.match(issue!.message, /has 20,001 dynamic inputs; 20,000 are the most/)
+  assert.match(issue!.message, /has 20,001 dynamic inputs; the limit is 20,000/)
 })
 
-test('a node has as many outputs as it may', () => {
+test('a node has at most the allowed number of outputs', () => {
   assert.deepEqual(found(graph([manyOutputs(MAX_OUTPUTS)], [])), [])
 })
 
-describe('as a whole', () => {
-  test('all issues are found at once', () => {
+describe('validation of a whole graph', () => {
+  test('finds all issues at once', () => {
     const of = graph(
       [
         node('a', 'no.Such'),
@@ -101,11 +101,11 @@ describe('as a whole', () => {
     ])
   })
 
-  test('an empty graph is a plan that does nothing', () => {
+  test('accepts an empty graph, whose plan does nothing', () => {
     assert.deepEqual(compileGraph({ nodes: [], edges: [] }, builtinRegistry).plan?.nodes, [])
   })
 
-  test('unknown keys of nodes and edges are no matter', () => {
+  test('ignores unknown keys of nodes and edges', () => {
     const of = graph(
       [{ ...source('in', 1), selected: true }, sink('out')],
       [edge('in.output->out.value', { className: 'thick' })],
@@ -113,7 +113,7 @@ describe('as a whole', () => {
     assert.deepEqual(errors(of), [])
   })
 
-  test('the interface of a plan', () => {
+  test('describes the interface of a plan', () => {
     const { plan } = compileGraph(
       graph(
         [
@@ -159,7 +159,7 @@ describe('as a whole', () => {
     ])
   })
 
-  test('ten thousand nodes take less than a second of processor time, right or wrong', () => {
+  test('of ten thousand nodes takes less than a second of processor time, valid or not', () => {
     const count = 10_000
     const chain = Array.from({ length: count }, (_, at) => node(`n${at}`, at % 50 === 0 ? 'text.Cncat' : 'text.Concat'))
     const edges = chain.slice(1).map((_, at) => edge(`n${at}.output->n${at + 1}.a`))

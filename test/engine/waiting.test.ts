@@ -1,4 +1,4 @@
-// Firings that wait for something outside of the run: when it is suspended, what it says then, and how it goes on.
+// Firings that wait for an outside event: when the run is suspended, what it reports then, and how it continues.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Counter, Gate, graph, HandClock, item, node, sink, source, testType, until, value } from './kit.ts'
@@ -17,7 +17,7 @@ const each = (list: unknown[], data = {}) =>
 const completed = (out: unknown[]) => ({ status: 'completed', outputs: { out } })
 
 describe('a run that waits', () => {
-  test('is suspended at once, and goes on with the answer', async () => {
+  test('is suspended at once, and continues with the answer', async () => {
     const journal = new MemoryJournal()
     const { execution, observer } = remembered(one, journal)
     const request = { kind: 'value', name: 'a', message: null, schema: null, until: null }
@@ -26,7 +26,7 @@ describe('a run that waits', () => {
     assert.deepEqual(observer.statuses('ask'), ['running'])
     assert.equal(execution.answer('ask@', 'late'), false)
     assert.equal(execution.pushInput('in', 1), 'not_running')
-    // Without an answer it waits for the same, and says so only once.
+    // Without an answer it waits for the same, and records that only once.
     assert.deepEqual(await remembered(one, journal).execution.done, { status: 'suspended', waiting })
     assert.equal(journal.size, 1)
     journal.answer('ask@', 'yes')
@@ -35,7 +35,7 @@ describe('a run that waits', () => {
     assert.deepEqual(journal.of('end'), [])
   })
 
-  test('names firings in the order of the graph, then of their paths', async () => {
+  test('lists firings in the order of the graph, then of their paths', async () => {
     const of = graph(
       [
         node('each', 'control.ForEach', { list: [...'abcdefghijkl'] }),
@@ -50,7 +50,7 @@ describe('a run that waits', () => {
     assert.deepEqual(waits(await remembered(of, new MemoryJournal()).execution.done), ['first z', ...names])
   })
 
-  test('takes answers in any order, and gives its results in theirs', async () => {
+  test('takes answers in any order, and gives results in their own order', async () => {
     const journal = new MemoryJournal()
     let outcome = await remembered(each(['a', 'b', 'c']), journal).execution.done
     for (const name of ['c', 'a']) {
@@ -70,7 +70,7 @@ describe('a run that waits', () => {
     )
   })
 
-  test('has as many firings waiting as it has room for results, and the others after them', async () => {
+  test('has as many waiting firings as its buffer has room for, and the others after them', async () => {
     const journal = new MemoryJournal()
     const list = Array.from({ length: 150 }, (_, at) => at)
     for (const [from, to] of [
@@ -88,7 +88,7 @@ describe('a run that waits', () => {
     assert.deepEqual(await remembered(each(list), journal).execution.done, completed(list.map((at) => [at, 'yes'])))
   })
 
-  test('goes on with what it can before it is suspended, and takes answers meanwhile', async () => {
+  test('continues other work before it is suspended, and takes answers meanwhile', async () => {
     const gate = new Gate()
     const of = graph(
       [source('in', 'a'), node('gate', 'test.Gate'), node('ask', 'test.Ask'), node('too', 'test.Ask'), sink('out')],
@@ -106,14 +106,14 @@ describe('a run that waits', () => {
     await until(() => observer.named('output').length === 1)
     gate.waiting[0]!.open('b')
     assert.deepEqual(waits(await execution.done), ['too b'])
-    // Nobody recorded the answer, as its host would have.
+    // The test records the answer, as a host would.
     journal.answer('ask@', 'yes')
     journal.answer('too@', 'yes')
     assert.deepEqual(await remembered(of, journal, [gate.type]).execution.done, completed([['a', 'yes']]))
     assert.equal(gate.started, 1)
   })
 
-  test('is suspended though a streamed input is open', async () => {
+  test('is suspended although a streamed input is open', async () => {
     const of = graph(
       [node('in', 'input.Any', { name: 'in', stream: true }), node('ask', 'test.Ask'), sink('out')],
       ['in.output->ask.value', 'ask.output->out.value'],
@@ -145,7 +145,7 @@ describe('a run that waits', () => {
     assert.equal((await execution.done).status, 'suspended')
   })
 
-  test('is cancelled where it waits beside something that goes on', async () => {
+  test('is cancelled while other work continues', async () => {
     const gate = new Gate()
     const of = graph(
       [source('in', 'a'), node('gate', 'test.Gate'), node('ask', 'test.Ask')],
@@ -161,7 +161,7 @@ describe('a run that waits', () => {
 })
 
 describe('a firing that waits', () => {
-  test('fails as any other where the answer is refused, and a Catch holds that', async () => {
+  test('fails like any other if the answer is refused, and a Catch receives that', async () => {
     const of = graph(
       [source('in', 'a'), node('ask', 'test.Ask'), node('catch', 'control.Catch'), sink('out')],
       ['in.output->ask.value', 'ask.output->catch.value', 'catch.error->out.value'],
@@ -177,7 +177,7 @@ describe('a firing that waits', () => {
     }
   })
 
-  test('is answered in the branch that was taken alone', async () => {
+  test('is answered only in the branch that was taken', async () => {
     const of = graph(
       [
         source('in', true),
@@ -200,7 +200,7 @@ describe('a firing that waits', () => {
     assert.deepEqual(await remembered(of, journal).execution.done, completed([['v', 'yes']]))
   })
 
-  test('counts neither time nor attempts while it waits', async () => {
+  test('uses up neither time nor attempts', async () => {
     const clock = new HandClock()
     const gate = new Gate()
     const of = graph(
@@ -222,7 +222,7 @@ describe('a firing that waits', () => {
     assert.deepEqual(observer.named('log'), [])
   })
 
-  test('that nobody wants any more is not waited for', async () => {
+  test('that becomes unwanted is not waited for', async () => {
     const of = graph(
       [
         node('each', 'control.ForEach', { list: ['a', 'b', 'c'] }),
@@ -240,7 +240,7 @@ describe('a firing that waits', () => {
   })
 })
 
-describe('what could not go on where it stands', () => {
+describe('work that cannot resume after a suspension', () => {
   const list = (count: number, rest = {}) => {
     const seen = { opened: 0 }
     const type = testType('test.List', {
@@ -254,7 +254,7 @@ describe('what could not go on where it stands', () => {
     return { seen, type }
   }
 
-  test('a stream is fetched to its end before its run is suspended', async () => {
+  test('a stream that does not repeat is fetched to its end before its run is suspended', async () => {
     for (const rest of [{}, { retry_safe: false }]) {
       const { seen, type } = list(500, rest)
       const of = graph(
@@ -272,7 +272,7 @@ describe('what could not go on where it stands', () => {
     }
   })
 
-  test('a stream that repeats is opened anew', async () => {
+  test('a stream that repeats is opened again', async () => {
     const { seen, type } = list(200, { repeats: true })
     const of = graph(
       [node('n', 'test.List'), node('ask', 'test.Ask'), sink('out')],
@@ -289,7 +289,7 @@ describe('what could not go on where it stands', () => {
     assert.ok(seen.opened > 1)
   })
 
-  test('a stream without an end that does not repeat fails its run before anybody is asked', async () => {
+  test('a stream without an end that does not repeat fails its run before the run is suspended', async () => {
     const { type } = list(Number.POSITIVE_INFINITY)
     const of = graph([node('n', 'test.List'), node('ask', 'test.Ask')], ['n.item->ask.value'])
     const outcome = await remembered(of, new MemoryJournal(), [type]).execution.done
@@ -297,7 +297,7 @@ describe('what could not go on where it stands', () => {
     assert.deepEqual([outcome.error.node_id, outcome.error.type], ['n', 'node_interrupted'])
   })
 
-  test('an aggregate that must not run twice fails its run before anybody is asked', async () => {
+  test('an aggregate that must not run twice fails its run before the run is suspended', async () => {
     const sum = testType('test.Sum', {
       properties: [{ ...value, aggregate: true }],
       outputs: [],
@@ -319,7 +319,7 @@ describe('what could not go on where it stands', () => {
     journal.answer('ask@0', 'yes')
     const outcome = await remembered(of, journal, [sum]).execution.done
     assert.ok(outcome.status === 'failed', JSON.stringify(outcome))
-    const message = 'The run has to wait, and node "n" could not go on from where it stands.'
+    const message = 'The run must wait, but node "n" cannot resume from its current state.'
     assert.deepEqual(outcome.error, { node_id: 'n', type: 'node_interrupted', message })
   })
 })

@@ -7,7 +7,7 @@ import { type ExecuteOptions, executePlan, type RunOutcome } from '../../src/eng
 import { output, planOf, Recorder, start, testType, withTypes } from './kit.ts'
 import type { MemoryJournal } from './memory-journal.ts'
 
-/** Waits for what its value names, and gives both; refuses the answer "no". */
+/** Waits for the name in its value, and returns both; refuses the answer "no". */
 export const ask = testType('test.Ask', {
   properties: [{ name: 'value', type: ANY_TYPE, required: true }],
   outputs: [output],
@@ -27,7 +27,7 @@ export function remembered(
   return start(of, withTypes(ask, ...types), { journal: journal.open(), seed: 1, ...options })
 }
 
-/** The outcome of a run of these workflows' `main`. */
+/** The outcome of a run of the workflow `main`. */
 export function called(
   workflows: Record<string, Graph>,
   journal: MemoryJournal,
@@ -49,13 +49,13 @@ export function called(
   return { execution, observer, abort }
 }
 
-/** What a run that must be suspended waits for: node and name of each. */
+/** The waits of a run that must be suspended: node and name of each. */
 export function waits(outcome: RunOutcome): string[] {
   assert.ok(outcome.status === 'suspended', JSON.stringify(outcome))
   return outcome.waiting.map(({ node_id, request }) => `${node_id} ${request.name}`)
 }
 
-/** Answers what waits for that name. */
+/** Answers the wait of that name. */
 export function answer(journal: MemoryJournal, outcome: RunOutcome, name: string, value: unknown = 'yes'): void {
   assert.ok(outcome.status === 'suspended', JSON.stringify(outcome))
   const one = outcome.waiting.find(({ request }) => request.name === name)

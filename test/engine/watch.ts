@@ -1,11 +1,11 @@
-// A thread that watches the random runs of this process: one that goes round and round, or waits for ever, is told by its seed and by what
-// the process does at that moment, and ends the process. Without it, the run of all tests would go on until somebody ends that.
+// A thread that watches the random runs of this process: it reports a hanging run by its seed and the current activity, and ends the
+// process. Without it, the run of all tests would never end.
 import { Worker } from 'node:worker_threads'
 
-/** How long one case may take, in milliseconds: those that wait in vain give up long before. */
+/** The time limit of one case, in milliseconds: cases that wait in vain give up long before. */
 const LIMIT_MS = 300_000
 
-/** Begun cases; the seed of the cases at hand; the number of the case among them, or -1 between them. */
+/** Begun cases; the seed of the current cases; the number of the current case, or -1 between cases. */
 const shared = new Int32Array(new SharedArrayBuffer(12))
 
 const WATCH = `
@@ -59,14 +59,14 @@ export class Watch {
     worker.unref()
   }
 
-  /** Says that case `number` begins. */
+  /** Reports that case `number` begins. */
   begin(number: number): void {
     shared[1] = this.#seed
     shared[2] = number
     Atomics.add(shared, 0, 1)
   }
 
-  /** Says that no case is at hand. */
+  /** Reports that no case is running. */
   end(): void {
     shared[2] = -1
   }

@@ -1,5 +1,5 @@
-// Following a job: every follower sees each event once, in order and without gaps, wherever and whenever it begins,
-// however slow it is, and whether what it wants is in memory or only in the database.
+// Following a job: every follower sees each event once, in order and without gaps, wherever it begins and however slow it is. That holds for events in
+// memory and for events in the database.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -19,16 +19,16 @@ import { jobRow, openStore, putJob } from '../helpers/store.ts'
 const AT = '2026-01-01T00:00:00.000Z'
 const fact = (n: number): EventBody => ({ type: 'output_update', output_name: 'n', value: n })
 const TERMINAL = { type: 'job_terminal', status: 'completed', snapshot: {} } as unknown as EventBody
-/** The histories of these tests end with a snapshot of nothing. */
+/** The terminal events of these tests have no snapshot. */
 const noSnapshots = () => ({}) as never
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A provisional frame that says after which event it was made. */
+/** A provisional frame that names the event before it. */
 function progressAfter(sequence: number): JobFrame {
   return { type: 'node_progress', job_id: 'j', workflow_id: 'w', node_id: 'n', progress: sequence, total: 0 }
 }
 
-/** A job whose history the test writes itself. */
+/** A job whose history is written by the test. */
 class Writer {
   readonly feed: JobFeed
   readonly log: EventLog
@@ -102,7 +102,7 @@ interface Seen {
   provisional: number
 }
 
-/** Reads a history to its end, resting for a turn of the event loop after every `pace` items; 0 never rests. */
+/** Reads a history to its end. It waits for a turn of the event loop after every `pace` items; 0: it never waits. */
 async function read(items: AsyncIterable<FeedItem>, after: number, pace: number): Promise<Seen> {
   const seen: Seen = { sequences: [], provisional: 0 }
   let last = after
@@ -192,7 +192,7 @@ describe('follow', () => {
     await fc.assert(property, { numRuns: scaled(40), interruptAfterTimeLimit: 60_000 })
   })
 
-  test('nothing is seen before it is committed, and provisional frames stand where they were made', async () => {
+  test('followers see no event before its commit, and provisional frames in their places', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
@@ -221,7 +221,7 @@ describe('follow', () => {
     assert.equal(seen.at(-1), '3')
   })
 
-  test('whoever is expected finds the provisional frames that were made before it came', async () => {
+  test('an expected follower gets the provisional frames from before it came', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0, true)
@@ -237,7 +237,7 @@ describe('follow', () => {
     assert.deepEqual(later, { sequences: [1, 2], provisional: 0 }, 'without the feed there is only the database')
   })
 
-  test('what is read from the database at once is bounded by its size, and is one event at least', async () => {
+  test('one read of stored events is bounded by its size, but returns at least one event', async () => {
     await using opened = await openStore()
     const sizes = [300_000, 300_000, 300_000, 300_000, 300_000, 10, 2_000_000, 10]
     const key = await newJob(opened.store)
@@ -267,7 +267,7 @@ describe('follow', () => {
     )
   })
 
-  test('frames that nobody follows are not kept', async () => {
+  test('provisional frames are not kept while a job has no followers', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
@@ -278,7 +278,7 @@ describe('follow', () => {
     assert.deepEqual(seen, { sequences: [1], provisional: 0 })
   })
 
-  test('a follower that sleeps through more than the memory holds gets the rest from the database', async () => {
+  test('a follower that falls behind the items in memory gets the rest from the database', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
@@ -299,7 +299,7 @@ describe('follow', () => {
     assert.equal(seen.sequences[0], 2)
   })
 
-  test('a job that goes on in a new process: the older part comes from the database, the rest live', async () => {
+  test('of a job that continues in a new process, older events come from the database and the rest live', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const key = await newJob(opened.store, 10)
@@ -318,7 +318,7 @@ describe('follow', () => {
     }
   })
 
-  test('events up to the one that was asked for are left out, also those still to come', async () => {
+  test('events up to the given sequence are skipped, future ones included', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
@@ -333,7 +333,7 @@ describe('follow', () => {
     assert.deepEqual((await seen).sequences, [4, 5])
   })
 
-  test('the history of a job that is not known is empty', async () => {
+  test('the history of an unknown job is empty', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const seen = await read(log.follow(999_999, 0, new AbortController().signal), 0, 0)
@@ -342,7 +342,7 @@ describe('follow', () => {
 })
 
 describe('the end of following', () => {
-  test('abort ends a follower that waits, and leaves no listener on the feed or the signal', async () => {
+  test('an abort ends a waiting follower, and leaves no listener on the feed or the signal', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
@@ -359,7 +359,7 @@ describe('the end of following', () => {
     assert.equal(listeners(), 0)
   })
 
-  test('abort between two items ends a follower before the next', async () => {
+  test('an abort between two items ends a follower before the next item', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
@@ -387,7 +387,7 @@ describe('the end of following', () => {
     assert.equal(writer.feed.hasFollowers, false)
   })
 
-  test('those who read the end of a job at the same time share it, made when the first has come so far', async () => {
+  test('concurrent readers of a terminal event share it, and it is built when the first reader reaches it', async () => {
     await using opened = await openStore()
     let made = 0
     const log = new EventLog(opened.store, () => {
@@ -404,7 +404,7 @@ describe('the end of following', () => {
     assert.equal(made, 1)
   })
 
-  test('the history of a job that was removed meanwhile ends before its end', async () => {
+  test('the history of a job that is removed meanwhile stops before the terminal event', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, async () => null)
     await opened.store.write((tx) => putEnded(tx, 1))
@@ -415,7 +415,7 @@ describe('the end of following', () => {
     )
   })
 
-  test('one that is aborted before it begins sees nothing', async () => {
+  test('a follower that is aborted before it begins sees no events', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
@@ -426,7 +426,7 @@ describe('the end of following', () => {
     assert.equal(writer.feed.hasFollowers, false)
   })
 
-  test('a history that cannot be written any further is SERVICE_UNAVAILABLE, after what is committed', async () => {
+  test('where a history cannot be written any further, followers get the committed events and then SERVICE_UNAVAILABLE', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)
@@ -444,7 +444,7 @@ describe('the end of following', () => {
     assert.equal(log.feed(writer.key), undefined)
   })
 
-  test('events whose row cannot be written are not seen', async () => {
+  test('events that could not be written are not seen', async () => {
     await using opened = await openStore()
     const log = new EventLog(opened.store, noSnapshots)
     const writer = new Writer(log, await newJob(opened.store), 0)

@@ -1,4 +1,4 @@
-// Operations that belong to the administrator.
+// Operations of the administrator.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Request, Response } from 'express'
@@ -27,7 +27,7 @@ function passes(
   return passed
 }
 
-test('FORBIDDEN: only the administrator passes where the contract says so', () => {
+test('FORBIDDEN: only the administrator may call operations for which the contract says so', () => {
   const reader: Principal = { ...LOCAL_PRINCIPAL, scopes: ['read'] }
   for (const [principal, message] of [
     [somebody, 'Only an administrator may do this.'],
@@ -44,7 +44,7 @@ test('FORBIDDEN: only the administrator passes where the contract says so', () =
   assert.ok(passes('public', null))
 })
 
-test('FORBIDDEN: an operator is an administrator where there are several users, and the one user of Local mode', async () => {
+test('FORBIDDEN: the operator is an administrator if there are several users, else the only user of Local mode', async () => {
   const provider = { url: 'https://idp.test', key: 'a key' }
   const reader: Principal = { ...LOCAL_PRINCIPAL, scopes: ['read'] }
   assert.ok(passes('operator', LOCAL_PRINCIPAL))
@@ -54,7 +54,7 @@ test('FORBIDDEN: an operator is an administrator where there are several users, 
     assert.throws(() => passes('operator', principal, provider), { code: 'FORBIDDEN' })
 })
 
-test('FORBIDDEN: getMetrics counts all users, and is told to administrators where there are several', async () => {
+test('FORBIDDEN: getMetrics counts all users, and is only for administrators if there are several', async () => {
   await using idp = await startIdentityProvider()
   await using server = await startServer({ environment: { ...idp.environment, SVC_ADMIN_USERS: 'root' } })
   const as = async (sub: string) => ({ headers: { Authorization: `Bearer ${await idp.token({ sub })}` } })
@@ -72,7 +72,7 @@ test('FORBIDDEN: getMetrics counts all users, and is told to administrators wher
   await refused(server, 'GET', '/metrics', await tokenFor(['read']), [403, 'forbidden'])
 })
 
-test('FORBIDDEN: nobody else is told what there is below /admin, not even that there is nothing', async () => {
+test('FORBIDDEN: other callers do not learn which paths exist below /admin', async () => {
   await using idp = await startIdentityProvider()
   await using server = await startServer({ environment: { ...idp.environment, SVC_ADMIN_USERS: 'root' } })
   const as = async (sub: string) => ({ headers: { Authorization: `Bearer ${await idp.token({ sub })}` } })

@@ -1,4 +1,4 @@
-// Assets renamed, moved, annotated, deleted and downloaded; and forms that are wrong in every way.
+// Assets are renamed, moved, annotated, deleted and downloaded; and malformed forms.
 import assert from 'node:assert/strict'
 import { request as send } from 'node:http'
 import { Readable } from 'node:stream'
@@ -51,7 +51,7 @@ describe('updateAsset', () => {
     assert.deepEqual([headers['content-disposition'], text], ['attachment; filename="y .txt"', 'x'])
   })
 
-  test('what was found by looking stays when the owner’s part is replaced', async () => {
+  test('detected metadata stay when the owner’s metadata are replaced', async () => {
     const gif = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
     const form = fieldsForm({ metadata: '{"mine":1}' }, { content: '#', filename: 'x.gif' })
     const [head, tail] = form.raw.split('#') as [string, string]
@@ -65,7 +65,7 @@ describe('updateAsset', () => {
     assert.deepEqual((await change(body, { metadata: { other: 2 } })).body.metadata, { other: 2, width: 1, height: 1 })
   })
 
-  test('refuses what cannot be', async () => {
+  test('refuses impossible changes', async () => {
     const asset = await made({}, { content: 'x' })
     const outer = await folder('outer')
     const middle = await folder('middle', outer.id)
@@ -92,7 +92,7 @@ describe('updateAsset', () => {
 })
 
 describe('deleteAsset', () => {
-  test('a folder goes with all that it holds, however deep, in one step, and with the bytes', async () => {
+  test('deletes a folder with its whole content at any depth in one step, and the bytes', async () => {
     const before = storedFiles(server).length
     const top = await folder('top')
     let deepest = top
@@ -107,12 +107,12 @@ describe('deleteAsset', () => {
     for (const gone of [top, deepest, held, beside]) assert.equal((await call(server, 'GET', at(gone))).status, 404)
     assert.equal((await call(server, 'GET', held.get_url!)).status, 404)
     assert.equal((await call(server, 'GET', other.get_url!)).text, 'beside')
-    // Of what a folder holds, only so much is removed at once as takes some milliseconds.
+    // The content of a folder is removed in portions of some milliseconds.
     await until('the bytes to go', () => storedFiles(server).length === before + 1)
     await refused(server, 'DELETE', at(top), {}, [404, 'not_found'])
   })
 
-  test('a thousand levels are no hindrance', async () => {
+  test('deletes a folder of a thousand levels', async () => {
     const { library } = server.context
     const owner = { user_id: '1', workspace_id: null }
     const top = await library.create(owner, { name: 'deep', content_type: 'folder' }, null)
@@ -125,7 +125,7 @@ describe('deleteAsset', () => {
     assert.equal((await library.list(owner, { q: 'deep' })).assets.length, 0)
   })
 
-  test('a download that has begun goes on to its end', async () => {
+  test('does not interrupt a running download', async () => {
     const content = 'a piece of it '.repeat(60_000)
     const asset = await made({}, { content })
     platform.ms += 2 * HOUR
@@ -146,7 +146,7 @@ describe('deleteAsset', () => {
 })
 
 describe('downloadAsset', () => {
-  test('ranges and conditions are those of storage', async () => {
+  test('has the ranges and conditions of storage', async () => {
     const asset = await made({ name: 'ä "1".html' }, { content: '<p>Hello, Ada!</p>', type: 'text/html' })
     const path = `${at(asset)}/download`
     const whole = await call(server, 'GET', path)
@@ -263,7 +263,7 @@ describe('forms that make no asset', () => {
     })
   }
 
-  test('what is not there: 404 before the bytes are read, and nothing is left', async () => {
+  test('an unknown reference: 404 before the bytes are read, and nothing is left', async () => {
     const before = [storedFiles(server), await rows()]
     for (const member of ['parent_id', 'replaces', 'workflow_id', 'job_id'])
       assert.deepEqual(await refused(server, ...post(form(field(member, 'of_nobody'), file)), [404, 'not_found']), [
@@ -272,7 +272,7 @@ describe('forms that make no asset', () => {
     assert.deepEqual([storedFiles(server), await rows()], before)
   })
 
-  test('what stands before the first boundary and behind the last is nobody’s, and heads may be folded', async () => {
+  test('text before the first and behind the last boundary is ignored, and heads may be folded', async () => {
     const label = 'Content-Disposition: form-data;'
     const folded = field('name', 'a.txt').replace(label, 'content-disposition: form-data ;\r\n\t')
     const parts = ['a preamble\r\n', folded, `${partHead('name="metadata"; filename="m"')}{}\r\n`, file]
@@ -284,7 +284,7 @@ describe('forms that make no asset', () => {
     assert.equal((await call(server, 'POST', '/api/assets', made)).status, 201)
   })
 
-  test('a form comes in pieces of any size, and its file has almost its boundary in it', async () => {
+  test('a form is parsed in chunks of any size, with a file that almost contains the boundary', async () => {
     const almost = `\r\n--${BOUNDARY.slice(0, -1)}\r\n--`
     const fields = [field('name', 'n.txt'), `${partHead('name="metadata"; filename="m"')}{}\r\n`]
     for (const [size, content] of [
@@ -307,7 +307,7 @@ describe('forms that make no asset', () => {
     }
   })
 
-  test('too much: 413', async () => {
+  test('a form that is too large: 413', async () => {
     const before = [storedFiles(server), await rows()]
     const fields = ['name', 'uri', 'node_id', 'job_id', 'replaces'].map((name) => field(name, 'x'.repeat(60_000)))
     await refused(server, ...post(form(...fields, file)), [413, 'upload_too_large'])
@@ -315,7 +315,7 @@ describe('forms that make no asset', () => {
     assert.deepEqual([storedFiles(server), await rows()], before)
   })
 
-  test('no form: 415', async () => {
+  test('a body that is no form: 415', async () => {
     await refused(server, 'POST', '/api/assets', { body: { name: 'x' } }, [415, 'unsupported_media_type'])
     await refused(server, 'POST', '/api/assets', { raw: 'x', headers: { 'Content-Type': 'image/png' } }, [
       415,
@@ -339,13 +339,13 @@ describe('forms that make no asset', () => {
     const before = storedFiles(own)
     const { raw } = broken
     for (const end of [10, 200, 3_000, raw.length - 3]) await cut(own, raw.subarray(0, end), raw.length)
-    // It has read what came before this request, and whatever it was doing with that has ended when it is closed.
+    // The server has read everything before this request, and has finished that work when the request ends.
     await call(own, 'GET', '/health')
     await own.close()
     assert.deepEqual(storedFiles(own), before)
   })
 
-  /** Sends the beginning of a body of `length` bytes, and hangs up. */
+  /** Sends the beginning of a body of `length` bytes, and disconnects. */
   function cut({ url }: TestServer, bytes: Buffer, length: number): Promise<void> {
     const { hostname, port } = new URL(url)
     return new Promise((resolve) => {

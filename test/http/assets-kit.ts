@@ -1,4 +1,4 @@
-// Two people with assets on one server, and what the server keeps of them.
+// Two users with assets on one server, and the data that the server stores of them.
 import { join } from 'node:path'
 import type { Asset, AssetPage } from '../../generated/types.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
@@ -10,12 +10,12 @@ import { fieldsForm } from './uploads-kit.ts'
 
 export type FormFile = Parameters<typeof fieldsForm>[1]
 
-/** Somebody who calls. */
+/** A caller. */
 export interface Person {
   readonly scope: OwnerScope
   ask<T = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<T>>
   create(fields: Readonly<Record<string, string>>, file?: FormFile): Promise<Answer<Asset>>
-  /** As `create`, which has to succeed. */
+  /** As `create`, which must succeed. */
   made(fields: Readonly<Record<string, string>>, file?: FormFile): Promise<Asset>
   folder(name: string, parent_id?: string): Promise<Asset>
   list(query?: Readonly<Record<string, string | number>>): Promise<AssetPage>
@@ -71,7 +71,7 @@ function personOf(server: TestServer, scope: OwnerScope, token: string): Person 
   }
 }
 
-/** Files in the store of a server's contents, whole or not. */
+/** Files in the blob store of a server, complete or not. */
 export function storedFiles({ data_dir }: { readonly data_dir: string }): string[] {
   return filesOf(join(data_dir, 'storage'))
 }

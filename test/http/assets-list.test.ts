@@ -1,4 +1,4 @@
-// Lists and searches of assets: order, pages, filters together, and cursors that are good for one list of one person.
+// Lists and searches of assets: order, pages, combined filters, and cursors that are valid for one list of one user.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -55,7 +55,7 @@ describe('listAssets', () => {
       await ada.made({ name, parent_id, content_type: type }, { content: name })
   })
 
-  test('everything that is one’s own, the newest first, in pages of any size', async () => {
+  test('lists all assets of the caller, newest first, in pages of any size', async () => {
     const { ada, bob } = people
     const all = ['ΣΕΑ ŞEHİR.txt', '100%_sea.json', 'Sea shells.csv', 'mountains.md', 'Day at the SEA.txt', 'Trip']
     assert.deepEqual(names((await ada.list()).assets), all)
@@ -72,7 +72,7 @@ describe('listAssets', () => {
     assert.deepEqual((await pages(ada, { page_size: 100_000 })).length, 1)
   })
 
-  test('filters narrow the list together', async () => {
+  test('combines filters', async () => {
     const { ada } = people
     const cases: [Readonly<Record<string, string>>, string[]][] = [
       [{ parent_id: 'root' }, ['ΣΕΑ ŞEHİR.txt', '100%_sea.json', 'Sea shells.csv', 'Trip']],
@@ -104,7 +104,7 @@ describe('listAssets', () => {
     }
   })
 
-  test('a cursor belongs to one list of one person', async () => {
+  test('accepts a cursor only for the same list of the same user', async () => {
     const { ada, bob } = people
     await bob.made({ name: 'Bob once more.txt' }, { content: 'x' })
     const { next } = await ada.list({ page_size: 1, q: 'sea' })
@@ -133,7 +133,7 @@ describe('listAssets', () => {
     assert.equal((await ada.list({ cursor: next!, q: 'SEA', page_size: 7 })).assets.length, 2)
   })
 
-  test('a page holds fewer assets where their metadata are long, and the next one goes on with the rest', async () => {
+  test('has fewer assets in a page if their metadata are long, and the rest in the next', async () => {
     await using others = await startPeople()
     const { ada } = others
     const metadata = JSON.stringify({ said: 'x'.repeat(60_000) })
@@ -154,7 +154,7 @@ describe('listAssets', () => {
     )
   })
 
-  test('a page goes on where the last one ended, whatever was deleted and made meanwhile', async () => {
+  test('continues after the last page, even if assets were deleted and created meanwhile', async () => {
     await using others = await startPeople()
     const { ada } = others
     const made: Asset[] = []
@@ -166,7 +166,7 @@ describe('listAssets', () => {
   })
 })
 
-describe('the database finds a page of assets', () => {
+describe('the query for a page of assets', () => {
   let opened: TestStore
   before(async () => {
     opened = await openStore()
@@ -196,12 +196,12 @@ describe('the database finds a page of assets', () => {
   }
   const statements = { ...ASSET_LIST_STATEMENTS, ...FOLDER_STATEMENTS, ...DELETED_FOLDER_STATEMENTS }
 
-  test('every statement is judged', () => {
+  test('covers every statement', () => {
     assert.deepEqual(Object.keys(expected).sort(), Object.keys(statements).sort())
   })
 
   for (const [name, details] of Object.entries(expected)) {
-    test(`${name}: by index, without sorting`, () => {
+    test(`uses an index, without sorting: ${name}`, () => {
       const db = new Database(opened.path, { readonly: true })
       db.function('contains_text', (_text: unknown, _part: unknown) => 1)
       db.function('name_grams', (_user: unknown, _workspace: unknown, _name: unknown) => '')
@@ -224,7 +224,7 @@ describe('the database finds a page of assets', () => {
   const FEW = 300
   const MANY = scaled(20_000)
 
-  /** Ada has many assets, in two folders; Bob few, and none of the kind that Ada has many of. */
+  /** Ada has many assets in two folders; Bob has few, and none of the kind that Ada has many of. */
   async function filled(store: Store): Promise<void> {
     for (let from = 0; from < MANY; from += 5_000)
       await store.write((tx) => {
@@ -280,7 +280,7 @@ describe('the database finds a page of assets', () => {
     return { ids, pages }
   }
 
-  test('in little time, however common, rare or somebody else’s what is asked for is', async () => {
+  test('is fast for common, rare and foreign assets', async () => {
     const { store } = opened
     await filled(store)
     const counts: [OwnerScope, Partial<AssetFilter>, number][] = [
@@ -305,7 +305,7 @@ describe('the database finds a page of assets', () => {
     assert.equal(new Set(ids).size, MANY / 2)
   })
 
-  test('others have their turn while a search finds nothing: names may be such that each takes 50 µs', async () => {
+  test('lets other requests run while a search finds nothing: a name can take 50 µs', async () => {
     const { store } = opened
     const steps = findAssetKeysSteps(store, ADA, { ...ANY, part: 'zz' }, null, 101)
     let count = 1
@@ -313,7 +313,7 @@ describe('the database finds a page of assets', () => {
     assert.ok(count > 10, `${count} steps for 6,000 rows`)
   })
 
-  test('names are found whatever their case, and however their letters are put together', async () => {
+  test('finds names in any case and any Unicode normalization', async () => {
     const { store } = opened
     const EVE: OwnerScope = { user_id: 'eve', workspace_id: null }
     const names = ['Cafe\u0301 Zu\u0308rich.txt', 'Caf\u00e9.txt', 'ΟΔΟΣΗΜΑ', 'ὁδός', '😀 a\u200f b', 'שלום עולם']
@@ -345,12 +345,12 @@ describe('the database finds a page of assets', () => {
     }
   })
 
-  test('a search that has far to look comes to its end in a few pages', () => {
+  test('ends a long search in a few pages', () => {
     const { pages } = whole(opened.store, ADA, { part: 'zz' })
     assert.ok(pages > 1 && pages <= Math.ceil(MANY / 5_000), String(pages))
   })
 
-  test('words of names carry their owner: somebody else’s are never looked at', () => {
+  test('never reads name words of other owners', () => {
     const words = (owner: OwnerScope) => nameTrigramQuery(owner, 'photo')!.split(' AND ')
     const all = [ADA, BOB, { ...ADA, workspace_id: 'w' }, { ...BOB, workspace_id: null }].flatMap(words)
     assert.equal(new Set(all).size, all.length)

@@ -1,5 +1,5 @@
-// Random operations of two people on their assets, against a model: trees of folders, the order of lists, what is found, and what is kept of bytes
-// when everything that nobody needs was swept, uploads included that a crash left without a row.
+// Random operations of two users on their assets, compared with a model: folder trees, the order of lists, search results, and the stored bytes after
+// a sweep, including uploads that a crash left without a row.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -22,14 +22,14 @@ interface Item {
 
 interface Person {
   readonly scope: OwnerScope
-  /** The oldest first. */
+  /** Oldest first. */
   items: Item[]
 }
 
 const index = fc.nat(30)
 const content = fc.constantFrom('', 'a', 'b', 'the same', 'long '.repeat(2_000))
 const name = fc.constantFrom('Sea', 'a day at the SEA', 'x', '海辺の朝', 'ab', 'notes.txt')
-/** Whose things an operation names: one's own, or by mistake the other's. */
+/** The owner of the things that an operation names: the caller, or by mistake the other user. */
 const own = fc.integer({ min: 0, max: 5 }).map((n) => n > 0)
 const operation = fc.record({
   who: fc.nat(1),
@@ -50,7 +50,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** One of the items, counted around; undefined where there are none. */
+/** An item by index modulo the length; undefined for an empty list. */
 function pick(items: readonly Item[], at: number): Item | undefined {
   return items[at % Math.max(1, items.length)]
 }
@@ -76,7 +76,7 @@ async function codeOf(work: Promise<unknown>): Promise<string | null> {
 
 const file = (text: string) => ({ name: null, content_type: null, bytes: Buffer.from(text) })
 
-/** Makes an asset, or says why not; what it names of the other's is missing. */
+/** Creates an asset, or returns the error. Things of the other user count as unknown. */
 async function make(person: Person, items: readonly Item[], one: Operation): Promise<void> {
   const { library } = server.context
   const { kind, to, at, own } = one
@@ -149,7 +149,7 @@ async function remove(person: Person, items: readonly Item[], { at, own }: Opera
   person.items = person.items.filter(({ id }) => !held.has(id))
 }
 
-/** Bytes that are on disk when the process ends, before a row names them. */
+/** Bytes on disk without a row, as after a crash. */
 function crash({ scope }: Person, { content }: Operation): void {
   const made = { workflow_id: null, job_id: null, node_id: null }
   server.context.assets.prepare(scope, Buffer.from(`${content} of a crash`), { content_type: null, ...made })
@@ -202,8 +202,8 @@ async function holds(person: Person): Promise<void> {
   }
 }
 
-describe('random operations of two people', () => {
-  test('leave what a model says, and nothing else on disk', async () => {
+describe('random operations of two users', () => {
+  test('leave the state of the model, and nothing else on disk', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 20, maxLength: 60 }), async (operations) => {
         runs += 1
@@ -226,7 +226,7 @@ describe('random operations of two people', () => {
     assert.deepEqual(await checkDatabase(`${server.data_dir}/svc.db`), [])
   })
 
-  /** Whatever was left without a row is gone, and what is left are the contents of each, once; then everything is deleted. */
+  /** After the sweep, only blobs with rows are left, each once; then everything is deleted. */
   async function swept(): Promise<void> {
     const { library } = server.context
     platform.ms += 2 * HOUR

@@ -1,4 +1,4 @@
-// A reverse proxy on the same machine: nobody behind it is the local user, as far as it can be told.
+// A reverse proxy on the same machine: no client behind it is the local user, as far as the server can tell.
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect as dial } from 'node:net'
@@ -10,11 +10,11 @@ import { connect } from '../helpers/socket.ts'
 
 type Headers = Record<string, string | string[] | undefined>
 
-/** Passes on what it is asked in this version of HTTP, under the name that it was asked by, with the headers that `rewrite` makes. */
+/** Forwards requests in this version of HTTP, under the requested name, with headers that `rewrite` makes. */
 async function proxy({ url }: TestServer, rewrite: (headers: Headers) => Headers, version = '1.1') {
   const { hostname, port } = new URL(url)
   const pass = ({ method, url: target, headers }: IncomingMessage, body: Readable | null, socket: Duplex) => {
-    // One request for each connection, unless it is an upgrade.
+    // One request per connection, unless it is an upgrade.
     const lines = Object.entries({ ...rewrite(headers), connection: headers.upgrade ? 'Upgrade' : 'close' })
       .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -41,7 +41,7 @@ async function proxy({ url }: TestServer, rewrite: (headers: Headers) => Headers
 const RUN = '/api/workflows/greeting/run'
 const VISITOR = '203.0.113.7'
 
-/** What a visitor tries that is the local user's alone. */
+/** Requests of a visitor that only the local user may send. */
 async function refused(place: { url: string }, headers: Record<string, string> = {}): Promise<void> {
   assert.equal((await call(place, 'GET', '/health', { headers })).status, 200)
   for (const [method, path, options] of [
@@ -57,13 +57,13 @@ async function refused(place: { url: string }, headers: Record<string, string> =
   await assert.rejects(connect(place, { headers }), /401/)
 }
 
-describe('behind a proxy that says for whom it asks', () => {
+describe('behind a proxy that names its client', () => {
   const appended = (headers: Headers) => ({
     ...headers,
     'x-forwarded-for': [headers['x-forwarded-for'], VISITOR].filter((one) => one !== undefined).join(', '),
   })
 
-  test('nobody is the local user, in whatever way it is said', async () => {
+  test('no client is the local user, with any forwarding header', async () => {
     await using server = await startServer()
     const forms: Headers[] = [
       { 'x-forwarded-for': VISITOR },
@@ -81,7 +81,7 @@ describe('behind a proxy that says for whom it asks', () => {
     assert.deepEqual((await call(server, 'GET', '/api/jobs')).body, [])
   })
 
-  test('nobody becomes the local user by saying so', async () => {
+  test('no client becomes the local user by its own headers', async () => {
     for (const environment of [
       {},
       { SVC_TRUSTED_PROXIES: '127.0.0.1' },
@@ -97,7 +97,7 @@ describe('behind a proxy that says for whom it asks', () => {
     }
   })
 
-  test('whoever comes from a trusted network is the local user, and counts as itself', async () => {
+  test('a client from a trusted network is the local user, and has its own rate limit', async () => {
     const environment = {
       SVC_TRUSTED_PROXIES: '127.0.0.1',
       SVC_TRUST_LOCAL_NETWORKS: '203.0.113.0/24',
@@ -111,13 +111,13 @@ describe('behind a proxy that says for whom it asks', () => {
   })
 })
 
-describe('behind a proxy that does not say for whom it asks', () => {
+describe('behind a proxy that names no client', () => {
   const silent = (headers: Headers) => headers
   const rewriting =
     ({ url }: TestServer) =>
     (headers: Headers) => ({ ...headers, host: new URL(url).host })
 
-  test('nobody is the local user once it is named as a proxy, or loopback is not trusted', async () => {
+  test('no client is the local user if the proxy is configured, or loopback is not trusted', async () => {
     for (const environment of [{ SVC_TRUSTED_PROXIES: '127.0.0.1' }, { SVC_TRUST_LOCALHOST: 'false' }]) {
       await using server = await startServer({ environment })
       for (const rewrite of [silent, rewriting(server)]) {
@@ -128,8 +128,8 @@ describe('behind a proxy that does not say for whom it asks', () => {
     }
   })
 
-  // As nginx does, unless it is told otherwise.
-  test('nobody is the local user where it speaks HTTP/1.0', async () => {
+  // As nginx does by default.
+  test('no client is the local user if the proxy speaks HTTP/1.0', async () => {
     await using server = await startServer()
     for (const rewrite of [silent, rewriting(server)]) {
       await using front = await proxy(server, rewrite, '1.0')
@@ -138,20 +138,20 @@ describe('behind a proxy that does not say for whom it asks', () => {
     }
   })
 
-  test('who asks by the name of the site is not the local user where it keeps that name', async () => {
+  test('a client is not the local user if the proxy keeps the Host of the site', async () => {
     await using server = await startServer()
     await using front = await proxy(server, silent)
     await refused(front, { Host: 'flows.example' })
   })
 
-  test('no page of the name that it serves is the local user', async () => {
+  test('no page of the site is the local user', async () => {
     await using server = await startServer()
     await using front = await proxy(server, rewriting(server))
     await refused(front, { Host: 'flows.example', Origin: 'https://flows.example' })
   })
 
-  // Such a request is one of a process of this machine in every respect. The README says what to do about it.
-  test('a caller without an origin cannot be told from a local one, be Host rewritten or the caller’s own', async () => {
+  // Such a request looks exactly like that of a process of this machine. The README explains how to handle this.
+  test('a client without an origin is treated as local, with a rewritten Host or a local one of its own', async () => {
     await using server = await startServer()
     await using rewritten = await proxy(server, rewriting(server))
     await using kept = await proxy(server, silent)

@@ -1,4 +1,4 @@
-// A client that knows the published document alone: types by openapi-typescript, calls by openapi-fetch.
+// A client made only from the published document: types by openapi-typescript, calls by openapi-fetch.
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -56,7 +56,7 @@ interface Complaint {
   message: string
 }
 
-/** What the type checker says of one source beside the generated types. */
+/** The errors of the type checker for a source with the generated types. */
 function complaints(folder: string, source: string): Complaint[] {
   const file = join(folder, 'consumer.ts')
   writeFileSync(file, source)
@@ -78,7 +78,7 @@ function complaints(folder: string, source: string): Complaint[] {
 }
 
 describe('a client that is generated from the published document', () => {
-  test('compiles where it is right, and only there', async () => {
+  test('compiles correct code, and no other', async () => {
     await using server = await startServer()
     const folder = temporaryFolder()
     try {

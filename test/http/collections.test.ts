@@ -1,4 +1,4 @@
-// listCollections: what administrators see of the indexes of vectors of all users, on pages by name; nobody else sees any of it.
+// listCollections: administrators see the vector indexes of all users, in pages by name; other callers see none.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Collection, CollectionList } from '../../generated/types.ts'
@@ -35,7 +35,7 @@ const OWNERS: readonly (readonly [string, string, string | null])[] = [
 ]
 
 describe('listCollections', () => {
-  test('tells of the collections of all users, by name, and nothing that they hold', async () => {
+  test('lists the collections of all users by name, without their content', async () => {
     await using server = await startServer()
     assert.deepEqual(await list(server), { collections: [], count: 0, next: null })
     for (const [name, user_id, workspace_id] of OWNERS)
@@ -55,7 +55,7 @@ describe('listCollections', () => {
     assert.ok(!JSON.stringify(collections).includes('secret'))
   })
 
-  test('tells an empty one without dimensions, and none that was removed', async () => {
+  test('lists an empty collection without dimensions, and no removed collection', async () => {
     await using server = await startServer()
     const vectors = vectorsOf(server, { user_id: 'ada', workspace_id: null })
     await vectors.put('a', entries(3), null, SIGNAL)
@@ -68,7 +68,7 @@ describe('listCollections', () => {
     assert.deepEqual([collections.map(told), count], [[['b', 'ada', null]], 1])
   })
 
-  test('goes on page by page, whatever is made and removed meanwhile', async () => {
+  test('continues page by page, even if collections are created and removed meanwhile', async () => {
     await using server = await startServer()
     for (const [name, user_id, workspace_id] of OWNERS)
       await vectorsOf(server, { user_id, workspace_id }).put(name, entries(1), null, SIGNAL)
@@ -91,7 +91,7 @@ describe('listCollections', () => {
     assert.deepEqual(rest.collections.map(told), whole.slice(2))
   })
 
-  test('refuses limits and cursors that are none', async () => {
+  test('refuses invalid limits and cursors', async () => {
     await using server = await startServer()
     const cursor = (position: unknown) => Buffer.from(JSON.stringify(position)).toString('base64url')
     for (const [query, at] of [
@@ -107,14 +107,14 @@ describe('listCollections', () => {
       assert.deepEqual(await refused(server, 'GET', `${PATH}?${query}`, {}, [400, 'invalid_request']), [at], query)
   })
 
-  test('is for administrators alone', async () => {
+  test('is only for administrators', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startServer({ environment: { ...idp.environment, SVC_ADMIN_USERS: 'root' } })
     const as = async (sub: string) => ({ headers: { Authorization: `Bearer ${await idp.token({ sub })}` } })
     await vectorsOf(server, { user_id: 'ada', workspace_id: null }).put('of Ada', entries(1), null, SIGNAL)
     const { body } = await call<CollectionList>(server, 'GET', PATH, await as('root'))
     assert.deepEqual(body.collections.map(told), [['of Ada', 'ada', null]])
-    // Not even of their own, and before anything else that is wrong.
+    // Not even their own collections, and before other errors.
     for (const path of [PATH, `${PATH}?limit=0`])
       await refused(server, 'GET', path, await as('ada'), [403, 'forbidden'])
     assert.equal((await call(server, 'GET', PATH)).status, 401)

@@ -1,4 +1,4 @@
-// Limits of what models may cost, where a server that speaks OpenAI's protocol answers: what goes in counts while the answer is under way.
+// Limits on model costs with a server that speaks OpenAI's protocol: the input counts while a completion runs.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PassthroughResponse, Provider } from '../../src/models/provider.ts'
@@ -9,7 +9,7 @@ import { startServer, until } from '../helpers/server.ts'
 const CHUNK = { id: 'x', created: 1, model: 'm', object: 'chat.completion.chunk' }
 const EVENT = `data: ${JSON.stringify({ ...CHUNK, choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\n`
 
-/** A dollar for each request; answers stay open until they are let go. */
+/** A dollar for each request; answers stay open until they are released. */
 function waiting(): { provider: Provider; asked: () => number; go(): void } {
   const gate = Promise.withResolvers<void>()
   let asked = 0
@@ -29,7 +29,7 @@ function waiting(): { provider: Provider; asked: () => number; go(): void } {
   return { provider, asked: () => asked, go: () => gate.resolve() }
 }
 
-test('a completion that is under way counts, and no more when it is over', async () => {
+test('a running completion counts towards the limit, and not after its end', async () => {
   const { provider, asked, go } = waiting()
   const config = { max_cost_per_job: null, max_cost_per_user_per_day: null, max_cost_per_day: 2 }
   await using server = await startServer({ providers: [provider], config })
@@ -46,7 +46,7 @@ test('a completion that is under way counts, and no more when it is over', async
   assert.equal((await post(server, body)).status, 429)
 })
 
-test('a call that its server refused costs nothing', async () => {
+test('a call that the model server refused costs nothing', async () => {
   const { provider } = waiting()
   let calls = 0
   const send = async (): Promise<PassthroughResponse> => {

@@ -1,4 +1,4 @@
-// createChatCompletion where a server counts in pieces, counts nothing, or counts what failed: what its client is told of it, and what is charged.
+// createChatCompletion with servers that report usage in parts, not at all, or for failures: what the client gets, and what is charged.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, chunksIn, dataOf, post, startGateway } from '../completions/kit.ts'
@@ -22,7 +22,7 @@ const VECTORS = JSON.stringify({ model: 'up/text-embedding-3-small', input: 'som
 interface Charged {
   readonly status: number
   readonly text: string
-  /** The sums of the tokens that went in and came out, and of the costs. */
+  /** The sums of input and output tokens, and of costs. */
   readonly sums: readonly number[]
 }
 
@@ -41,7 +41,7 @@ async function charged(script: Script, body: string, path?: string): Promise<Cha
 
 const lastUsage = (text: string) => chunksIn(text).findLast(({ usage }) => usage)?.usage
 
-describe('the count of a stream', () => {
+describe('the usage of a stream', () => {
   for (const [name, events] of [
     ['is followed by one of nothing', [BEGIN, chunk({}, FULL, 'stop'), counts({})]],
     ['is followed by one of zeros', [BEGIN, END, counts(FULL), counts(ZEROS)]],
@@ -50,21 +50,21 @@ describe('the count of a stream', () => {
     ['comes before the answer', [counts(FULL), BEGIN, END]],
     ['comes at its end', [BEGIN, END, counts(FULL)]],
   ] as const)
-    test(`is kept where it ${name}`, async () => {
+    test(`is kept if it ${name}`, async () => {
       const { status, text, sums } = await charged({ events: [...events, '[DONE]'] }, WISHING)
       assert.equal(status, 200)
       assert.deepEqual(lastUsage(text), FULL)
       assert.deepEqual(sums, [100, 50, 0.2])
     })
 
-  test('is told once where its server tells it once', async () => {
+  test('is sent once if the server sends it once', async () => {
     const given = [BEGIN, chunk({}, FULL, 'stop')]
     const { text } = await charged({ events: [...given, '[DONE]'] }, WISHING)
     assert.deepEqual(chunksIn(text), given)
   })
 
   for (const usage of [ZEROS, {}, { prompt_tokens: 9, completion_tokens: 0, total_tokens: 9 }])
-    test(`is made here where each choice has ${JSON.stringify(usage)}`, async () => {
+    test(`is counted here if each choice has ${JSON.stringify(usage)}`, async () => {
       const events = [chunk({ content: 'Hello out there' }, usage), chunk({}, usage, 'stop'), '[DONE]']
       const { text, sums } = await charged({ events }, WISHING)
       const { prompt_tokens, completion_tokens, total_tokens } = lastUsage(text)
@@ -73,7 +73,7 @@ describe('the count of a stream', () => {
       assert.deepEqual(chunksIn(text).at(-1).choices, [])
     })
 
-  test('is told, asked or not, where there is nothing else', async () => {
+  test('is sent, requested or not, if the stream has nothing else', async () => {
     for (const body of [asking({ stream: true }), WISHING]) {
       const { text, sums } = await charged({ events: [counts(FULL), '[DONE]'] }, body)
       assert.deepEqual([chunksIn(text).map(({ usage }) => usage), dataOf(text).at(-1)], [[FULL], '[DONE]'])
@@ -81,7 +81,7 @@ describe('the count of a stream', () => {
     }
   })
 
-  test('has the texts of all choices where it is made here', async () => {
+  test('includes the texts of all choices if it is counted here', async () => {
     const choice = (index: number, finish_reason: string | null) => ({
       index,
       delta: { content: 'x'.repeat(400) },
@@ -93,7 +93,7 @@ describe('the count of a stream', () => {
   })
 })
 
-describe('a failure that its server counts', () => {
+describe('a failure for which the server reports usage', () => {
   const error = { message: 'overloaded', code: 500 }
   const usage = { ...FULL, cost: 3 }
   for (const [name, script, body] of [
@@ -103,24 +103,24 @@ describe('a failure that its server counts', () => {
     ['in the place of a stream', { body: JSON.stringify({ error, usage }) }, WISHING],
     ['in the place of an answer', { body: JSON.stringify({ error, usage }) }, asking()],
   ] as const)
-    test(`is charged for that: ${name}`, async () => {
+    test(`is charged: ${name}`, async () => {
       const { text, sums } = await charged(script, body)
       assert.match(text, /upstream_error/)
       assert.deepEqual(sums, [100, 50, 3])
     })
 
-  test('is charged for that in the place of vectors', async () => {
+  test('is charged instead of embeddings', async () => {
     const { status, sums } = await charged({ body: JSON.stringify({ error, usage }) }, VECTORS, '/v1/embeddings')
     assert.deepEqual([status, sums], [502, [100, 0, 3]])
   })
 
-  test('costs nothing where it counts zeros', async () => {
+  test('costs nothing if the usage is zero', async () => {
     for (const events of [[{ error, usage: ZEROS }], [chunk({ role: 'assistant' }, ZEROS), { error }]])
       assert.deepEqual((await charged({ events }, WISHING)).sums, [0, 0, 0])
   })
 })
 
-describe('a failure in the place of vectors', () => {
+describe('a failure instead of embeddings', () => {
   for (const told of [{ errors: [{ message: 'no' }] }, { detail: [{ loc: ['body', 'input'], msg: 'no' }] }])
     test(`costs nothing: ${JSON.stringify(told)}`, async () => {
       const { status, sums } = await charged({ body: JSON.stringify(told) }, VECTORS, '/v1/embeddings')

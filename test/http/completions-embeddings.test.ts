@@ -1,4 +1,4 @@
-// createEmbedding: as a server gives vectors that speaks OpenAI's protocol, and made of those of other providers.
+// createEmbedding: embeddings passed through from servers that speak OpenAI's protocol, or made from those of other providers.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { EmbeddingList } from '../../generated/types.ts'
@@ -21,7 +21,7 @@ function vectors(): Provider {
 }
 
 describe('createEmbedding', () => {
-  test('hands requests and answers on, byte by byte', async () => {
+  test('passes requests and answers through unchanged', async () => {
     const usage = '"usage":{"prompt_tokens":4,"total_tokens":4}'
     const vectors =
       '{"embedding":[1.0,1e-400],"index":0,"object":"embedding"}, {"x":"]}\\"","object":"embedding","index":1,"embedding":[-0,2]}'
@@ -36,7 +36,7 @@ describe('createEmbedding', () => {
   })
 
   for (const usage of ['none', 'zeros'] as const) {
-    test(`says what was used where its provider says ${usage}`, async () => {
+    test(`reports the usage if the provider sends ${usage}`, async () => {
       const fields = usage === 'none' ? '' : ',"usage":{"prompt_tokens":0,"total_tokens":0}'
       const data = '"data":[{"object":"embedding","index":0,"embedding":[0.10]}]'
       const body = `{"object":"list",${data},"model":"m"${fields}}`
@@ -72,14 +72,14 @@ describe('createEmbedding', () => {
     listed(one).slice(0, -1),
     `${listed(one)}}`,
   ]) {
-    test(`is 502 for an answer that is ${body}`, async () => {
+    test(`gives 502 for the answer ${body}`, async () => {
       await using gateway = await startGateway({ answer: () => ({ body }) })
       const { status } = await post(gateway.server, JSON.stringify({ model: MODEL, input: 'a' }), { path })
       assert.equal(status, 502)
     })
   }
 
-  test('is 502 where vectors are missing, or of several lengths', async () => {
+  test('gives 502 if vectors are missing, or have different lengths', async () => {
     const vector = (embedding: unknown, index = 0) => ({ object: 'embedding', index, embedding })
     const answers = [
       [vector([1, 2])],
@@ -97,7 +97,7 @@ describe('createEmbedding', () => {
       )
   })
 
-  test('hands on many, and what they owe, while others are answered', async () => {
+  test('passes many through, with their costs, without blocking other requests', async () => {
     const numbers = Array.from({ length: 1_536 }, (_, at) => Math.sin(at))
     const data = Array.from({ length: 1_000 }, (_, index) => ({ object: 'embedding', index, embedding: numbers }))
     const body = JSON.stringify({ object: 'list', data, model: 'm', usage: { total_tokens: 0, x: 1 } })
@@ -111,14 +111,14 @@ describe('createEmbedding', () => {
     assert.ok(usage.x === 1 && usage.prompt_tokens >= 1_000 && usage.total_tokens === usage.prompt_tokens)
   })
 
-  test('says of a workflow that it makes no vectors', async () => {
+  test('refuses a workflow, which makes no embeddings', async () => {
     await using server = await startServer()
     const { status, text } = await post(server, JSON.stringify({ model: 'workflow/x', input: 'a' }), { path })
     const { param, message } = JSON.parse(text).error
     assert.deepEqual([status, param, message], [400, 'model', 'The model "workflow/x" makes no vectors.'])
   })
 
-  test('says what is wrong with its input, and not what else it might have been', async () => {
+  test('reports only the problems of the intended form of input', async () => {
     await using server = await startServer()
     for (const [input, path_of, message] of [
       [['a', ''], '/body/input/1', 'must NOT have fewer than 1 characters'],
@@ -137,7 +137,7 @@ describe('createEmbedding', () => {
     }
   })
 
-  test('makes lists of the vectors of other providers, as numbers and as bytes', async () => {
+  test('makes lists from embeddings of other providers, as numbers and as bytes', async () => {
     await using server = await startServer({ providers: [vectors()] })
     const ask = (fields: object) =>
       call<EmbeddingList>(server, 'POST', path, { body: { model: 'own/small', input: ['a b', 'c'], ...fields } })
@@ -158,7 +158,7 @@ describe('createEmbedding', () => {
     assert.deepEqual([bytes.readFloatLE(0), bytes.readFloatLE(4), bytes.length], [1, 0.5, 8])
   })
 
-  test('refuses what other providers do not honour, and models that make no vectors', async () => {
+  test('refuses options that other providers do not support, and models without embeddings', async () => {
     await using server = await startServer({ providers: [vectors()] })
     for (const [param, fields] of [
       ['input', { input: [1, 2] }],

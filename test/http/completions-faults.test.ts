@@ -1,5 +1,5 @@
-// createChatCompletion where something goes wrong in the middle: servers that hang, break, flood and talk nonsense, clients that leave, and the end
-// of the service. Whatever becomes of one request, others that run at the same time are answered.
+// createChatCompletion with faults in the middle: servers that hang, break, flood or send nonsense, clients that disconnect, and the shutdown. Other
+// requests are still answered.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
@@ -13,7 +13,7 @@ const STREAM = asking({ stream: true })
 
 interface Fault {
   readonly script: Script
-  /** Whether it is there before anything was said. */
+  /** Whether the fault comes before any text. */
   readonly early?: boolean
 }
 
@@ -49,7 +49,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   'is nothing': { script: { events: [] }, early: true },
 }
 
-/** Answers what is asked with "fault" with the script, anything else properly. */
+/** Answers prompts with "fault" with the script, others normally. */
 async function startFaulty(script: Script, settings = {}): Promise<Gateway> {
   const isFault = (json: { messages: { content: string }[] }) => json.messages[0]!.content === 'fault'
   return await startGateway({ answer: ({ json }) => (isFault(json) ? script : {}) }, settings)
@@ -59,7 +59,7 @@ const fault = (fields: object = {}) => asking({ messages: [{ role: 'user', conte
 
 describe('a stream that', () => {
   for (const [name, { script, early = false }] of Object.entries(FAULTS)) {
-    test(`${name} is told in OpenAI's form, and harms no other`, async () => {
+    test(`${name} is reported in OpenAI's format, and affects no other`, async () => {
       await using gateway = await startFaulty(script)
       const [faulty, ...others] = await Promise.all([
         post(gateway.server, fault({ stream: true })),
@@ -87,7 +87,7 @@ describe('a stream that', () => {
     })
   }
 
-  test('breaks off is charged for what it gave', async () => {
+  test('breaks off is charged for its output', async () => {
     await using gateway = await startFaulty({ cuts: 3 })
     await post(gateway.server, fault({ stream: true }))
     const metrics = await gateway.server.context.metrics.text()
@@ -95,7 +95,7 @@ describe('a stream that', () => {
     assert.match(metrics, /svc_model_calls_total\{provider="up",outcome="upstream_error"\} 1\n/)
   })
 
-  test('breaks off is in the log with its cause, under the id of its request, and without what was asked', async () => {
+  test('breaks off is logged with its cause and request id, without the prompt', async () => {
     const lines: string[] = []
     const log = pino({ level: 'info', base: null }, { write: (line: string) => void lines.push(line) })
     await using gateway = await startFaulty({ events: [hello, { error: { message: 'why it failed' } }] }, { log })
@@ -114,7 +114,7 @@ function completionWith(fields: object): string {
   return JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices: [CHOICE], ...fields })
 }
 
-describe('a whole answer that', () => {
+describe('a buffered answer that', () => {
   for (const [name, script] of Object.entries<Script>({
     'is no JSON': { body: '{"choices":[', content_type: 'application/json' },
     'is a page': { body: '<html></html>', content_type: 'text/html' },
@@ -134,7 +134,7 @@ describe('a whole answer that', () => {
     'is cut before its head': { cuts: 'head' },
     'is a failure of the server': { error: { message: 'the stack of it' }, status: 500 },
   })) {
-    test(`${name} is 502, and says nothing of it`, async () => {
+    test(`${name} gives 502, without its content`, async () => {
       await using gateway = await startFaulty(script)
       const [faulty, other] = await Promise.all([post(gateway.server, fault()), post(gateway.server, asking())])
       assert.deepEqual([faulty.status, other.status], [502, 200])
@@ -143,14 +143,14 @@ describe('a whole answer that', () => {
   }
 })
 
-describe('a client that leaves', () => {
+describe('a client that disconnects', () => {
   for (const [name, body, script] of [
     ['while nothing is said yet', fault(), { hangs: 'head' }],
     ['while the head of a stream is waited for', fault({ stream: true }), { hangs: 'head' }],
     ['while the first event is waited for', fault({ stream: true }), { hangs: 'body' }],
     ['within a whole answer', fault(), { body: '{"choices":[', content_type: 'application/json', hangs: 1 }],
   ] as const) {
-    test(`${name} is followed by its server at once`, async () => {
+    test(`${name} ends the call of the model server at once`, async () => {
       await belowInSome(1_000, async () => {
         await using gateway = await startFaulty(script)
         await post(gateway.server, asking())
@@ -167,7 +167,7 @@ describe('a client that leaves', () => {
     })
   }
 
-  test('in the middle of a stream is followed by its server at once, and pays for what it got', async () => {
+  test('in the middle of a stream ends the call of the model server at once, and pays for the output so far', async () => {
     await using gateway = await startFaulty({ hangs: 2 })
     const { incoming, leave } = await open(gateway.server, fault({ stream: true }))
     await once(incoming, 'data')
@@ -181,7 +181,7 @@ describe('a client that leaves', () => {
     await until('the count', async () => /calls_total\{provider="up",outcome="aborted"\} 1/.test(await metrics()))
   })
 
-  test('is no failure for the log', async () => {
+  test('is not logged as a failure', async () => {
     const lines: string[] = []
     const log = pino({ level: 'warn', base: null }, { write: (line: string) => void lines.push(line) })
     await using gateway = await startFaulty({ hangs: 'head' }, { log })
@@ -198,7 +198,7 @@ describe('a client that leaves', () => {
   })
 })
 
-test('a flood is read no faster than its client does, and does not hold up others', async () => {
+test('a flood is read no faster than the client reads it, and does not block others', async () => {
   await using gateway = await startFaulty({ floods: true, text: 'x'.repeat(60_000) })
   const { incoming, leave } = await open(gateway.server, fault({ stream: true }))
   incoming.pause()
@@ -212,7 +212,7 @@ test('a flood is read no faster than its client does, and does not hold up other
   await asked.gone
 })
 
-test('the end of the service ends streams with an error, and whole answers with 503', async () => {
+test('the shutdown ends streams with an error, and buffered answers with 503', async () => {
   await using gateway = await startGateway({ answer: ({ json }) => ({ hangs: json.stream ? 2 : 'head' }) })
   const { incoming } = await open(gateway.server, fault({ stream: true }))
   const pieces: Buffer[] = []

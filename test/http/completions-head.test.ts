@@ -1,4 +1,4 @@
-// createChatCompletion where a server sends something before its answer: signs of life, and what filters found in the prompt.
+// createChatCompletion with servers that send something before the answer: keep-alive comments, and results of prompt filters.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, dataOf, post, startGateway, textIn } from '../completions/kit.ts'
@@ -15,7 +15,7 @@ const word = {
 
 const streamed = (text: string, more: Script = {}): Script => ({ body: BEFORE + text, content_type: STREAM, ...more })
 
-describe('what a server sends before its answer', () => {
+describe('data that a server sends before its answer', () => {
   for (const [what, script, status] of [
     ['an error', streamed('data: {"error":{"message":"the stack of it"}}\n\n'), 502],
     ['an error of limits', streamed('data: {"error":{"message":"the stack of it","code":429}}\n\n'), 429],
@@ -25,7 +25,7 @@ describe('what a server sends before its answer', () => {
     ['nothing', streamed(''), 502],
     ['a cut', streamed('', { cuts: 1 }), 502],
   ] as const) {
-    test(`is no answer where ${what} follows, but an error of HTTP`, async () => {
+    test(`gives an HTTP error if ${what} follows`, async () => {
       await using gateway = await startGateway({ answer: () => script })
       const given = await post(gateway.server, asking({ stream: true }))
       assert.equal(given.status, status, given.text)
@@ -34,7 +34,7 @@ describe('what a server sends before its answer', () => {
     })
   }
 
-  test('goes on with the answer, whose own head it has, byte by byte', async () => {
+  test('is followed by the answer with its own first event, unchanged', async () => {
     const answer = `data: ${JSON.stringify(word)}\n\ndata: [DONE]\n\n`
     await using gateway = await startGateway({ answer: () => streamed(answer, { split: 'every' }) })
     const body = asking({ stream: true, stream_options: { include_usage: true } })

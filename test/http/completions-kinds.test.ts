@@ -1,4 +1,4 @@
-// createChatCompletion in front of servers that answer in the other way than they were asked for, or in a type that is no answer.
+// createChatCompletion with servers that answer streamed instead of buffered or the reverse, or with a content type that is no answer.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { MAX_COMPLETION_BYTES } from '../../src/completions/upstream/buffered-completion.ts'
@@ -29,8 +29,8 @@ async function answered(script: Script, fields: object) {
   return { ...answer, tokens }
 }
 
-describe('a whole answer to who asked for a stream', () => {
-  test('is a stream of all of it', async () => {
+describe('a buffered answer to a request for a stream', () => {
+  test('becomes a stream of the whole answer', async () => {
     const { status, headers, text, tokens } = await answered({ body: JSON.stringify(WHOLE) }, { ...STREAM, n: 2 })
     assert.deepEqual([status, headers['content-type'], tokens], [200, 'text/event-stream', [30, 10]])
     const calls = [CALL, { ...CALL, id: 'call_2' }].map((call, index) => ({ index, ...call }))
@@ -48,19 +48,19 @@ describe('a whole answer to who asked for a stream', () => {
     assert.equal(dataOf(text).at(-1), '[DONE]')
   })
 
-  test('tells no count to who did not ask for it', async () => {
+  test('has no usage if the client did not request it', async () => {
     const { text, tokens } = await answered({ body: JSON.stringify(WHOLE) }, { stream: true })
     assert.deepEqual([chunksIn(text).some(({ usage }) => usage), tokens], [false, [30, 10]])
   })
 
-  test('is 502 where it is none', async () => {
+  test('gives 502 if it is invalid', async () => {
     for (const body of ['{}', '[]', '{"choices":[]}', 'garbage'])
       assert.equal((await answered({ body }, STREAM)).status, 502, body)
   })
 })
 
-describe('a stream to who asked for a whole answer', () => {
-  test('is one answer of all of it', async () => {
+describe('a stream to a request for a buffered answer', () => {
+  test('becomes one answer of the whole stream', async () => {
     const pieces = [
       chunk({ role: 'assistant', content: 'Hel' }, null, { logprobs: { content: [{ token: 'Hel' }] } }),
       chunk({ content: [{ type: 'text', text: 'lo' }] }, null, { logprobs: { content: [{ token: 'lo' }] } }),
@@ -84,7 +84,7 @@ describe('a stream to who asked for a whole answer', () => {
     assert.deepEqual(tokens, [30, 10])
   })
 
-  test('is an answer of several choices, and counted here where its server does not count', async () => {
+  test('becomes an answer of several choices, whose usage is counted here if the server reports none', async () => {
     const of = (index: number, content: string, finish: string | null) => ({
       ...HEAD,
       choices: [{ index, delta: { content }, finish_reason: finish }],
@@ -107,7 +107,7 @@ describe('a stream to who asked for a whole answer', () => {
     assert.deepEqual(tokens, [usage.prompt_tokens, usage.completion_tokens])
   })
 
-  test('is 502 where it breaks off or fails, and charged for what it gave', async () => {
+  test('gives 502 if it breaks off or fails, and is charged for its output', async () => {
     const begun = chunk({ role: 'assistant', content: 'x'.repeat(400) })
     for (const script of [
       as_events([begun], { cuts: 1 }),
@@ -122,7 +122,7 @@ describe('a stream to who asked for a whole answer', () => {
     assert.deepEqual([status, tokens], [502, []])
   })
 
-  test('is 502 where it does not end', async () => {
+  test('gives 502 if it does not end', async () => {
     const events = [chunk({ role: 'assistant', content: 'x'.repeat(1_048_576) })]
     await using gateway = await startGateway({ answer: () => as_events(events, { floods: true }) })
     assert.equal((await post(gateway.server, asking())).status, 502)
@@ -131,7 +131,7 @@ describe('a stream to who asked for a whole answer', () => {
     assert.ok(asked!.sent >= MAX_COMPLETION_BYTES)
   })
 
-  test('is 502 in the place of vectors', async () => {
+  test('gives 502 instead of embeddings', async () => {
     const list = JSON.stringify({
       object: 'list',
       data: [{ object: 'embedding', index: 0, embedding: [1] }],
@@ -144,7 +144,7 @@ describe('a stream to who asked for a whole answer', () => {
   })
 })
 
-test('the type of what is no answer tells the log nothing that its server was told', async () => {
+test('the logged content type of an invalid answer contains nothing of the request', async () => {
   const key = 'sk-of-the-provider'
   for (const [content_type, named] of [
     [`text/html; key=${key}`, /an answer of text\/html/],
@@ -161,7 +161,7 @@ test('the type of what is no answer tells the log nothing that its server was to
   }
 })
 
-test('an answer beside an error without a word in it is one', async () => {
+test('an answer with an empty error is valid', async () => {
   for (const error of [{ code: null, message: null }, { message: '', metadata: {} }, { code: 0 }]) {
     assert.equal((await answered({ body: JSON.stringify({ ...WHOLE, error }) }, {})).status, 200)
     const events = [{ ...chunk({ content: 'x' }, 'stop'), error }, '[DONE]']
@@ -171,11 +171,11 @@ test('an answer beside an error without a word in it is one', async () => {
     assert.equal((await answered({ body: JSON.stringify({ ...WHOLE, error }) }, {})).status, 502)
 })
 
-test('a connection that its server keeps open behind the end of a stream is let go of', async () => {
+test('a connection that the server keeps open after the end of a stream is released', async () => {
   const events = [chunk({ content: 'x' }, 'stop'), '[DONE]']
   await using gateway = await startGateway({ answer: () => as_events(events, { hangs: 2 }) })
   const { incoming } = await open(gateway.server, asking({ stream: true }))
   incoming.resume()
-  // It would wait for two minutes of silence.
+  // Otherwise it would wait for two minutes of silence.
   await gateway.upstream.posts[0]!.gone
 })

@@ -1,4 +1,4 @@
-// createChatCompletion in front of servers whose answers have more choices and calls of tools than anybody can ask for: refused, however they come.
+// createChatCompletion with servers whose answers have more choices or tool calls than a client can request: refused, buffered or streamed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import document from '../../generated/openapi.json' with { type: 'json' }
@@ -19,11 +19,11 @@ async function asked(gateway: Gateway, fields: object = {}): Promise<Received> {
   return await post(gateway.server, asking(fields))
 }
 
-test('as many choices are read as can be asked for', () => {
+test('as many choices are read as can be requested', () => {
   assert.equal(document.components.schemas.ChatCompletionRequest.properties.n.maximum, MAX_CHOICES)
 })
 
-describe('a whole answer', { timeout: 60_000 }, () => {
+describe('a buffered answer', { timeout: 60_000 }, () => {
   for (const [what, choices] of [
     ['choices', fill(GAP, { message: {} })],
     ['one choice more', fill(MAX_CHOICES + 1, { message: {} })],
@@ -31,13 +31,13 @@ describe('a whole answer', { timeout: 60_000 }, () => {
     ['calls of all its choices', fill(MAX_CHOICES, calling(MAX_TOOL_CALLS))],
     ['one call more', [calling(MAX_TOOL_CALLS - 1), calling(2)]],
   ] as const)
-    test(`with too many ${what} is 502`, async () => {
+    test(`with too many ${what} gives 502`, async () => {
       await using gateway = await startGateway({ answer: () => whole([...choices]) })
       const { status, text } = await asked(gateway)
       assert.equal(status, 502, text.slice(0, 200))
     })
 
-  test('has as many as there may be', async () => {
+  test('can have the maximum of choices and calls', async () => {
     const answers = [fill(MAX_CHOICES, { message: {} }), [calling(MAX_TOOL_CALLS - 1), calling(1)]]
     await using gateway = await startGateway({ answer: (_, n) => whole(answers[n]!) })
     const many = JSON.parse((await asked(gateway)).text)
@@ -60,7 +60,7 @@ describe('a streamed answer', { timeout: 60_000 }, () => {
     ['choices in one event', [chunk(...fill(GAP, { delta: {} }))]],
     ['choices in many events', Array.from({ length: MAX_CHOICES + 1 }, (_, at) => last(at))],
   ] as const)
-    test(`with too many ${what} ends with an error, behind all that came before`, async () => {
+    test(`with too many ${what} ends with an error after all earlier output`, async () => {
       await using gateway = await startGateway({ answer: () => ({ events: [first, ...events, last(), '[DONE]'] }) })
       const { status, text } = await asked(gateway, { stream: true, n: 2 })
       assert.equal(status, 200)
@@ -70,7 +70,7 @@ describe('a streamed answer', { timeout: 60_000 }, () => {
       assert.equal(chunks.length, events.length + 1)
     })
 
-  test('has as many as there may be, each with its number', async () => {
+  test('can have the maximum, each with its index', async () => {
     const given = calls.slice(0, MAX_TOOL_CALLS)
     const events = [first, delta(given.slice(0, 600)), delta(given.slice(600)), last(), '[DONE]']
     await using gateway = await startGateway({ answer: () => ({ events }) })
@@ -82,7 +82,7 @@ describe('a streamed answer', { timeout: 60_000 }, () => {
     )
   })
 
-  test('numbers its calls as its server does, but for numbers that no list can have', async () => {
+  test('keeps the indexes of its tool calls, except impossible ones', async () => {
     const numbers = [7, Number.MAX_SAFE_INTEGER, 3, MAX_TOOL_CALLS, -1, 7]
     const events = [first, ...numbers.map((index, at) => delta([{ ...named(at), index }])), last(), '[DONE]']
     await using gateway = await startGateway({ answer: () => ({ events }) })

@@ -1,4 +1,4 @@
-// createChatCompletion and createEmbedding in front of servers that leave away what the contract requires: their clients get it all the same.
+// createChatCompletion and createEmbedding with servers that omit fields that the contract requires: clients get them all the same.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ChatCompletion, EmbeddingList } from '../../generated/types.ts'
@@ -10,7 +10,7 @@ const CHOICE = { index: 0, message: { role: 'assistant', content: 'Hello' }, fin
 const WHOLE = { id: 'x', object: 'chat.completion', created: 7, model: 'm', choices: [CHOICE] }
 const USAGE = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 }
 
-/** What a client is answered, held against the contract. */
+/** The answer for a client, validated against the contract. */
 async function asked(script: Script): Promise<Answer<ChatCompletion>> {
   await using gateway = await startGateway({ answer: () => script })
   const answer = await call<ChatCompletion>(gateway.server, 'POST', CHAT, { body: JSON.parse(asking()) })
@@ -26,9 +26,9 @@ const chosen = async (message: object, choice: object = {}) => {
   return choices[0]!
 }
 
-describe('a whole answer', () => {
+describe('a buffered answer', () => {
   for (const nothing of [undefined, null, ''])
-    test(`has what its server gives as ${JSON.stringify(nothing)}`, async () => {
+    test(`has the fields that the server sends as ${JSON.stringify(nothing)}`, async () => {
       const message = { role: nothing, content: 'Hello' }
       const choices = [
         { index: nothing, message, finish_reason: nothing },
@@ -43,7 +43,7 @@ describe('a whole answer', () => {
       assert.deepEqual(usage, USAGE)
     })
 
-  test('keeps every other byte', async () => {
+  test('keeps every other byte unchanged', async () => {
     const usage = JSON.stringify(USAGE)
     const body = `{"choices": [ {"x":1e400, "message": {"content":"\\u00e9é"} ,"finish_reason":null, "index":0} ],"n":1152921504606846976 ,"id":"","created":1.0,"model":"m","usage": ${usage} }\n`
     const { text, body: told } = await asked({ body })
@@ -56,12 +56,12 @@ describe('a whole answer', () => {
     ['parts of a second', 1_763_800_000.75],
     ['no time', 'now'],
   ] as const)
-    test(`was made at some second where its server tells ${name}`, async () => {
+    test(`has a valid time of creation if the server sends ${name}`, async () => {
       const told = (await completed({ created })).created
       assert.ok(typeof created === 'string' ? told > 1_700_000_000 : told === 1_763_800_000)
     })
 
-  test('is one text where its server gives it in parts', async () => {
+  test('has a single text if the server sends it in parts', async () => {
     const thinking = [{ type: 'text', text: 'hm' }]
     const content = [
       { type: 'thinking', thinking },
@@ -72,7 +72,7 @@ describe('a whole answer', () => {
     assert.deepEqual(message, { role: 'assistant', content: 'Hello', reasoning_content: 'hm' })
   })
 
-  test('has its parts counted where its server does not count', async () => {
+  test('has its parts counted if the server reports no usage', async () => {
     const content = [{ type: 'text', text: 'eight words in an answer that is counted' }]
     const { usage } = await completed({ usage: null, choices: [{ ...CHOICE, message: { content } }] })
     assert.ok(usage.completion_tokens >= 8)
@@ -84,7 +84,7 @@ describe('a whole answer', () => {
       assert.equal((await asked({ body, content_type })).text, body)
     })
 
-  test('has calls of tools that can be sent back, whatever its server leaves away', async () => {
+  test('has tool calls that can be sent back, whatever fields the server omits', async () => {
     const tool_calls = [
       { function: { name: 'weather', arguments: { city: 'Zürich', id: 1 } } },
       { id: '', type: null, function: { name: 'weather', arguments: '{"city":"Rome"}' } },
@@ -117,17 +117,17 @@ describe('a whole answer', () => {
     assert.equal(status, 200, text)
   })
 
-  test('ends for its calls of old', async () => {
+  test('has the finish reason of its legacy function calls', async () => {
     const function_call = { name: 'now', arguments: '{}' }
     assert.equal((await chosen({ function_call }, { finish_reason: '' })).finish_reason, 'function_call')
   })
 })
 
-describe('a list of vectors', () => {
+describe('a list of embeddings', () => {
   const path = '/v1/embeddings'
   const model = 'up/text-embedding-3-small'
 
-  test('has what its server leaves away', async () => {
+  test('has the fields that the server omits', async () => {
     const vector = (more: string) => `{"embedding":[1.0,1e-400]${more}}`
     const items = ['', ',"index":null,"object":""', ',"index":2, "object":"embedding"'].map(vector)
     const usage = '"usage":{"prompt_tokens":4,"total_tokens":4}'
@@ -143,7 +143,7 @@ describe('a list of vectors', () => {
     }
   })
 
-  test('is 502 where it says that it is something else', async () => {
+  test('gives 502 if it claims to be something else', async () => {
     const bodies = [
       { object: 'model', data: [{ embedding: [1] }] },
       { object: 'list', data: [{ object: 'model', embedding: [1] }] },

@@ -1,10 +1,10 @@
-// createChatCompletion in front of a server that speaks OpenAI's protocol: what goes on, and what comes back, byte by byte.
+// createChatCompletion with a server that speaks OpenAI's protocol: requests and answers pass through byte by byte.
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import { asking, chunksIn, dataOf, MODEL, post, startGateway, textIn } from '../completions/kit.ts'
 
-/** What a client that asks the server itself is answered. */
+/** The answer for a client that calls the model server directly. */
 function direct(url: string, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const headers = { 'Content-Type': 'application/json' }
@@ -26,7 +26,7 @@ const CALLS = {
 }
 
 describe('a request', () => {
-  test('goes on with another model and every other byte as it came', async () => {
+  test('passes through with another model and every other byte unchanged', async () => {
     await using gateway = await startGateway()
     const rest = `"messages":[{"role":"user","content":"\\u00e9\\ud83d\\ude00 é😀"}], "seed":1152921504606846976, "x_float":1e400,\n "temperature":1.0,"x_unknown":{"model":"kept","n":[1.10,-0]}  }`
     const { status } = await post(gateway.server, `{ "model" :"${MODEL}",${rest}`)
@@ -34,14 +34,14 @@ describe('a request', () => {
     assert.equal(gateway.upstream.posts[0]!.raw.toString(), `{ "model" :"gpt-4o-mini",${rest}`)
   })
 
-  test('that is streamed asks for the usage as well', async () => {
+  test('for a stream also requests the usage', async () => {
     await using gateway = await startGateway()
     await post(gateway.server, asking({ stream: true, stream_options: { include_obfuscation: false } }))
     const options = { include_obfuscation: false, include_usage: true }
     assert.deepEqual(gateway.upstream.posts[0]!.json.stream_options, options)
   })
 
-  test('takes the key of its provider along, and nothing that lets its client in here', async () => {
+  test('has the key of its provider, and no credential of the client', async () => {
     const environment = { SVC_SECRET_UP_API_KEY: 'sk-of-the-provider' }
     await using gateway = await startGateway({ keys: ['sk-of-the-provider'] }, { environment })
     const headers = { Cookie: 'a=b', 'X-Other': 'c', 'OpenAI-Organization': 'org' }
@@ -60,8 +60,8 @@ describe('a request', () => {
   })
 })
 
-describe('a whole answer', () => {
-  test('comes back byte by byte, with whatever is in it', async () => {
+describe('a buffered answer', () => {
+  test('passes through byte by byte, with unknown content', async () => {
     const usage = '"usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}'
     const body = `{ "id":"x", "choices":[{"index":0,"message":{"role":"assistant","content":"\\u00e9é"},"finish_reason":"stop"}],\n "created":1.0, "model":"m","x":1e400,"object":"chat.completion", ${usage} }\n`
     await using gateway = await startGateway({ answer: () => ({ body, split: [40, 41, 90] }) })
@@ -72,7 +72,7 @@ describe('a whole answer', () => {
     assert.match(headers['content-type']!, /^application\/json/)
   })
 
-  test('is the same where it was compressed', async () => {
+  test('is the same if it was compressed', async () => {
     await using gateway = await startGateway({ answer: () => ({ gzip: true, text: 'pressed' }) })
     assert.equal(JSON.parse((await post(gateway.server, asking())).text).choices[0].message.content, 'pressed')
   })
@@ -88,7 +88,7 @@ describe('a whole answer', () => {
     })
   }
 
-  test('may begin with the mark of a byte order', async () => {
+  test('may begin with a byte order mark', async () => {
     const message = { role: 'assistant', content: 'marked' }
     const choices = [{ index: 0, message, finish_reason: 'stop' }]
     const body = JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices })
@@ -97,7 +97,7 @@ describe('a whole answer', () => {
     assert.equal(JSON.parse(text).choices[0].message.content, 'marked')
   })
 
-  test('keeps the sum of its provider, which may have more in it', async () => {
+  test('keeps the total of its provider, which may include more', async () => {
     const message = { role: 'assistant', content: 'x' }
     const whole = (usage: object) => ({
       ...{ id: 'x', object: 'chat.completion', created: 1, model: 'm' },
@@ -120,7 +120,7 @@ describe('a whole answer', () => {
     'a call of old': { function_call: { name: 'now', arguments: '{}' } },
     'spoken words': { audio: { id: 'a', data: 'AAAA', transcript: 'I say this' } },
   })) {
-    test(`counts ${what} where its provider does not`, async () => {
+    test(`has ${what} counted here if its provider does not count them`, async () => {
       const choices = [{ index: 0, message: { role: 'assistant', content: null, ...message }, finish_reason: 'stop' }]
       const body = JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices })
       await using gateway = await startGateway({ answer: () => ({ body }) })
@@ -128,7 +128,7 @@ describe('a whole answer', () => {
     })
   }
 
-  test('counts calls of tools', async () => {
+  test('has tool calls counted', async () => {
     await using gateway = await startGateway({ answer: () => ({ ...CALLS, usage: 'none' }) })
     const { choices, usage } = JSON.parse((await post(gateway.server, asking())).text)
     assert.equal(choices[0].finish_reason, 'tool_calls')
@@ -151,7 +151,7 @@ describe('a streamed answer', () => {
     'bytes that come one by one': { split: 'every' as const },
     'compressed bytes': { gzip: true },
   })) {
-    test(`comes back byte by byte: ${name}`, async () => {
+    test(`passes through byte by byte: ${name}`, async () => {
       await using gateway = await startGateway({ answer: (_, n) => ({ ...script, gzip: 'gzip' in script && n === 0 }) })
       const body = asking({ stream: true, stream_options: { include_usage: true } })
       const { status, headers, text } = await post(gateway.server, body)
@@ -163,7 +163,7 @@ describe('a streamed answer', () => {
     })
   }
 
-  test('has no usage that its client did not ask for, and its owner is charged all the same', async () => {
+  test('has no usage if the client did not request it, and its owner is charged all the same', async () => {
     await using gateway = await startGateway({
       answer: () => ({ usage: { prompt_tokens: 70, completion_tokens: 30 } }),
     })
@@ -188,7 +188,7 @@ describe('a streamed answer', () => {
     })
   }
 
-  test('is ended where its server forgets to say so', async () => {
+  test('is ended if its server omits the end', async () => {
     await using gateway = await startGateway({ answer: () => ({ no_done: true }) })
     const { text } = await post(gateway.server, asking({ stream: true }))
     assert.equal(textIn(text), 'Hello from upstream')

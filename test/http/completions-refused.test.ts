@@ -1,4 +1,4 @@
-// createChatCompletion and createEmbedding where they say no: each in OpenAI's form, with the field that is to blame.
+// createChatCompletion and createEmbedding refuse requests: in OpenAI's format, with the field that is to blame.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, MODEL, post, startGateway } from '../completions/kit.ts'
@@ -10,7 +10,7 @@ const TOOL = { type: 'function', function: { name: 'weather', parameters: {} } }
 const user = { role: 'user', content: 'hi' }
 const tool = { role: 'tool', content: 'sunny', tool_call_id: 'call_1' }
 
-/** By the field that is to blame. */
+/** Refused requests, by field. */
 const CONTRADICTIONS: readonly (readonly [param: string, fields: object])[] = [
   ['max_tokens', { max_tokens: 1, max_completion_tokens: 2 }],
   ['stream_options', { stream_options: { include_usage: true } }],
@@ -49,7 +49,7 @@ const CONTRADICTIONS: readonly (readonly [param: string, fields: object])[] = [
   ['model', { model: null }],
 ]
 
-/** What the echo does not honour. */
+/** Options that the echo model does not support. */
 const UNSUPPORTED: readonly (readonly [param: string, fields: object])[] = [
   ['n', { n: 2 }],
   ['tools', { tools: [TOOL] }],
@@ -78,7 +78,7 @@ const UNSUPPORTED: readonly (readonly [param: string, fields: object])[] = [
   ],
 ]
 
-/** What asks for nothing but what the echo does anyway. */
+/** Options that request only what the echo model does anyway. */
 const NEUTRAL = {
   n: 1,
   tools: [],
@@ -103,7 +103,7 @@ interface Refusal {
 }
 
 describe('createChatCompletion', () => {
-  test('refuses what contradicts itself, and names the field', async () => {
+  test('refuses contradictions, and names the field', async () => {
     await using gateway = await startGateway()
     for (const [param, fields] of CONTRADICTIONS) {
       const body = JSON.parse(asking(fields))
@@ -120,7 +120,7 @@ describe('createChatCompletion', () => {
     assert.deepEqual(gateway.upstream.posts, [])
   })
 
-  test('names kinds that can be where they are missed, whatever things are called', async () => {
+  test('lists the possible types for an unknown type, for any names', async () => {
     await using server = await startServer()
     const ask = async (fields: object | string) => {
       const body = typeof fields === 'string' ? fields : asking({ model: 'builtin/echo', ...fields })
@@ -136,21 +136,24 @@ describe('createChatCompletion', () => {
     ] as const)
       assert.deepEqual(
         (await shows(role, 'function')).map(({ message }) => message),
-        [`is none of those that there are: ${kinds}`],
+        [`must be one of ${kinds}`],
       )
-    assert.match((await ask({ tool_choice: { type: 'text' } }))[0]!.message, /: "function", "custom", "allowed_tools"$/)
+    assert.match(
+      (await ask({ tool_choice: { type: 'text' } }))[0]!.message,
+      /must be one of "function", "custom", "allowed_tools"$/,
+    )
     for (const name of ['constructor', '__proto__', 'toString', 'role', 'type', 'name']) {
       const fields = `"model":"builtin/echo","messages":[{"role":"user","content":"a"}]`
       for (const map of ['metadata', 'logit_bias']) {
         const [problem] = await ask(`{${fields},"${map}":{"${name}":{}}}`)
         assert.equal(problem!.path, `/body/${map}/${name}`)
       }
-      assert.match((await ask({ messages: [{ role: name, content: 'a' }] }))[0]!.message, /none of those/)
-      assert.match((await shows('user', name))[0]!.message, /none of those/)
+      assert.match((await ask({ messages: [{ role: name, content: 'a' }] }))[0]!.message, /must be one of/)
+      assert.match((await shows('user', name))[0]!.message, /must be one of/)
     }
   })
 
-  test('takes what is no contradiction', async () => {
+  test('accepts requests without contradictions', async () => {
     await using gateway = await startGateway()
     for (const fields of [
       { max_tokens: 2, max_completion_tokens: 2 },
@@ -164,7 +167,7 @@ describe('createChatCompletion', () => {
     }
   })
 
-  test('refuses what its provider does not honour, and takes what asks for nothing', async () => {
+  test('refuses options that the provider does not support, unless they have no effect', async () => {
     await using server = await startServer()
     for (const [param, fields] of UNSUPPORTED) {
       const { status, text } = await post(server, asking({ model: 'builtin/echo', ...fields }))
@@ -175,7 +178,7 @@ describe('createChatCompletion', () => {
     assert.equal(status, 200, text)
   })
 
-  test('says which model it does not know', async () => {
+  test('names an unknown model', async () => {
     await using gateway = await startGateway()
     for (const model of ['up/other', 'nobody/other', 'other', 'workflow/none']) {
       const { status, text } = await post(gateway.server, asking({ model, stream: true }))
@@ -202,7 +205,7 @@ describe('createChatCompletion', () => {
     assert.doesNotMatch(text, /sk-wrong/)
   })
 
-  test('hands on what its server refuses: the field, how long to wait, and nothing of its failures', async () => {
+  test('passes on refusals of the server with field and waiting time, but nothing of its failures', async () => {
     const refusals = [
       { error: { message: 'Invalid temperature', param: 'temperature' }, status: 400 },
       { error: { message: 'Rate limit reached' }, status: 429, retry_after: '30' },
@@ -220,7 +223,7 @@ describe('createChatCompletion', () => {
     assert.deepEqual([failed.status, failed.text.includes('stack')], [502, false])
   })
 
-  test('refuses bodies that are none, in the same form', async () => {
+  test('refuses invalid bodies in the same format', async () => {
     await using server = await startServer({ config: { max_body_bytes: 6_000_000 } })
     const long = asking({ model: 'builtin/echo', messages: [{ role: 'user', content: 'x'.repeat(7_000_000) }] })
     for (const [status, body, headers] of [
@@ -242,7 +245,7 @@ describe('createChatCompletion', () => {
     }
   })
 
-  test('takes a prompt of 5 MB', async () => {
+  test('accepts a prompt of 5 MB', async () => {
     await using gateway = await startGateway()
     const body = asking({ messages: [{ role: 'user', content: 'long "words" \\ '.repeat(350_000) }] })
     assert.ok(body.length > 5_000_000)

@@ -1,4 +1,4 @@
-// Servers of models that repeat the key that they were asked with: no client gets it, in whatever pieces it comes, and everything else passes as it came.
+// Model servers that repeat their key: no client gets it, however it is split, and everything else passes unchanged.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, chunksIn, dataOf, MODEL, open, post, startGateway, textIn } from '../completions/kit.ts'
@@ -20,14 +20,14 @@ describe('an answer that repeats a key', () => {
     'as base64': ['the key is ', btoa(KEY).slice(0, 9), btoa(KEY).slice(9), '!'],
     'in a URL': ['the key is ', encodeURIComponent(KEY), '!'],
   }
-  /** What is told where a piece ends, up to the threshold. */
+  /** The text that is sent at the end of a chunk, up to the threshold. */
   const TOLD: Readonly<Record<string, string>> = {
     'in two pieces': 'sk-Planted/k',
     'character by character': 'sk-Planted/k',
     'as base64': 'c2stUGxhb',
   }
   for (const [how, text] of Object.entries(SAYS))
-    test(`${how} is told without it, streamed or not`, async () => {
+    test(`${how} is sent without it, streamed or not`, async () => {
       await using gateway = await gatewayOf({ text, thinking: text })
       const streamed = await post(gateway.server, asking({ stream: true }))
       const told = `the key is ${TOLD[how] ?? ''}[redacted]!`
@@ -45,7 +45,7 @@ describe('an answer that repeats a key', () => {
       }
     })
 
-  test('in calls of tools, in several choices, in unknown fields and written by numbers', async () => {
+  test('in tool calls, in several choices, in unknown fields and in escapes is sent without it', async () => {
     const numbered = [...KEY].map((char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
     await using gateway = await gatewayOf({
       events: [
@@ -88,7 +88,7 @@ describe('an answer that repeats a key', () => {
     }
   })
 
-  test('that breaks off in the middle of it', async () => {
+  test('and breaks off in the middle of it is sent without it', async () => {
     await using gateway = await gatewayOf({ events: [chunk({ content: 'well: sk-Planted/ke' })] })
     const { text } = await post(gateway.server, asking({ stream: true }))
     holdsNone(text)
@@ -96,7 +96,7 @@ describe('an answer that repeats a key', () => {
     assert.match(text, /"error"/)
   })
 
-  test('as vectors, as a list of models, and to who asks over a socket', async () => {
+  test('as embeddings, as a list of models, and over a socket is sent without it', async () => {
     await using gateway = await startGateway(
       {
         models: ['gpt-4o-mini', `model-${KEY}`, 'text-embedding-3-small'],
@@ -132,7 +132,7 @@ describe('an answer that repeats a key', () => {
     holdsNone(JSON.stringify(client.frames))
   })
 
-  test('is told without what its user keeps secret, and to others as it is', async () => {
+  test('is sent without the secrets of its user, and unchanged to other users', async () => {
     await using gateway = await gatewayOf({ text: ['it is pk-my own', ' "secret"', '.'] })
     const ask = async () => textIn((await post(gateway.server, asking({ stream: true }))).text)
     assert.equal(await ask(), `it is ${MINE}.`)
@@ -142,7 +142,7 @@ describe('an answer that repeats a key', () => {
 })
 
 describe('a name of a model that repeats a key', () => {
-  test('is suggested to nobody, over HTTP or before a run', async () => {
+  test('is never suggested, over HTTP or before a run', async () => {
     const key = 'sk-Planted-key-4711'
     await using gateway = await startGateway(
       { models: ['gpt-4o-mini', `model-${key}`] },
@@ -177,8 +177,8 @@ describe('a name of a model that repeats a key', () => {
   })
 })
 
-describe('an answer that holds no key', () => {
-  test('passes as it came, also where it begins like one, or waits for what follows', async () => {
+describe('an answer without a key', () => {
+  test('passes unchanged, even if it begins like a key, or is held back for a while', async () => {
     const events = [
       chunk({ role: 'assistant', content: 'sk-Pl' }),
       chunk({ content: 'ain text, s' }),
@@ -200,7 +200,7 @@ describe('an answer that holds no key', () => {
     }
   })
 
-  test('is told word by word: no word waits for the next', async () => {
+  test('is sent word by word: no word waits for the next', async () => {
     const words = ['s', 'k', '-', 'a', ' mask', ' is', ' s']
     const given = words.map(() => Promise.withResolvers<void>())
     await using gateway = await gatewayOf({ text: words, before: (event) => given[event - 1]?.promise })

@@ -1,14 +1,14 @@
-// Keys that servers repeat where nobody reads them, spell out in other fields, or cut with others in between: no client gets them.
+// Keys that model servers repeat in unread places, spell out in other fields, or interleave with other text: no client gets them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, chunksIn, post, startGateway, textIn } from '../completions/kit.ts'
 import { chunk, END, environment, gatewayOf, holdsNone, KEY } from '../completions/secrets-kit.ts'
 import type { Script } from '../helpers/upstream.ts'
 
-/** So long that it begins long before its end, however much of a beginning may be told. */
+/** So long that its beginning comes long before its end, whatever part of a beginning may be sent. */
 const LONG = 'sk-Planted/key+4711-9f8e7d6c5b4a/3210zyxw'
 const CUT = LONG.match(/.{1,4}/g)!
-/** Its pieces that are told in no case. */
+/** Its parts that must never be sent. */
 const HIDDEN = CUT.slice(6)
 const eventOf = (value: object | string) => `data: ${typeof value === 'string' ? value : JSON.stringify(value)}\n\n`
 const eventsOf = (...events: readonly string[]): Script => ({
@@ -17,7 +17,7 @@ const eventsOf = (...events: readonly string[]): Script => ({
 })
 const ENDING = eventOf(chunk({}, { finish_reason: 'stop' })) + eventOf('[DONE]')
 const AROUND = '"object":"chat.completion.chunk","created":1,"model":"m"'
-/** The texts of a choice, joined: its content unless told otherwise. */
+/** The joined texts of a choice: its content by default. */
 // biome-ignore lint/suspicious/noExplicitAny: whatever came
 const saidBy = (text: string, index: number, said = (delta: any): string => delta.content ?? ''): string =>
   chunksIn(text)
@@ -26,7 +26,7 @@ const saidBy = (text: string, index: number, said = (delta: any): string => delt
     .map(({ delta }) => said(delta))
     .join('')
 
-describe('a key beside what is read of an answer', () => {
+describe('a key in unread parts of an answer', () => {
   const BESIDE: Readonly<Record<string, string>> = {
     'a comment': `: Authorization: Bearer ${KEY}\n${eventOf(chunk({ content: 'b' }))}`,
     'an id': `id: ${KEY}\n${eventOf(chunk({ content: 'b' }))}`,
@@ -40,7 +40,7 @@ describe('a key beside what is read of an answer', () => {
     ),
   }
   for (const [where, event] of Object.entries(BESIDE))
-    test(`${where} of an event is told to nobody`, async () => {
+    test(`${where} of an event is never sent`, async () => {
       await using gateway = await gatewayOf(eventsOf(event))
       const { text } = await post(gateway.server, asking({ stream: true }))
       holdsNone(text)
@@ -49,7 +49,7 @@ describe('a key beside what is read of an answer', () => {
       assert.ok(text.endsWith(ENDING))
     })
 
-  test('the name of an event stays where another line tells the key', async () => {
+  test('is removed from a line of an event, whose name stays', async () => {
     const event = `event: completion\nid: ${KEY}\n${eventOf(chunk({ content: 'b' }))}`
     await using gateway = await gatewayOf(eventsOf(event))
     const { text } = await post(gateway.server, asking({ stream: true }))
@@ -57,7 +57,7 @@ describe('a key beside what is read of an answer', () => {
     assert.ok(text.includes(`\n\nevent: completion\n${eventOf(chunk({ content: 'b' }))}`), text)
   })
 
-  test('a member that comes twice in a whole answer, or in vectors and around them', async () => {
+  test('is removed from a duplicate member of a buffered answer, and in and around embeddings', async () => {
     const message = '{"role":"assistant","content":"hi"}'
     const usage = '"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}'
     const completion = `{"x":"${KEY}","x":1,"id":"x","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":${message},"finish_reason":"stop"}],${usage}}`
@@ -93,7 +93,7 @@ describe('a key that other fields spell out', () => {
   const tokenOf = (token: string) => ({ token, logprob: -0.1, bytes: [...Buffer.from(token)], top_logprobs: [] })
   const bytesOf = (tokens: readonly string[]) => tokens.map((token) => [...Buffer.from(token)].join())
 
-  test('as tokens: what hides it tells none, streamed or whole', async () => {
+  test('as tokens is not sent, streamed or buffered', async () => {
     const events = CUT.map((content) => eventOf(chunk({ content }, { logprobs: { content: [tokenOf(content)] } })))
     const plain = eventOf(chunk({ content: '!' }, { logprobs: { content: [tokenOf('!')] } }))
     const silent = CUT.map((token) => eventOf(chunk({ content: '' }, { logprobs: { content: [tokenOf(token)] } })))
@@ -129,7 +129,7 @@ describe('a key that other fields spell out', () => {
     'a member with a special name': (text) => JSON.parse(`{"content":"","__proto__":{"text":${JSON.stringify(text)}}}`),
   }
   for (const [name, deltaOf] of Object.entries(FIELDS))
-    test(`in pieces of ${name}`, async () => {
+    test(`in parts of ${name} is not sent`, async () => {
       const events = CUT.map((piece) => eventOf(chunk(deltaOf(piece))))
       await using gateway = await gatewayOf(eventsOf(...events, eventOf(chunk({ content: 'ok' }))), LONG)
       const { text } = await post(gateway.server, asking({ stream: true }))
@@ -138,7 +138,7 @@ describe('a key that other fields spell out', () => {
       assert.equal(textIn(text), 'aok')
     })
 
-  test('in pieces of a list within a whole answer', async () => {
+  test('in parts of a list in a buffered answer is not sent', async () => {
     const reasoning_details = CUT.map((text) => ({ type: 'x', text }))
     const message = { role: 'assistant', content: 'ok', reasoning_details }
     const choices = [{ index: 0, message, finish_reason: 'stop' }]
@@ -153,11 +153,11 @@ describe('a key that other fields spell out', () => {
   })
 })
 
-describe('a key that others come between', () => {
+describe('an interleaved key', () => {
   const said = (index: number, content: string) => eventOf({ ...END, choices: [{ index, delta: { content } }] })
   const ends = (index: number) => eventOf({ ...END, choices: [{ index, delta: {}, finish_reason: 'stop' }] })
 
-  test('in several choices by turns, as many as can be', async () => {
+  test('in alternating choices, up to the maximum, is not sent', async () => {
     for (const [n, size] of [
       [20, 3],
       [20, 4],
@@ -174,7 +174,7 @@ describe('a key that others come between', () => {
     }
   })
 
-  test('with signs of life between its pieces', async () => {
+  test('with keep-alive comments between its parts is not sent', async () => {
     const pings = ': ping\n\n'.repeat(20)
     await using gateway = await gatewayOf(
       eventsOf(
@@ -189,7 +189,7 @@ describe('a key that others come between', () => {
     assert.equal(text.split(': ping').length, 81)
   })
 
-  test('and what only looked like one is told behind them, at the latest at the end', async () => {
+  test('is not sent, while text that only looked like a key is sent later, at the latest at the end', async () => {
     const looks = LONG.slice(0, -1)
     const pings = ': ping\n\n'.repeat(20)
     for (const [then, told] of [

@@ -1,4 +1,4 @@
-// createChatCompletion and createEmbedding where a server says with status 200 that it failed, and where it says what an answer cost.
+// createChatCompletion and createEmbedding with servers that report a failure with status 200, or the cost of an answer.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, dataOf, type Gateway, post, startGateway, textIn } from '../completions/kit.ts'
@@ -25,7 +25,7 @@ interface Refusal {
   readonly code: number
 }
 
-/** What a client is told of it, which is nothing in the words of the server. */
+/** The error that the client gets, which has no words of the server. */
 function refusalIn(text: string): Refusal {
   assert.doesNotMatch(text, /said so|sk-of/)
   return JSON.parse(text).error
@@ -42,7 +42,7 @@ const failed = (error: unknown, more = {}) => ({
   ...more,
 })
 
-describe('a whole answer that says that it failed', () => {
+describe('a buffered answer that reports a failure', () => {
   for (const [name, body, type, code] of [
     ['too much is asked of it', { error: LIMITED }, 'rate_limited', 429],
     ['its quota is used up', { error: { code: 'insufficient_quota', message: 'said so' } }, 'rate_limited', 429],
@@ -54,7 +54,7 @@ describe('a whole answer that says that it failed', () => {
     ['a choice failed, in a word', failed('said so'), 'upstream_error', 502],
     ['a choice failed, without a word', failed(undefined), 'upstream_error', 502],
   ] as const)
-    test(`since ${name} is ${code}, and costs nothing`, async () => {
+    test(`because of ${name} gives ${code}, and costs nothing`, async () => {
       await using gateway = await started({ body: JSON.stringify(body) })
       const { status, text } = await post(gateway.server, asking())
       const refusal = refusalIn(text)
@@ -62,13 +62,13 @@ describe('a whole answer that says that it failed', () => {
       assert.deepEqual(await tokensOf(gateway), [])
     })
 
-  test('is charged what its server counts', async () => {
+  test('is charged for the usage of its server', async () => {
     await using gateway = await started({ body: JSON.stringify(failed(LIMITED, { usage: USAGE })) })
     assert.equal((await post(gateway.server, asking())).status, 429)
     assert.match((await tokensOf(gateway)).join(), /input"\} 30,.*output"\} 10$/)
   })
 
-  test('in the place of vectors is the same, and costs nothing', async () => {
+  test('gives the same error instead of embeddings, and costs nothing', async () => {
     await using gateway = await started({ body: JSON.stringify({ error: LIMITED }) })
     const body = JSON.stringify({ model: 'up/text-embedding-3-small', input: 'some words' })
     const { status, text } = await post(gateway.server, body, { path: '/v1/embeddings' })
@@ -76,7 +76,7 @@ describe('a whole answer that says that it failed', () => {
     assert.deepEqual(await tokensOf(gateway), [])
   })
 
-  test('in the place of a stream is the same, and costs nothing', async () => {
+  test('gives the same error instead of a stream, and costs nothing', async () => {
     for (const content_type of ['application/json', 'text/plain']) {
       await using gateway = await started({ body: JSON.stringify({ error: LIMITED }), content_type })
       const { status, text } = await post(gateway.server, STREAM)
@@ -86,7 +86,7 @@ describe('a whole answer that says that it failed', () => {
   })
 })
 
-describe('a stream that says that it failed', () => {
+describe('a stream that reports a failure', () => {
   const told: readonly (readonly [name: string, event: object, type: string, code: number])[] = [
     ['with an error', { error: LIMITED }, 'rate_limited', 429],
     ['in a choice', chunk({ finish_reason: 'error', error: { code: 502, message: 'said so' } }), 'upstream_error', 502],
@@ -94,14 +94,14 @@ describe('a stream that says that it failed', () => {
     ['with a reason alone', chunk({ finish_reason: 'error' }), 'upstream_error', 502],
   ]
   for (const [name, event, type, code] of told) {
-    test(`${name} at its beginning is an error of HTTP, and costs nothing`, async () => {
+    test(`${name} at its beginning gives an HTTP error, and costs nothing`, async () => {
       await using gateway = await started({ events: [event] })
       const { status, text } = await post(gateway.server, STREAM)
       assert.deepEqual([status, refusalIn(text).type], [code, type])
       assert.deepEqual(await tokensOf(gateway), [])
     })
 
-    test(`${name} later is an event, and is charged for what it gave`, async () => {
+    test(`${name} later gives an error event, and is charged for its output`, async () => {
       await using gateway = await started({ events: [chunk({}), event, '[DONE]'] })
       const { status, text } = await post(gateway.server, STREAM)
       const data = dataOf(text)
@@ -113,7 +113,7 @@ describe('a stream that says that it failed', () => {
   }
 })
 
-describe('what an answer costs by its server', () => {
+describe('the cost that a server reports for an answer', () => {
   const counting = { usage: { ...USAGE, cost: 0.6 } }
   const finish = chunk({ finish_reason: 'stop' })
   for (const [name, script] of Object.entries<Script>({
@@ -122,7 +122,7 @@ describe('what an answer costs by its server', () => {
     'streamed with the last piece': { events: [chunk({}), { ...finish, ...counting }, '[DONE]'] },
     'streamed before its last count': { events: [chunk({}, counting), { ...finish, usage: USAGE }, '[DONE]'] },
   }))
-    test(`is what counts towards the limits: ${name}`, async () => {
+    test(`counts towards the limits: ${name}`, async () => {
       await using gateway = await started(script, { max_cost_per_day: 1 })
       const body = name === 'whole' ? asking() : STREAM
       for (let n = 0; n < 2; n++) assert.equal((await post(gateway.server, body)).status, 200)
@@ -132,7 +132,7 @@ describe('what an answer costs by its server', () => {
       assert.match(metrics, /svc_model_cost_total\{provider="up",currency="USD"\} 1\.2\n/)
     })
 
-  test('counts for vectors as well', async () => {
+  test('counts for embeddings as well', async () => {
     const data = [{ object: 'embedding', index: 0, embedding: [1] }]
     const usage = { prompt_tokens: 3, total_tokens: 3, cost: 0.25 }
     await using gateway = await started({ body: JSON.stringify({ object: 'list', model: 'm', data, usage }) })
@@ -141,7 +141,7 @@ describe('what an answer costs by its server', () => {
     assert.match(await gateway.server.context.metrics.text(), /svc_model_cost_total\{[^}]*\} 0\.25\n/)
   })
 
-  test('counts in US dollars for a model whose price nobody knows', async () => {
+  test('counts in US dollars for a model without a known price', async () => {
     await using gateway = await started({ body: JSON.stringify({ ...WHOLE, ...counting }) })
     assert.equal((await post(gateway.server, asking({ model: 'up/of-no-price:online' }))).status, 200)
     assert.match(
@@ -150,7 +150,7 @@ describe('what an answer costs by its server', () => {
     )
   })
 
-  test('is nothing that cannot be', async () => {
+  test('is ignored if it is impossible', async () => {
     for (const cost of [-1, '2', null, 1e300]) {
       await using gateway = await started({ body: JSON.stringify({ ...WHOLE, usage: { ...USAGE, cost } }) })
       assert.equal((await post(gateway.server, asking())).status, 200)

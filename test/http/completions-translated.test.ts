@@ -1,4 +1,4 @@
-// createChatCompletion with providers that speak no protocol of OpenAI's: their parts, as completions and as chunks.
+// createChatCompletion with providers that do not speak OpenAI's protocol: their parts as completions and as chunks.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CompletionPart, Provider } from '../../src/models/provider.ts'
@@ -15,7 +15,7 @@ const end = (output_tokens: number): CompletionPart => ({
   finish_reason: 'tool_calls',
 })
 
-/** Gives these parts, whatever it is asked. */
+/** Emits these parts for any request. */
 function partsProvider(parts: readonly (CompletionPart | Error)[]): Provider {
   return {
     ...pricedProvider({ name: 'parts' }),
@@ -44,7 +44,7 @@ const CALLED = [
 ]
 
 describe('the parts of a provider', () => {
-  test('are one completion', async () => {
+  test('become one completion', async () => {
     await using server = await startServer({ providers: [partsProvider(PARTS)] })
     const body = JSON.parse(asking({ model: MODEL }))
     // biome-ignore lint/suspicious/noExplicitAny: it is held against the contract
@@ -65,7 +65,7 @@ describe('the parts of a provider', () => {
     assert.deepEqual(usage, { prompt_tokens: 5, completion_tokens: 9, total_tokens: 14 })
   })
 
-  test('name the model that answers, whole or streamed and whichever name it was asked by', async () => {
+  test('have the model that answers, buffered or streamed, for any requested name', async () => {
     await using server = await startServer()
     for (const model of ['builtin/echo', 'echo']) {
       const whole = JSON.parse((await post(server, asking({ model }))).text)
@@ -77,7 +77,7 @@ describe('the parts of a provider', () => {
     }
   })
 
-  test('are chunks: the role first, then each part, then why it ended, and the usage where it is asked for', async () => {
+  test('become chunks: the role, each part, the finish reason, and the usage on request', async () => {
     await using server = await startServer({ providers: [partsProvider(PARTS)] })
     for (const include_usage of [true, false]) {
       const { text } = await post(server, asking({ model: MODEL, stream: true, stream_options: { include_usage } }))
@@ -113,7 +113,7 @@ describe('the parts of a provider', () => {
     }
   })
 
-  test('are counted where the provider does not', async () => {
+  test('are counted if the provider reports no usage', async () => {
     const provider = pricedProvider({ name: 'parts' })
     await using server = await startServer({ providers: [provider] })
     const { usage } = JSON.parse((await post(server, asking({ model: MODEL }))).text)
@@ -121,7 +121,7 @@ describe('the parts of a provider', () => {
   })
 
   for (const stream of [false, true]) {
-    test(`that fail before the first one are an error of HTTP, ${stream ? 'streamed' : 'whole'}`, async () => {
+    test(`that fail before the first give an HTTP error, ${stream ? 'streamed' : 'buffered'}`, async () => {
       const error = new ProviderError('rate_limited', 'The provider "parts" is asked too often.', {
         retry_after_seconds: 2.5,
       })
@@ -132,7 +132,7 @@ describe('the parts of a provider', () => {
     })
   }
 
-  test('that fail later are an event of the stream, and the end', async () => {
+  test('that fail later give an error event, and the end of the stream', async () => {
     const failing = partsProvider([{ type: 'text', text: 'Look' }, new Error('the key sk-1 is wrong')])
     await using server = await startServer({ providers: [failing] })
     const { status, text } = await post(server, asking({ model: MODEL, stream: true }))
@@ -143,7 +143,7 @@ describe('the parts of a provider', () => {
   })
 })
 
-test('the echo ends its answer at a text that stops it, and after so many words', async () => {
+test('the echo model ends its answer at a stop text, and after the maximum of words', async () => {
   await using server = await startServer()
   const said = async (fields: object) => {
     const messages = [{ role: 'user', content: 'one two three four' }]

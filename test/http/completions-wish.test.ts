@@ -1,4 +1,4 @@
-// createChatCompletion in front of servers that refuse `stream_options`: their clients are told what was used all the same.
+// createChatCompletion with servers that refuse `stream_options`: clients get the usage all the same.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, chunksIn, dataOf, post, startGateway, textIn } from '../completions/kit.ts'
@@ -11,7 +11,7 @@ const REFUSAL: Script = {
 const strict = ({ json }: UpstreamRequest): Script => ('stream_options' in json ? REFUSAL : { usage: 'none' })
 
 describe('a server that refuses stream_options', () => {
-  test('answers without, and what was used is counted here', async () => {
+  test('answers without them, and the usage is counted here', async () => {
     await using gateway = await startGateway({ answer: strict })
     const body = asking({ stream: true, stream_options: { include_usage: true } })
     for (let times = 0; times < 2; times++) {
@@ -30,14 +30,14 @@ describe('a server that refuses stream_options', () => {
     assert.match(metrics, /svc_model_tokens_total\{provider="up",direction="output"\} [1-9]/)
   })
 
-  test('answers who did not ask for usage as well', async () => {
+  test('answers clients that did not request usage as well', async () => {
     await using gateway = await startGateway({ answer: strict })
     const { status, text } = await post(gateway.server, asking({ stream: true }))
     assert.deepEqual([status, textIn(text)], [200, 'Hello from upstream'])
     assert.ok(chunksIn(text).every(({ usage }) => !usage))
   })
 
-  test('refuses who wishes for something else with them, and names the field', async () => {
+  test('refuses other options in them, and names the field', async () => {
     await using gateway = await startGateway({ answer: strict })
     const body = asking({ stream: true, stream_options: { include_obfuscation: false } })
     const { status, text } = await post(gateway.server, body)
@@ -47,7 +47,7 @@ describe('a server that refuses stream_options', () => {
     assert.equal(gateway.upstream.posts.length, 1)
   })
 
-  test('is asked no third time', async () => {
+  test('is not called a third time', async () => {
     const answer = ({ json }: UpstreamRequest): Script =>
       'stream_options' in json ? REFUSAL : { error: { message: 'too hot', param: 'temperature' } }
     await using gateway = await startGateway({ answer })

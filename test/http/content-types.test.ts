@@ -1,4 +1,4 @@
-// Types of content that callers make up: nothing stays of them, and none takes long to be read.
+// Content types that callers invent: none stays in memory, and none takes long to parse.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { heldBytes } from '../helpers/heap.ts'
@@ -8,13 +8,13 @@ import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs } from '../helpers/processor.ts'
 import { startServer } from '../helpers/server.ts'
 
-/** As long as a header may be, with room for the others. */
+/** The longest possible header, with space for the others. */
 const LONG = 15_000
 const TYPES = 100
-/** What stays of each of them would have at least so many bytes. */
+/** A cached type would have at least this many bytes. */
 const LEAST = 2 * LONG
 
-test('nothing stays of the types that requests have', async () => {
+test('content types of requests do not stay in memory', async () => {
   await using server = await startServer()
   for (const [method, path, status] of [
     ['GET', '/docs/none', 404],
@@ -35,13 +35,13 @@ test('nothing stays of the types that requests have', async () => {
   }
 })
 
-/** Milliseconds of the processor. */
+/** Milliseconds of CPU time. */
 const LONGEST_TURN = 75
 
 const ofPart = (type: string) =>
   `--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\nContent-Type: ${type}\r\n\r\na\r\n--x--\r\n`
 
-test('no type takes long to be read, of a request or of a part', async () => {
+test('no content type of a request or a part takes long to parse', async () => {
   await using server = await startServer()
   for (const [path, type, body, status] of [
     ['/api/workflows', `application/json${';'.repeat(LONG)}`, '{}', 400],

@@ -1,4 +1,4 @@
-// Whoever connects is not kept waiting by work in slices, nor by what others send, however many connect before.
+// New connections are not delayed by work in slices, nor by requests of others, however many connected before.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -11,7 +11,7 @@ import { inMostRounds } from '../helpers/patience.ts'
 const CONNECTIONS = 200
 const CALM_TURNS = 50
 
-/** Work that may be put off again and again, until it is said to be over. */
+/** Work that may be delayed repeatedly, until it is declared done. */
 function* working(step: () => boolean): Steps<void> {
   while (step()) {
     const until = performance.now() + 0.02
@@ -20,7 +20,7 @@ function* working(step: () => boolean): Steps<void> {
   }
 }
 
-/** How many steps of work are done in a turn of the event loop, while nobody connects and while many do. */
+/** Steps of work in a turn of the event loop, without and with many new connections. */
 async function stepsInTurns(): Promise<{ calm: number; crowded: number }> {
   const server = createListener(createLog('silent')).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -56,7 +56,7 @@ async function stepsInTurns(): Promise<{ calm: number; crowded: number }> {
   return { calm, crowded }
 }
 
-test('while many connections are taken, less work is done in each turn', async () => {
+test('while many connections are accepted, less work is done in each turn', async () => {
   await inMostRounds(async () => {
     const { calm, crowded } = await stepsInTurns()
     assert.ok(crowded < calm / 3, `${crowded} steps in a turn, and ${calm} where nobody connects`)
@@ -66,10 +66,10 @@ test('while many connections are taken, less work is done in each turn', async (
 const FLOODING = 60
 const REQUESTS = 1_400
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
-/** Linux has all of 127.0.0.0/8 for itself. */
+/** On Linux, all of 127.0.0.0/8 is loopback. */
 const elsewhere = process.platform === 'linux' ? false : 'this machine has no second address of its own'
 
-/** How many requests of those who flood come before the one of somebody from another address, who connects behind all of them. */
+/** The number of flood requests that are served before a request from another address, which connects after all of them. */
 async function beforeAnother(): Promise<number> {
   const server = createListener(createLog('silent')).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -94,7 +94,7 @@ async function beforeAnother(): Promise<number> {
   return before
 }
 
-test('of many who send thousands of requests at once, few are read from before somebody from elsewhere', {
+test('in a flood from many connections, few are read before a client from another address', {
   skip: elsewhere,
 }, async () => {
   await inMostRounds(async () => {

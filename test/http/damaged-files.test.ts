@@ -1,4 +1,4 @@
-// Files whose bytes were changed on the disk: no node gets them.
+// Files whose bytes were changed on disk: no node gets them.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ const LOADING = {
   },
 }
 
-/** References to the same text as an asset, under a key, and as a temporary upload. */
+/** References to the same text as an asset, an object, and a temporary upload. */
 async function stored(server: TestServer): Promise<string[]> {
   const form = fieldsForm({ name: 'note.txt' }, { content: CONTENT })
   const asset = (await call<Asset>(server, 'POST', '/api/assets', form)).body
@@ -34,7 +34,7 @@ async function stored(server: TestServer): Promise<string[]> {
   return [`asset://${asset.id}`, '/api/storage/1/note.txt', upload.uri]
 }
 
-/** Changes one bit of the text in every file that holds it; how many there are. */
+/** Changes a bit of the text in every file that contains it. Returns the number of files. */
 function flipBits(folder: string): number {
   const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   const paths = entries
@@ -54,7 +54,7 @@ async function run(server: TestServer, id: string, file: string): Promise<RunRes
 }
 
 describe('asset.Load', () => {
-  test('fails with data_damaged where the bytes are not those that were stored', async () => {
+  test('fails with data_damaged if the bytes are not the stored ones', async () => {
     await using server = await startServer()
     const references = await stored(server)
     const { id } = await created(server, LOADING)
@@ -73,7 +73,7 @@ describe('a download of a damaged file', () => {
   const put = async (server: TestServer, content: string) =>
     assert.equal((await call(server, 'PUT', '/api/storage/1/note.txt', { raw: content, headers })).status, 201)
 
-  test('is an error with a code where all of it is read at once, and ranges and what is sound are served', async () => {
+  test('gives an error with a code if the whole file is read at once; ranges and intact files are served', async () => {
     await using server = await startServer()
     await put(server, CONTENT)
     assert.equal((await call(server, 'GET', '/api/storage/1/note.txt')).text, CONTENT)
@@ -84,7 +84,7 @@ describe('a download of a damaged file', () => {
     assert.deepEqual([part.status, part.text], [206, 'The'])
   })
 
-  test('breaks off before its last bytes where it is longer, and the log says why', async () => {
+  test('breaks off before the last bytes of a longer file, and logs the cause', async () => {
     const log = keptLog()
     await using server = await startServer({ log: log.log })
     const content = CONTENT + 'x'.repeat(1_000_000)

@@ -1,4 +1,4 @@
-// Rows whose owner is not what was written: whoever reads, changes or deletes one is told so, and not that there is none. What is unknown stays unknown.
+// Rows whose owner is damaged: a read, change or delete gives an error, and not 404. Unknown ids still give 404.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -72,7 +72,7 @@ const REQUESTS: readonly (readonly [method: string, path: (given: Made) => strin
   ['DELETE', () => '/api/secrets/KEY'],
 ]
 
-/** What was never there. */
+/** An unknown id. */
 const UNKNOWN: Made = { workflow: 'workflow_0', job: 'job_0', thread: 'thread_0', asset: 'asset_0', token: 'token_0' }
 const UNKNOWN_REQUESTS: readonly (readonly [method: string, path: string, status?: number])[] = [
   ['GET', `/api/workflows/${UNKNOWN.workflow}`],
@@ -101,26 +101,26 @@ describe('a row whose owner is damaged', () => {
   })
 
   for (const [method, path, body] of REQUESTS)
-    test(`is neither missing nor changed: ${method} ${path(UNKNOWN)}`, async () => {
+    test(`gives an error and is unchanged: ${method} ${path(UNKNOWN)}`, async () => {
       const sent = typeof body === 'string' ? { raw: body } : body === undefined ? {} : { body }
       const { status, text } = await call(server, method, path(given), sent)
       assert.deepEqual([status, text.includes('data_damaged')], [500, true], `${status} ${text}`)
     })
 
   for (const [method, path, expected = 404] of UNKNOWN_REQUESTS)
-    test(`is not taken for what is unknown: ${method} ${path}`, async () => {
+    test(`does not affect unknown ids: ${method} ${path}`, async () => {
       const { status, text } = await call(server, method, path)
       assert.equal(status, expected, text)
     })
 
-  test('does not keep a token that there is not from being refused', async () => {
+  test('does not affect the refusal of an unknown token', async () => {
     const headers = { Authorization: `Bearer ntk_${'0'.repeat(32)}_${'A'.repeat(43)}`, Origin: 'https://other.test' }
     const { status, text } = await call(server, 'GET', '/api/workflows', { headers })
     assert.equal(status, 401, text)
   })
 })
 
-describe('a token that is damaged while it is remembered', () => {
+describe('a token that is damaged while it is cached', () => {
   test(
     'is refused once somebody wanted to end it',
     inFolder(async (data_dir) => {

@@ -1,4 +1,4 @@
-// Default deny: what is not exactly a public operation needs a principal, however it is spelled and by whatever method it is asked for.
+// Default deny: a request that is not exactly a public operation needs a principal, in any spelling and with any method.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -8,7 +8,9 @@ import { call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
 
 const REFUSED = '{"error":"Remote access requires authentication"}'
-const NO_HTTP = JSON.stringify({ error: { message: 'This is no HTTP request.', type: 'invalid_request', code: 400 } })
+const NO_HTTP = JSON.stringify({
+  error: { message: 'The request is not valid HTTP.', type: 'invalid_request', code: 400 },
+})
 /** A page of another site. */
 const AWAY = { Origin: 'http://elsewhere.example' }
 const AWAY_LINES = ['Host: localhost', 'Origin: http://elsewhere.example']
@@ -38,7 +40,7 @@ const PROTECTED = [
   '/v1/models',
 ]
 
-/** Other ways to write a path, some of which other servers would take for it. */
+/** Other spellings of a path, some of which other servers accept. */
 function variants(path: string): string[] {
   const [, first = '', ...rest] = path.split('/')
   const tail = rest.length > 0 ? `/${rest.join('/')}` : ''
@@ -95,7 +97,7 @@ describe('a protected path', () => {
       const port = Number(new URL(server.url).port)
       for (const target of [path, ...variants(path)]) {
         const { status, body } = await exchange(port, [`GET ${target} HTTP/1.1`, ...AWAY_LINES].join('\r\n'))
-        // A few of them are no HTTP, and are told no more than that.
+        // A few of them are no HTTP, and get only that error.
         if (status === 400) assert.equal(body, NO_HTTP, target)
         else assert.deepEqual([status, body], [401, REFUSED], target)
       }
@@ -125,7 +127,7 @@ describe('a protected path', () => {
     }
   })
 
-  test('is no way to somewhere else', async () => {
+  test('does not lead to another path', async () => {
     await using server = await startServer()
     const port = Number(new URL(server.url).port)
     for (const target of ['localhost:80', '/api/workflows', 'http://localhost/api/workflows']) {
@@ -134,7 +136,7 @@ describe('a protected path', () => {
     }
   })
 
-  test('is not made public by what a header says of the path or the method', async () => {
+  test('is not made public by headers that name a path or a method', async () => {
     await using server = await startServer()
     const names = ['X-Original-URL', 'X-Rewrite-URL', 'X-Forwarded-Path', 'X-Forwarded-Uri', 'X-Forwarded-Prefix']
     for (const name of names) {
@@ -149,7 +151,7 @@ describe('a protected path', () => {
 describe('the public paths', () => {
   const open = operationManifest.filter((one) => one.access === 'public' && one.implementation === 'implemented')
 
-  test('are public by their own methods alone', async () => {
+  test('are public only by their own methods', async () => {
     await using server = await startServer()
     for (const { path, operationId } of open) {
       const own = operationManifest.filter((one) => one.path === path && one.access === 'public')
@@ -172,8 +174,8 @@ describe('the public paths', () => {
   })
 })
 
-describe('what is not there', () => {
-  test('is refused before it is told that it is not there, and told to the local user', async () => {
+describe('an unknown path', () => {
+  test('is refused without a principal, and 404 for the local user', async () => {
     await using server = await startServer()
     const planned = operationManifest.filter(({ implementation }) => implementation === 'planned')
     assert.ok(planned.length > 0)
@@ -190,7 +192,7 @@ describe('what is not there', () => {
     }
   })
 
-  test('is refused whatever it is called', async () => {
+  test('is refused under any name', async () => {
     await using server = await startServer()
     const port = Number(new URL(server.url).port)
     const open = new Set(operationManifest.filter(isPublic).map(({ path }) => path))
@@ -223,7 +225,7 @@ describe('what is not there', () => {
   })
 })
 
-test('all below /admin is the administrator’s in the contract', () => {
+test('all operations below /admin are for the administrator in the contract', () => {
   const below = operationManifest.filter(({ path }) => path.startsWith('/admin'))
   assert.ok(below.length > 0)
   for (const { access, operationId } of below) assert.equal(access, 'administrator', operationId)
@@ -237,7 +239,7 @@ function concrete(path: string): string {
   return path.replace(/\{\w+\}/g, 'x')
 }
 
-/** Wider than any route: a wildcard may stand for several segments, and a slash may follow. */
+/** Wider than any route: a wildcard may match several segments, and a slash may follow. */
 function pattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '.+')}/?$`)
 }

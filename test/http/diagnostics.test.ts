@@ -1,4 +1,4 @@
-// Warnings of a graph at the door: its interface shows them, and they keep nothing from being stored or run.
+// Warnings of a graph over HTTP: its interface shows them, and they do not prevent storing or running.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RunResult, WorkflowInterface } from '../../generated/types.ts'
@@ -33,7 +33,7 @@ test('getWorkflowInterface: warnings are among the diagnostics, and the workflow
   assert.deepEqual([run.status, run.body.status], [200, 'completed'])
 })
 
-test('INVALID_WORKFLOW_GRAPH: the problems are the errors alone', async () => {
+test('INVALID_WORKFLOW_GRAPH: the problems are only the errors', async () => {
   await using server = await startServer()
   const wrong = { nodes, edges: [...edges, edge('name.output', 'idle.txt')] }
   const { id } = await created(server, { name: 'Wrong', graph: wrong })

@@ -1,4 +1,4 @@
-// Bodies that are wrong all through, or longer than anything needs to be: refused before anybody else notices, with the first of their problems.
+// Bodies with errors throughout, or much too long: refused with their first problems before they delay other requests.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, post } from '../completions/kit.ts'
@@ -15,7 +15,7 @@ const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}'
 const CHAT = '/v1/chat/completions'
 const model = 'builtin/echo'
 
-/** What each operation that takes a body is sent; without anything to stop them these take minutes. */
+/** Bodies for each operation that takes one; without limits these take minutes. */
 const ENDLESS: readonly (readonly [operation: string, path: string, body: object])[] = [
   ...[
     { tools: list({}) },
@@ -54,8 +54,8 @@ const ENDLESS: readonly (readonly [operation: string, path: string, body: object
   ['createChatCompletion', CHAT, { model, messages: [user()], x: list('\ud800') }],
 ]
 
-describe('a body without an end', { timeout: 60_000 }, () => {
-  test('is refused with its first problems, whatever it is sent to', async () => {
+describe('an endless body', { timeout: 60_000 }, () => {
+  test('is refused with its first problems by every operation', async () => {
     await using server = await startServer()
     for (const [operation, path, body] of ENDLESS) {
       const { status, text: refusal } = await post(server, JSON.stringify(body), { path })
@@ -85,7 +85,7 @@ describe('a body without an end', { timeout: 60_000 }, () => {
 })
 
 describe('a long conversation', () => {
-  test('with a problem far behind says where it is', async () => {
+  test('with a problem near its end gets the path of the problem', async () => {
     await using server = await startServer()
     const wrong = async (messages: unknown[]) => {
       const { status, text: refusal } = await post(server, asking({ model, messages }))
@@ -101,7 +101,7 @@ describe('a long conversation', () => {
     assert.equal(await wrong([user(), { role: 'assistant', tool_calls }]), 'messages[1].tool_calls[700].id')
   })
 
-  test('is answered where it is right', async () => {
+  test('is answered if it is valid', async () => {
     await using server = await startServer()
     assert.equal((await post(server, asking({ model, messages: list(user([text, text]), 10_000) }))).status, 200)
   })

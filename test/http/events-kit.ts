@@ -1,4 +1,4 @@
-// A client of server-sent events for tests: what came, in order, and when it ended.
+// A client of server-sent events for tests: the events in order, and the end.
 import { type ClientRequest, type IncomingMessage, request as send } from 'node:http'
 import type { JobEvent } from '../../generated/types.ts'
 import { until } from '../helpers/server.ts'
@@ -12,10 +12,10 @@ export interface ServerSentEvent {
 export class EventClient implements AsyncDisposable {
   readonly events: ServerSentEvent[] = []
   readonly comments: string[] = []
-  /** What it is told to wait before it comes back, in milliseconds. */
+  /** The reconnection time that the server sets, in milliseconds. */
   retry: number | null = null
   ended = false
-  /** Whether the connection was cut before the answer was whole. */
+  /** Whether the connection was cut before the answer was complete. */
   broken = false
   readonly response: IncomingMessage
   readonly #request: ClientRequest
@@ -53,7 +53,7 @@ export class EventClient implements AsyncDisposable {
     return this.events.map(({ data }) => data.sequence)
   }
 
-  /** Waits for the stream's end and gives its events. */
+  /** Waits for the stream's end and returns its events. */
   async end(ms?: number): Promise<JobEvent[]> {
     await until('the end of the stream', () => this.ended, ms)
     return this.events.map(({ data }) => data)

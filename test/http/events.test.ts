@@ -1,4 +1,4 @@
-// The history of a job over HTTP, as a stream and as an array: where it begins, what it says, where it ends, and who may read how slowly.
+// The history of a job over HTTP, as a stream and as an array: its beginning, content, end, and slow readers.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobEvent } from '../../generated/types.ts'
@@ -24,8 +24,8 @@ async function array(server: TestServer, path: string): Promise<JobEvent[]> {
 const sequences = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, at) => from + at)
 
 /**
- * A job that has ended, with this many events of `size` characters, the first `gone` of which are past their retention. With `told` the
- * last of them is its end.
+ * A job that has ended, with this many events of `size` characters, the first `gone` of which are past their retention. With `told` the last of them
+ * is its end.
  */
 async function ended(
   server: TestServer,
@@ -47,7 +47,7 @@ async function ended(
 }
 
 describe('followJobEvents as a stream', () => {
-  test('followJobEvents: a living job from its first event to its end', async () => {
+  test('followJobEvents: sends a running job from its first event to its end', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: gated })
     await job.accepted()
@@ -69,7 +69,7 @@ describe('followJobEvents as a stream', () => {
     assert.deepEqual(await array(server, `/api/jobs/${job.row.id}/events`), events)
   })
 
-  test('followJobEvents: from the event after Last-Event-ID, which counts before after_sequence; 204 after the last', async () => {
+  test('followJobEvents: begins after Last-Event-ID, which precedes after_sequence; 204 after the last event', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: plain })
     await job.settled()
@@ -90,7 +90,7 @@ describe('followJobEvents as a stream', () => {
     }
   })
 
-  test('SEQUENCE_AHEAD, REPLAY_EXPIRED: beyond the end, and before what is left', async () => {
+  test('SEQUENCE_AHEAD, REPLAY_EXPIRED: a sequence beyond the end, and one before the remaining events', async () => {
     await using server = await startServer()
     const path = await ended(server, 1, 10, 4)
     const at = (after: number, headers = {}) => [`${path}?after_sequence=${after}`, { headers }] as const
@@ -108,7 +108,7 @@ describe('followJobEvents as a stream', () => {
     assert.equal((await call(server, 'GET', `${emptied}?after_sequence=3`)).status, 204)
   })
 
-  test('followJobEvents: refuses what is no sequence', async () => {
+  test('followJobEvents: refuses an invalid sequence', async () => {
     await using server = await startServer()
     const path = await ended(server, 1, 1)
     for (const value of ['-1', '1.5', 'x', '9007199254740992', '0x1', '+1', '1e0', '1.0', '0b1']) {
@@ -119,7 +119,7 @@ describe('followJobEvents as a stream', () => {
     }
   })
 
-  test('followJobEvents: a slow reader is waited for, and misses nothing', async () => {
+  test('followJobEvents: waits for a slow reader, which misses nothing', async () => {
     await using server = await startServer()
     const count = 8_000
     const path = await ended(server, 1, count, 0, 4_000)
@@ -140,7 +140,7 @@ describe('followJobEvents as a stream', () => {
     assert.deepEqual(client.sequences, sequences(1, count))
   })
 
-  test('followJobEvents: who leaves is not followed for any longer', async () => {
+  test('followJobEvents: stops following when the client disconnects', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: gated })
     await job.accepted()
@@ -150,9 +150,9 @@ describe('followJobEvents as a stream', () => {
     await until('no follower', () => server.context.events.followers === 0)
   })
 
-  test('followJobEvents: HEAD answers with the headers alone, and follows nothing', async () => {
+  test('followJobEvents: HEAD answers only with the headers, and follows nothing', async () => {
     await using server = await startGated()
-    // Its history so far is longer than the part of an array that is made before the answer begins.
+    // Its history so far is longer than the first part of an array, which is made before the answer begins.
     const large = graph([source('large', 'x'.repeat(200_000)), sink('told')], ['large.output->told.value'])
     const job = submit(server, {
       graph: { nodes: [...gated.nodes, ...large.nodes], edges: [...gated.edges, ...large.edges] },
@@ -184,7 +184,7 @@ describe('a job that is removed while it is read', () => {
     ['stream', {}],
     ['array', JSON_ONLY],
   ] as const) {
-    test(`followJobEvents: its ${form} ends before what is gone, and no fault is logged`, async () => {
+    test(`followJobEvents: its ${form} ends before the removed events, and no fault is logged`, async () => {
       const { log, lines } = memoryLog()
       await using server = await startServer({ log })
       const path = await ended(server, 1, 200, 0, 100_000, true)
@@ -204,7 +204,7 @@ describe('a job that is removed while it is read', () => {
 })
 
 describe('a stream of events', () => {
-  test('is kept alive by comments as long as there is nothing to say', async () => {
+  test('is kept alive by comments while there are no events', async () => {
     const stop = new AbortController()
     const silent = (async function* () {
       await new Promise((resolve) => stop.signal.addEventListener('abort', resolve))
@@ -218,7 +218,7 @@ describe('a stream of events', () => {
     for (const part of parts.slice(1)) assert.equal(part, ': keep-alive\n\n')
   })
 
-  test('ends where events are missing', async () => {
+  test('ends at missing events', async () => {
     const event = { type: 'job_status', status: 'running', queue_position: null, message: null } as const
     const item = (sequence: number) => ({ sequence, event, frame: null, timestamp: '2026-01-01T00:00:00.000Z' })
     const items = (async function* () {
@@ -228,7 +228,7 @@ describe('a stream of events', () => {
     assert.deepEqual(parts.join('').match(/^id: \d+$/gm), ['id: 3', 'id: 4'])
   })
 
-  test('comes in parts where an event is large, in which no character is cut, and those of one event are shared', async () => {
+  test('sends a large event in parts, without cut characters, and shares the parts among readers', async () => {
     const value = `a${'\u{1f40c}'.repeat(200_000)}`
     const event = { type: 'output_update', output_name: 'out', value } as const
     const item = { sequence: 1, event, frame: null, timestamp: '2026-01-01T00:00:00.000Z' }
@@ -250,7 +250,7 @@ describe('a stream of events', () => {
     assert.equal(found?.type === 'output_update' && 'value' in found && found.value, value)
   })
 
-  test('breaks off where the history does', async () => {
+  test('breaks off if the history does', async () => {
     const items = (async function* () {
       yield { sequence: null, event: null, frame: null, timestamp: '' }
       throw new Error('the disk is gone')
@@ -260,7 +260,7 @@ describe('a stream of events', () => {
 })
 
 describe('followJobEvents as an array', () => {
-  test('followJobEvents: the events that are there now, none after the last, of a job that goes on as well', async () => {
+  test('followJobEvents: has the present events and none after the last, also of a running job', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: gated })
     await until('the gate to be reached', () => server.gate.waiting[0])
@@ -273,7 +273,7 @@ describe('followJobEvents as an array', () => {
     assert.deepEqual(await array(server, `${path}?after_sequence=${events.length}`), [])
   })
 
-  test('NOT_ACCEPTABLE: the type that the client prefers, a stream where it has no choice', async () => {
+  test('NOT_ACCEPTABLE: uses the type that the client prefers, a stream by default', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: plain })
     await job.settled()

@@ -1,4 +1,4 @@
-// What cannot be read in a graph is told before anything of it runs: to whoever stores it, asks for a preflight, or runs it, over every door.
+// Unreadable expressions in a graph are reported before it runs: when it is stored, in a preflight, and at a run, over every transport.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredWorkflow } from '../../generated/types.ts'
@@ -12,7 +12,7 @@ import { connect } from '../helpers/socket.ts'
 import { coded, ended, OWNER, submit } from '../jobs/kit.ts'
 import { httpServer } from '../net/servers.ts'
 
-/** By the place that is wrong: what asks a server first, and comes to that place afterwards. */
+/** By the place of the fault: a graph that would send a request first, and come to that place afterwards. */
 const GRAPHS: Readonly<Record<string, (url: string) => Graph>> = {
   'sum/formula': (url) =>
     graph(
@@ -23,7 +23,7 @@ const GRAPHS: Readonly<Record<string, (url: string) => Graph>> = {
       ],
       ['ask.status->sum.status', 'sum.output->out.value'],
     ),
-  // That it refers to nothing shows only when it is compiled, in a thread.
+  // That it refers to nothing shows only in compilation, in a worker.
   'wait/schema': (url) =>
     graph(
       [
@@ -62,9 +62,9 @@ async function refusedByAll(server: TestServer, id: string, graph: Graph, place:
   }
 }
 
-describe('a graph with something that cannot be read', () => {
+describe('a graph with an unreadable expression', () => {
   for (const [place, graphOf] of Object.entries(GRAPHS))
-    test(`${place} is stored with that issue, is not runnable, and sends nothing`, async () => {
+    test(`${place} is stored with that issue, is not runnable, and sends no request`, async () => {
       let asked = 0
       await using other = await httpServer((_request, response) => {
         asked++
@@ -84,7 +84,7 @@ describe('a graph with something that cannot be read', () => {
       )
       await refusedByAll(server, id, graph, place)
       await server.close()
-      // A server that has not compiled it yet finds the same, also if a model of a chat is the first to ask for a run.
+      // A server that has not compiled it yet finds the same, even if a chat model requests the first run.
       await using chatting = await startServer({ environment, data_dir: server.data_dir })
       await assert.rejects(calledByModel(chatting, id), coded('INVALID_WORKFLOW_GRAPH'))
       await chatting.close()
@@ -93,7 +93,7 @@ describe('a graph with something that cannot be read', () => {
       assert.equal(asked, 0)
     })
 
-  test('is not run again by a retry, if its job was accepted before it was read', async () => {
+  test('is not run again by a retry if its job was accepted before the check', async () => {
     const [, graphOf] = Object.entries(GRAPHS)[1]!
     await using server = await startServer()
     const { row } = submit(server, { graph: graphOf('http://127.0.0.1:9') })

@@ -1,4 +1,4 @@
-// What a client reads when the server itself fails: the catalogue's words and nothing else.
+// The errors that clients get when the server itself fails: only the catalogue's messages.
 import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { describe, test } from 'node:test'
@@ -7,7 +7,7 @@ import { call, type ErrorBody } from '../helpers/http.ts'
 import { startServer, type TestServer } from '../helpers/server.ts'
 import { created, greeting } from './kit.ts'
 
-/** A log that keeps its lines. */
+/** A log that collects its lines. */
 function memoryLog() {
   const lines: string[] = []
   const stream = new Writable({
@@ -53,7 +53,7 @@ const CALLS: [string, string, object | null][] = [
 ]
 
 describe('a store that fails', () => {
-  test('INTERNAL_ERROR: every operation answers 5xx without a cause, and the log has it under the request id', async (t) => {
+  test('INTERNAL_ERROR: every operation answers 5xx without the cause, which is logged under the request id', async (t) => {
     const { lines, log } = memoryLog()
     await using server = await startServer({ log })
     const { store } = server.context
@@ -88,7 +88,7 @@ describe('a store that fails', () => {
     }
   })
 
-  test('SERVICE_UNAVAILABLE: a run whose history cannot be written is 503, and the server lives on', async () => {
+  test('SERVICE_UNAVAILABLE: a run whose history cannot be written gives 503, and the server keeps running', async () => {
     const { log } = memoryLog()
     await using server = await startServer({ log })
     const { id } = await created(server, greeting())

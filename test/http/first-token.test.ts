@@ -1,4 +1,4 @@
-// The first token where a proxy on this machine is named: programs beside it need one, and the README says how to get it.
+// The first token when a proxy on this machine is configured: local programs need one, and the README explains how to get it.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -10,10 +10,10 @@ import { startServer } from '../helpers/server.ts'
 
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
 const section = /\n### Behind a reverse proxy\n([\s\S]*?)\n### /.exec(readme)![1]!
-// Elsewhere loopback has one address alone.
+// On other systems loopback has only one address.
 const skip = process.platform === 'linux' ? false : 'not Linux'
 
-test('the README’s first token is minted from another loopback address, and is good at the proxy’s', {
+test('the README’s first token is minted from another loopback address, and is valid at the proxy’s', {
   skip,
 }, async () => {
   const environment = { SVC_TRUSTED_PROXIES: '127.0.0.1' }

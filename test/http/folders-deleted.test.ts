@@ -1,5 +1,4 @@
-// Large folders that are deleted: gone for every read at once, removed little by little, also when the process is killed in between, while
-// nobody waits for it.
+// Deleted large folders: invisible to every read at once, removed in portions, also after a crash, without blocking other requests.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +33,7 @@ function row(id: string, parent_id: string | null, more: Partial<NewAsset> = {})
   return { id, ...OWNER, parent_id, name: `photo ${id}`, ...content, ...about, ...made, ...more }
 }
 
-/** A folder of `count` assets, a tenth of them folders that hold one more, within another folder. */
+/** A folder of `count` assets, a tenth of them folders with another asset, within another folder. */
 function fill(tx: Tx, top: string, count: number): void {
   insertAsset(tx, row(top, null, FOLDER))
   insertAsset(tx, row(`${top}-in`, top, FOLDER))
@@ -56,10 +55,10 @@ function left({ data_dir }: { readonly data_dir: string }): { assets: number; fo
 }
 
 const COUNT = Math.max(400, scaled(400))
-/** Removal leaves most of the time to others: on a busy machine it removes some hundred a second. */
+/** Removal leaves most of the time to other work: on a busy machine it removes some hundred assets a second. */
 const REMOVAL_MS = PATIENCE_MS + COUNT * 20
 
-/** What is gone is gone for every way to look. */
+/** Asserts that no read finds it. */
 async function isGone(server: { readonly url: string }, top: string): Promise<void> {
   for (const id of [top, `${top}-in`, `${top}-10`, `${top}-10-deep`, `${top}-${COUNT - 1}`]) {
     const asset = ['GET', `/api/assets/${id}`] as const
@@ -92,7 +91,7 @@ function beside(server: TestServer): Promise<void> {
 }
 
 describe('a large folder that is deleted', () => {
-  test('is gone at once for every read, and removed soon', async () => {
+  test('is invisible at once for every read, and removed soon', async () => {
     await using server = await startServer()
     await beside(server)
     await server.context.store.write((tx) => fill(tx, 'top', COUNT))
@@ -105,7 +104,7 @@ describe('a large folder that is deleted', () => {
     assert.deepEqual(await checkDatabase(join(server.data_dir, 'svc.db')), [])
   })
 
-  test('stays deleted, and its removal goes on, when the process is killed', async () => {
+  test('stays deleted when the process is killed, and its removal continues', async () => {
     const data_dir = temporaryFolder()
     try {
       await giveDatabase(join(data_dir, 'svc.db'))
@@ -131,7 +130,7 @@ describe('a large folder that is deleted', () => {
     }
   })
 
-  test('holds nobody up', async () => {
+  test('blocks no other request', async () => {
     await using server = await startServer()
     let round = 0
     await leavesLoopFree(async () => {
@@ -149,7 +148,7 @@ describe('a large folder that is deleted', () => {
     })
   })
 
-  test('gives the id of an asset back, which a job may publish again', async () => {
+  test('frees the ids of its assets, which a job may publish again', async () => {
     await using server = await startServer()
     const { store, folder_removals } = server.context
     await folder_removals[Symbol.asyncDispose]()
@@ -162,7 +161,7 @@ describe('a large folder that is deleted', () => {
     assert.deepEqual(await checkDatabase(join(server.data_dir, 'svc.db')), [])
   })
 
-  test('keeps the bytes that others need, and lets the others go', async () => {
+  test('keeps the bytes that other assets need, and removes the rest', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     const { store, assets } = server.context

@@ -1,4 +1,4 @@
-// A server whose database cannot be written, as its clients and its operator see it.
+// A server whose database cannot be written, for its clients and its operator.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -19,7 +19,7 @@ async function healthOf(server: TestServer) {
   return [status, body.status, body.services.database]
 }
 
-/** Refused for now, in words that tell nothing of the cause. */
+/** Asserts a temporary refusal that does not reveal the cause. */
 function refusedLater({ status, body, headers, text }: Awaited<ReturnType<typeof runOnce>>): void {
   assert.equal(status, 503, text)
   assert.equal(body.error.type, 'service_unavailable')
@@ -27,8 +27,8 @@ function refusedLater({ status, body, headers, text }: Awaited<ReturnType<typeof
   assert.doesNotMatch(text, /disk|database|sqlite|svc\.db|damaged/i)
 }
 
-describe('a server without room', () => {
-  test('refuses what it cannot store with 503, says why to its operator, and goes on once there is room', {
+describe('a server with a full disk', () => {
+  test('refuses writes with 503, logs the cause for its operator, and continues once there is space', {
     skip: cannotMount,
   }, async () => {
     using disk = smallDisk(4 * MIB)
@@ -41,7 +41,7 @@ describe('a server without room', () => {
     const large = 'x'.repeat(MIB)
     for (let round = 0; round < 10; round++) refusedLater(await runOnce(server, id, large, round % 2 === 1))
     assert.deepEqual(await healthOf(server), [503, 'unhealthy', 'full'])
-    const told = lines.filter(({ msg }) => /svc\.db cannot be written, the disk is full: make room/.test(msg))
+    const told = lines.filter(({ msg }) => /svc\.db cannot be written because the disk is full: make room/.test(msg))
     assert.equal(told.length, 1)
     filled[Symbol.dispose]()
     await until('health', async () => (await healthOf(server))[0] === 200)
@@ -52,7 +52,7 @@ describe('a server without room', () => {
 })
 
 describe('a server with a damaged database', () => {
-  test('writes nothing more, and says so until somebody has seen to it', async () => {
+  test('writes nothing more, and reports that until it is repaired', async () => {
     using watched = watchConnections()
     const { log, lines } = memoryLog()
     await using server = await startServer({ log })
@@ -64,7 +64,7 @@ describe('a server with a damaged database', () => {
     db.pragma('shrink_memory')
     for (let round = 0; round < 3; round++) refusedLater(await runOnce(server, id))
     assert.deepEqual(await healthOf(server), [503, 'unhealthy', 'damaged'])
-    // Its own table is sound; nothing is written all the same.
+    // Its own table is intact; nothing is written all the same.
     const other = await call<ErrorBody>(server, 'POST', '/api/workflows', { body: greeting() })
     assert.equal(other.status, 503)
     assert.deepEqual(await healthOf(server), [503, 'unhealthy', 'damaged'])

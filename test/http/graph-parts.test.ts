@@ -1,4 +1,4 @@
-// Large graphs through the doors that store them: no transaction writes a whole one, and a refused request leaves nothing of it for long.
+// Large graphs through all operations that store them: no transaction writes a whole graph, and a refused request soon leaves nothing of it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Workflow, WorkflowVersion } from '../../generated/types.ts'
@@ -11,7 +11,7 @@ import { startServer, type TestServer } from '../helpers/server.ts'
 import { ended, OWNER, outputs, submission } from '../jobs/kit.ts'
 import { greeting } from './kit.ts'
 
-/** Characters of the largest part, with a row beside it. */
+/** Characters of the largest part, with another row. */
 const MOST_AT_ONCE = 1_100_000
 const PARTS = statement('keys')((db) => db.selectFrom('graph_part').select('sha256'))
 
@@ -23,7 +23,7 @@ const large = (text: string) => {
   return { ...workflow, graph: { ...workflow.graph, nodes: [...workflow.graph.nodes, comment] } }
 }
 
-/** Counts the characters and bytes that a transaction's unit gives to statements that write; the most of all units from now on. */
+/** Measures the characters and bytes that a transaction writes; the maximum of all later transactions. */
 function mostWritten({ context }: TestServer): () => number {
   const { store } = context
   let most = 0
@@ -40,7 +40,7 @@ function mostWritten({ context }: TestServer): () => number {
 }
 
 describe('a large graph is written in parts', () => {
-  test('where a workflow is stored and replaced, and is read as it was sent', async () => {
+  test('when a workflow is stored and replaced, and is read as it was sent', async () => {
     await using server = await startServer()
     const most = mostWritten(server)
     const { body } = await call<Workflow>(server, 'POST', '/api/workflows', { body: large('a') })
@@ -58,7 +58,7 @@ describe('a large graph is written in parts', () => {
     assert.equal(partCount(server), 0)
   })
 
-  test('where a request with it is refused: what it has left is removed', async () => {
+  test('when a request with it is refused, and the parts are removed', async () => {
     await using server = await startServer()
     const { body } = await call<Workflow>(server, 'POST', '/api/workflows', { body: greeting() })
     const headers = { 'If-Match': '"7"' }
@@ -69,7 +69,7 @@ describe('a large graph is written in parts', () => {
     assert.equal(partCount(server), 0)
   })
 
-  test('before its job is accepted', async () => {
+  test('when a job with it is accepted', async () => {
     await using server = await startServer()
     const given = submission({ graph: large('a').graph as Graph, params: { name: 'Ada' } })
     await server.context.jobs.prepare(OWNER, given)

@@ -1,4 +1,4 @@
-// Clients that close their side of the connection behind their request, as netcat does.
+// Clients that half-close the connection after their request, as netcat does.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { asking, startGateway } from '../completions/kit.ts'
@@ -11,7 +11,7 @@ function requestText(line: string, body = ''): string {
   return [line, 'Host: localhost', ...length, '', body].join('\r\n')
 }
 
-/** What comes back to a client that says this and closes its side. */
+/** The answer to a client that sends this and half-closes. */
 async function said(server: { readonly url: string }, text: string): Promise<string> {
   using one: Peer = await peer(server, text)
   one.socket.end()
@@ -19,8 +19,8 @@ async function said(server: { readonly url: string }, text: string): Promise<str
   return one.text()
 }
 
-describe('a client that closes its side behind its request', () => {
-  test('gets its answer, also one that takes its time, and those of the requests before it', async () => {
+describe('a client that half-closes after its request', () => {
+  test('gets its answer, even a slow one, and those of earlier requests', async () => {
     await using server = await startServer()
     const health = requestText('GET /health HTTP/1.1')
     assert.match(await said(server, 'GET /health HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 .*"healthy"/s)
@@ -40,7 +40,7 @@ describe('a client that closes its side behind its request', () => {
     assert.match(events, /^HTTP\/1\.1 200 .*event: job_terminal/s)
   })
 
-  test('and then goes away ends a stream of events', async () => {
+  test('and then disconnects ends its stream of events', async () => {
     await using server = await startGated()
     const running = submit(server, { graph: gated })
     await running.accepted()
@@ -51,7 +51,7 @@ describe('a client that closes its side behind its request', () => {
     await until('the end of the follower', () => server.context.events.followers === 0)
   })
 
-  test('has left a model: what it asked for is called off', async () => {
+  test('cancels its call of a model', async () => {
     await using gateway = await startGateway({ answer: () => ({ hangs: 'head' }) })
     const { server, upstream } = gateway
     const text = requestText('POST /v1/chat/completions HTTP/1.1', asking())

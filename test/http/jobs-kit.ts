@@ -1,29 +1,29 @@
-// What the tests of jobs over HTTP share: rows of jobs and events that are simply there.
+// Shared by the tests of jobs over HTTP: inserted rows of jobs and events.
 import { insertJobEvent, listJobEventsAfter } from '../../src/db/jobs/events.ts'
 import type { JobEventTable, JobTable } from '../../src/db/schema.ts'
 import type { Tx } from '../../src/db/store.ts'
 import type { TestServer } from '../helpers/server.ts'
 import { putJob } from '../helpers/store.ts'
 
-/** Puts rows of jobs into the server's database. */
+/** Inserts rows of jobs into the server's database. */
 export async function put({ context }: TestServer, ...rows: JobTable[]): Promise<void> {
   await context.store.write((tx) => putJob(tx, ...rows))
 }
 
-/** The first event that is stored of a job, or null. */
+/** The first stored event of a job, or null. */
 export function eventRow(tx: Tx, job_key: number): JobEventTable | null {
   return listJobEventsAfter(tx, job_key, 0, 1)[0] ?? null
 }
 
 const AT = '2026-01-01T00:00:00.000Z'
 
-/** Gives a job that has failed the event of its end. */
+/** Adds the end event of a failed job. */
 export function putEnd(tx: Tx, job_key: number, sequence: number): void {
   const payload = JSON.stringify({ status: 'failed' })
   insertJobEvent(tx, { job_key, sequence, type: 'job_terminal', payload, created_at: AT })
 }
 
-/** Gives a job `count` events, the first an acceptance, the others outputs of `size` characters; of the first `gone` nothing is stored. */
+/** Adds `count` events to a job: an acceptance, then outputs of `size` characters. The first `gone` of them are not stored. */
 export function putEvents(tx: Tx, job_key: number, count: number, gone = 0, size = 0): void {
   for (let sequence = gone + 1; sequence <= count; sequence++) {
     const first = sequence === 1

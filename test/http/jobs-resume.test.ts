@@ -1,4 +1,4 @@
-// Jobs that go on over HTTP: with the value that they wait for, or once more from where they failed.
+// Jobs that continue over HTTP: with the value that they wait for, or by a retry.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobSnapshot } from '../../generated/types.ts'
@@ -25,7 +25,7 @@ async function read(server: TestServer, id: string): Promise<JobSnapshot> {
   return (await call<JobSnapshot>(server, 'GET', `/api/jobs/${id}`)).body
 }
 
-/** Starts a job that comes to wait; gives the address that resumes it. */
+/** Starts a job that suspends. Returns the URL that resumes it. */
 async function suspended(server: TestServer, of: ReturnType<typeof graph>): Promise<{ id: string; path: string }> {
   const { id } = submit(server, { graph: of }).row
   await until('the job to wait', async () => (await read(server, id)).status === 'suspended')
@@ -33,7 +33,7 @@ async function suspended(server: TestServer, of: ReturnType<typeof graph>): Prom
 }
 
 describe('resumeJob', () => {
-  test('resumeJob: the job shows what it waits for, takes the value and completes', async () => {
+  test('resumeJob: the job shows its wait, takes the value and completes', async () => {
     await using server = await startGated()
     const { id, path } = await suspended(server, waiting)
     const before = await read(server, id)
@@ -52,7 +52,7 @@ describe('resumeJob', () => {
     await refused(server, 'POST', path, { body: { value: { ok: true } } }, [409, 'job_not_suspended'])
   })
 
-  test('resumeJob: a value that does not fit is refused with every problem below /body/value, and the job waits on', async () => {
+  test('resumeJob: an invalid value is refused with every problem below /body/value, and the job keeps waiting', async () => {
     await using server = await startGated()
     const { id, path } = await suspended(server, waiting)
     const refusedAt = (body: object) => refused(server, 'POST', path, { body }, [422, 'invalid_parameters'])
@@ -63,7 +63,7 @@ describe('resumeJob', () => {
     assert.equal((await read(server, id)).status, 'suspended')
   })
 
-  test('resumeJob: where several wait, the value is for the one that is named', async () => {
+  test('resumeJob: if several nodes wait, the named node gets the value', async () => {
     await using server = await startGated()
     const { id, path } = await suspended(server, approvals)
     const problems = await refused(server, 'POST', path, { body: { value: true } }, [422, 'invalid_parameters'])
@@ -77,7 +77,7 @@ describe('resumeJob', () => {
     await until('its end', async () => (await read(server, id)).status === 'completed')
   })
 
-  test('JOB_NOT_SUSPENDED: a job that runs, and one that is not there', async () => {
+  test('JOB_NOT_SUSPENDED: a running job, and an unknown job', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: gated })
     await job.accepted()
@@ -89,7 +89,7 @@ describe('resumeJob', () => {
   })
 })
 
-/** Fails until it is mended. */
+/** Fails until it is repaired. */
 function fragile() {
   const state = { mended: false, began: 0 }
   const type = testType('test.Fragile', {
@@ -105,7 +105,7 @@ function fragile() {
 }
 
 describe('retryJob', () => {
-  test('retryJob: a new job at its own address, the old one as it was', async () => {
+  test('retryJob: creates a new job with its own URL, and leaves the old one unchanged', async () => {
     const { state, type } = fragile()
     await using server = await startGated({ types: [type] })
     const of = graph(
@@ -126,7 +126,7 @@ describe('retryJob', () => {
     assert.equal(state.began, 2)
   })
 
-  test('retryJob: a completed job, one that has not ended, and one that is not there are refused', async () => {
+  test('retryJob: refuses a completed, an active and an unknown job', async () => {
     await using server = await startGated()
     const [done, running] = [submit(server, { graph: plain }), submit(server, { graph: gated })]
     await Promise.all([done.settled(), running.accepted()])

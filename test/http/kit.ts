@@ -46,7 +46,7 @@ export function slow(seconds: number): CreateWorkflowRequest {
   }
 }
 
-/** A registry with `test.Gate`, which holds every run that comes to it until the test opens it. */
+/** A registry with `test.Gate`, which holds every run until the test opens it. */
 export function gate(): { registry: NodeRegistry; open(): void } {
   const opened = Promise.withResolvers<void>()
   const type = {
@@ -72,7 +72,7 @@ export const GATED: CreateWorkflowRequest = {
   },
 }
 
-/** Stores a workflow and gives it back. */
+/** Stores a workflow and returns it. */
 export async function created(server: { url: string }, workflow: CreateWorkflowRequest): Promise<Workflow> {
   const { body, status, text } = await call<StoredWorkflow>(server, 'POST', '/api/workflows', { body: workflow })
   if (status !== 201) throw new Error(text)

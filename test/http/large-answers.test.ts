@@ -1,4 +1,4 @@
-// Answers whose JSON is made in parts say what small ones would.
+// Responses whose JSON is made in parts equal small ones.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type {
@@ -13,7 +13,7 @@ import { created, greeting, node } from './kit.ts'
 
 const BULK = '/api/sdk/v1/workflow-interfaces'
 
-test('a list that is long is whole, and comes in parts', async () => {
+test('a long list is complete, and comes in parts', async () => {
   await using server = await startServer()
   const description = 'ä😀"\n'.repeat(4_000)
   const made: string[] = []
@@ -26,7 +26,7 @@ test('a list that is long is whole, and comes in parts', async () => {
   assert.deepEqual([head.status, head.text], [200, ''])
 })
 
-test('a large workflow is written as it was sent, and its schemas hold its large defaults', async () => {
+test('a large workflow is returned as it was sent, and its schemas contain its large defaults', async () => {
   await using server = await startServer()
   const value = Array.from({ length: 60_000 }, (_, at) => ({ at, text: 'ü' }))
   const graph = { nodes: [node('in', 'input.Any', { name: 'in', value })], edges: [] }
@@ -39,7 +39,7 @@ test('a large workflow is written as it was sent, and its schemas hold its large
   assert.equal(derived.headers['content-length'], undefined)
 })
 
-test('interfaces come in the order asked, large ones in parts, and the errors behind them', async () => {
+test('interfaces come in the requested order, large ones in parts, and the errors after them', async () => {
   await using server = await startServer({ environment: { SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' } })
   const value = Array.from({ length: 60_000 }, (_, at) => ({ at }))
   const large = { nodes: [node('in', 'input.Any', { name: 'in', value })], edges: [] }
@@ -63,7 +63,7 @@ test('interfaces come in the order asked, large ones in parts, and the errors be
   }
 })
 
-test('an answer of many values that is no longer than a part has its length', async () => {
+test('a response of many values that fits into a part has a Content-Length', async () => {
   await using server = await startServer()
   const value = Array.from({ length: 10_000 }, () => 0)
   const graph = { nodes: [node('in', 'input.Any', { name: 'in', value })], edges: [] }

@@ -1,4 +1,4 @@
-// Bodies that are judged in a thread and parsed in time slices are answered in the very words that small ones are.
+// Bodies that are validated in a worker and parsed in time slices get the same errors as small ones.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -15,7 +15,7 @@ const ask = (server: TestServer, raw: string | Uint8Array, headers: Record<strin
 const node = (note: unknown) => ({ id: 'a', type: 'text.Trim', data: {}, note })
 const valid = (filler: string) => ({ name: 'a', graph: { nodes: [node(filler)], edges: [] } })
 
-/** Bodies that something is wrong with, by what stands in them besides. */
+/** Invalid bodies, by their fault. */
 const WRONG: Readonly<Record<string, (filler: string) => string | Uint8Array>> = {
   'broken off': (filler) => JSON.stringify(valid(filler)).slice(0, -1),
   'no UTF-8': (filler) => Buffer.concat([Buffer.from(JSON.stringify(valid(filler))), Buffer.from([0xff])]),
@@ -25,12 +25,12 @@ const WRONG: Readonly<Record<string, (filler: string) => string | Uint8Array>> =
   'nothing but a text': (filler) => JSON.stringify(filler),
 }
 
-/** The place of a mistake is looked for in short bodies alone. */
+/** The position of a syntax error is searched only in short bodies. */
 const withoutPlace = (body: unknown) =>
   JSON.parse(JSON.stringify(body).replaceAll(/(is not valid JSON\.) [^"]*\(line \d+, column \d+\)\./g, '$1'))
 
 describe('a large body', () => {
-  test('is refused in the words of a small one', async () => {
+  test('is refused with the message of a small body', async () => {
     await using server = await startServer()
     for (const [name, body] of Object.entries(WRONG)) {
       const [small, large] = [await ask(server, body('')), await ask(server, body(FILLER))]
@@ -48,7 +48,7 @@ describe('a large body', () => {
     assert.deepEqual(paths, ['/body/name', '/body/surprise', '/query/odd'])
   })
 
-  test('lists a hundred problems, and says that there are more', async () => {
+  test('gets a hundred problems, with a note that there are more', async () => {
     await using server = await startServer()
     for (const count of [100, 101, 50_000]) {
       const keys = Object.fromEntries(Array.from({ length: count }, (_, at) => [`key${at}`, 1]))
@@ -59,7 +59,7 @@ describe('a large body', () => {
     }
   })
 
-  test('with too many keys in one object is refused, and told where it is', async () => {
+  test('with too many keys in one object is refused with the path of the object', async () => {
     await using server = await startServer()
     const keys = Object.fromEntries(Array.from({ length: 100_001 }, (_, at) => [`key${at}`, at]))
     const { status, body } = await ask(server, JSON.stringify({ name: 'a', graph: { nodes: [node(keys)], edges: [] } }))
@@ -67,7 +67,7 @@ describe('a large body', () => {
     assert.deepEqual([status, body.error.problems, body.error.message], [400, [problem], problem.message])
   })
 
-  test('is taken compressed, in pieces, and with a mark of the byte order', async () => {
+  test('is accepted compressed, in chunks, and with a byte order mark', async () => {
     await using server = await startServer()
     const text = JSON.stringify(valid(FILLER))
     assert.equal((await ask(server, gzipSync(text), { 'Content-Encoding': 'gzip' })).status, 201)
@@ -83,7 +83,7 @@ describe('a large body', () => {
     assert.equal(answer.status, 201, await answer.text())
   })
 
-  test('has to be in UTF-8', async () => {
+  test('must be in UTF-8', async () => {
     await using server = await startServer()
     const headers = { 'Content-Type': 'application/json; charset=utf-16le' }
     const utf16 = (filler: string) => Buffer.from(JSON.stringify(valid(filler)), 'utf16le')
@@ -91,7 +91,7 @@ describe('a large body', () => {
     assert.equal((await ask(server, utf16(FILLER), headers)).status, 415)
   })
 
-  test('arrives whole: its values, the order of its keys, and numbers that look like keys', async () => {
+  test('keeps all values, the order of keys, and numeric keys', async () => {
     await using server = await startServer()
     const list = Array.from({ length: 30_000 }, (_, at) => ({
       at,

@@ -1,4 +1,4 @@
-// Lists of workflows and node types: filters, pages, and whose rows they show.
+// Lists of workflows and node types: filters, pages, and isolation of owners.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ExampleWorkflow, ExampleWorkflowListItem, NodeMetadata, WorkflowListItem } from '../../generated/types.ts'
@@ -9,12 +9,12 @@ import { created, greeting } from './kit.ts'
 
 type Items = WorkflowListItem[]
 
-/** A clock that stands still, so that rows share their times. */
+/** A fixed clock, so that rows have the same times. */
 function frozen(): Platform {
   return { ...systemPlatform(), timestamp: () => '2026-01-15T09:00:00.000Z' }
 }
 
-/** Follows `Link` from page to page; gives the pages. */
+/** Follows `Link` from page to page. Returns the pages. */
 async function pages(server: { url: string }, first: string): Promise<Items[]> {
   const found: Items[] = []
   let next: string | null = first
@@ -31,7 +31,7 @@ async function pages(server: { url: string }, first: string): Promise<Items[]> {
 const names = (items: Items) => items.map(({ name }) => name)
 
 describe('listWorkflows', () => {
-  test('listWorkflows: an array without graphs, the last changed first, with and without the trailing slash', async () => {
+  test('listWorkflows: returns an array without graphs, the last changed first, with and without the trailing slash', async () => {
     await using server = await startServer()
     assert.deepEqual((await call(server, 'GET', '/api/workflows')).body, [])
     const [a, b] = [await created(server, greeting({ name: 'a' })), await created(server, greeting({ name: 'b' }))]
@@ -45,7 +45,7 @@ describe('listWorkflows', () => {
     }
   })
 
-  test('listWorkflows: all of them without a limit, pages through Link with one, each row once', async () => {
+  test('listWorkflows: returns all without a limit, and with a limit pages through Link, each row once', async () => {
     for (const platform of [systemPlatform(), frozen()]) {
       await using server = await startServer({ platform })
       for (let at = 0; at < 7; at++) await created(server, greeting({ name: `w${at}`, tags: ['t'] }))
@@ -91,7 +91,7 @@ describe('listWorkflows', () => {
     }
   })
 
-  test('listWorkflows: tag is one whole tag', async () => {
+  test('listWorkflows: tag matches only a whole tag', async () => {
     await using server = await startServer()
     await created(server, greeting({ name: 'one', tags: ['red', 'a "b" \\ c'] }))
     await created(server, greeting({ name: 'two', tags: ['redder', 'Red'] }))
@@ -102,7 +102,7 @@ describe('listWorkflows', () => {
     for (const tag of ['re', 'r%d', '["red"', "' or 1=1 --", 'RED']) assert.deepEqual(await tagged(tag), [], tag)
   })
 
-  test('listWorkflows: q is text in name, description or tags, whatever the case, and nothing in it is special', async () => {
+  test('listWorkflows: q matches text in name, description or tags in any case, without special characters', async () => {
     await using server = await startServer()
     await created(server, greeting({ name: 'Straße 100%', description: 'ÄRGER mit_Strich' }))
     await created(server, greeting({ name: 'Other 100', tags: ['back\\slash', 'Tag"quote'] }))
@@ -126,7 +126,7 @@ describe('listWorkflows', () => {
     for (const [q, expected] of cases) assert.deepEqual(await found(q), expected, q)
   })
 
-  test("listWorkflows: other users' and workspaces' rows never", async () => {
+  test('listWorkflows: never returns rows of other users or workspaces', async () => {
     await using server = await startServer()
     const { workflows } = server.context
     for (const scope of [
@@ -144,7 +144,7 @@ describe('listWorkflows', () => {
 })
 
 describe('listPublicWorkflows', () => {
-  test('listPublicWorkflows: the same filters and pages over everybody', async () => {
+  test('listPublicWorkflows: has the same filters and pages over all users', async () => {
     await using server = await startServer({ platform: frozen() })
     const scopes = [
       { user_id: '1', workspace_id: null },
@@ -188,7 +188,7 @@ describe('examples', () => {
     }
   })
 
-  test('WORKFLOW_NOT_FOUND: an example is no stored workflow: it is read, and neither deleted nor public', async () => {
+  test('WORKFLOW_NOT_FOUND: an example is no stored workflow: it can be read, but is not deletable or public', async () => {
     await using server = await startServer()
     await refused(server, 'GET', '/api/workflows/examples/unknown', {}, [404, 'workflow_not_found'])
     await refused(server, 'DELETE', '/api/workflows/greeting', {}, [404, 'workflow_not_found'])
@@ -197,7 +197,7 @@ describe('examples', () => {
 })
 
 describe('listNodeMetadata', () => {
-  test('listNodeMetadata: every node type by name, in full or as a summary', async () => {
+  test('listNodeMetadata: returns every node type by name, in full or as a summary', async () => {
     await using server = await startServer()
     const full = (await call<NodeMetadata[]>(server, 'GET', '/api/nodes/metadata')).body
     assert.deepEqual(
@@ -212,7 +212,7 @@ describe('listNodeMetadata', () => {
     )
   })
 
-  test('listNodeMetadata: filters narrow each other', async () => {
+  test('listNodeMetadata: combines filters', async () => {
     await using server = await startServer()
     const types = async (query: string) =>
       (await call<NodeMetadata[]>(server, 'GET', `/api/nodes/metadata?${query}`)).body.map(({ node_type }) => node_type)

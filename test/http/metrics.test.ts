@@ -1,4 +1,4 @@
-// What `/metrics` says: in the format of Prometheus, and true.
+// The output of `/metrics`: its format, that of Prometheus, and its values.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Counter, Histogram, Metrics } from '../../src/metrics.ts'
@@ -9,7 +9,7 @@ import { gated, plain, startGated, submit } from '../jobs/kit.ts'
 import { EventClient } from './events-kit.ts'
 import { put } from './jobs-kit.ts'
 
-/** The samples by name and labels, as they are written. */
+/** The samples by name and labels, as written. */
 function samples(text: string): Map<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return new Map(
@@ -29,7 +29,7 @@ async function scraped(server: TestServer): Promise<Map<string, number>> {
 }
 
 describe('getMetrics', () => {
-  test('getMetrics: jobs, queue, followers, run times, commits and requests as they are', async () => {
+  test('getMetrics: reports jobs, queue, followers, run times, commits and requests', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const none = await scraped(server)
     assert.equal(none.get('svc_jobs{status="running"}'), 0)
@@ -66,7 +66,7 @@ describe('getMetrics', () => {
     assert.ok(now.has('svc_nodejs_eventloop_lag_seconds'))
   })
 
-  test('getMetrics: each server has its own, and a caller who may not use the API may not read them', async () => {
+  test('getMetrics: each server has its own metrics, and a caller without access to the API cannot read them', async () => {
     await using first = await startGated()
     await using second = await startGated()
     await submit(first, { graph: plain }).settled()
@@ -84,7 +84,7 @@ describe('getMetrics', () => {
 })
 
 describe('the text of metrics', () => {
-  test('buckets hold what is at most their bound, and each holds those before it', async () => {
+  test('buckets count values up to their bound, and include the buckets before them', async () => {
     const metrics = new Metrics()
     const histogram = metrics.add(new Histogram('test_size', 'Sizes.', [1, 5], 'kind'))
     for (const value of [0, 1, 1.5, 5, 99]) histogram.observe(value, 'a')
@@ -97,7 +97,7 @@ describe('the text of metrics', () => {
     assert.equal(found.get('test_size_count{kind="b \\"quoted\\"\\n"}'), 1)
   })
 
-  test('counters only grow, and gauges are read when they are asked for', async () => {
+  test('counters only grow, and gauges are read on request', async () => {
     const metrics = new Metrics()
     const counter = metrics.add(new Counter('test_total', 'Things.'))
     let value = 3

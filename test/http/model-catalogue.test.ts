@@ -1,4 +1,4 @@
-// The catalogue of models that workflows may be given: pages that hold still, an entry for each kind of property, with the caller's own keys.
+// The catalogue of models for workflows: stable pages, an entry for each kind of property, with the caller's own keys.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Capabilities, ModelCatalog } from '../../generated/types.ts'
@@ -49,7 +49,7 @@ describe('listModelCatalog', () => {
     assert.deepEqual([many?.availability, many?.size_on_disk], ['ready_remote', null])
   })
 
-  test('comes in pages that are together the whole', async () => {
+  test('comes in pages that together are the whole catalogue', async () => {
     const all = keys(await page())
     for (const limit of [1, 3, 7]) {
       const found: string[] = []
@@ -65,7 +65,7 @@ describe('listModelCatalog', () => {
     }
   })
 
-  test('can be narrowed, page by page', async () => {
+  test('can be filtered, page by page', async () => {
     assert.deepEqual(keys(await page('?compatibility=embedding_model')), [EMBEDDING])
     assert.deepEqual(keys(await page('?availability=ready_local')), [EMBEDDING, ...LANGUAGE.slice(0, 2)])
     assert.deepEqual(keys(await page('?availability=downloadable')), [])
@@ -76,7 +76,7 @@ describe('listModelCatalog', () => {
     assert.equal(second.next_cursor, null)
   })
 
-  test('is of another revision where the caller has another key, and of the same one again without it', async () => {
+  test('has another revision if the caller has another key, and the same one again without it', async () => {
     const before = await page()
     await call(server, 'PUT', '/api/secrets/KEYED_API_KEY', { body: { value: 'sk-marked-key' } })
     const { body, text } = await call<ModelCatalog>(server, 'GET', MODELS)
@@ -87,7 +87,7 @@ describe('listModelCatalog', () => {
     assert.deepEqual(await page(), before)
   })
 
-  test('refuses what is no cursor of it, no scope and no limit', async () => {
+  test('refuses an invalid cursor, scope or limit', async () => {
     const wrong = [
       'cursor=x',
       `cursor=${Buffer.from('["a",1]').toString('base64url')}`,
@@ -101,7 +101,7 @@ describe('listModelCatalog', () => {
       ])
   })
 
-  test('is told of by the capabilities', async () => {
+  test('is announced in the capabilities', async () => {
     const { body } = await call<Capabilities>(server, 'GET', '/api/sdk/v1/capabilities')
     assert.equal(body.profiles.model_catalog, 'available')
   })

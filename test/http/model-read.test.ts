@@ -1,4 +1,4 @@
-// One model by its name: as a completion would find it, however the name is written in the path.
+// A model by its name: as a completion finds it, for any spelling of the name in the path.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import OpenAI from 'openai'
@@ -29,7 +29,7 @@ async function error(server: TestServer, model: string) {
 }
 
 describe('retrieveModel', () => {
-  test('reads what the list has, with slashes as they are or encoded, and bare names', async () => {
+  test('returns every listed model, with plain or encoded slashes, and by bare names', async () => {
     await using gateway = await startGateway()
     const { server } = gateway
     const { id } = await created(server, greeting())
@@ -48,7 +48,7 @@ describe('retrieveModel', () => {
     assert.equal((await call(server, 'DELETE', '/v1/models/builtin/echo')).status, 405)
   })
 
-  test('is what the official client calls', async () => {
+  test('works with the official client', async () => {
     const provider = Object.assign(pricedProvider({ name: 'files' }), {
       models: async () => [
         {
@@ -74,14 +74,14 @@ describe('retrieveModel', () => {
     await assert.rejects(openai.models.retrieve('files/maker/b'), OpenAI.NotFoundError)
   })
 
-  test('asks the provider that the name tells, and no other', async () => {
+  test('calls only the provider that the name contains', async () => {
     const [one, two] = [pricedProvider({ name: 'one' }), pricedProvider({ name: 'two' })]
     await using server = await startServer({ providers: [one, two] })
     assert.equal((await read(server, 'two/small')).status, 200)
     assert.deepEqual([one.listed, two.listed], [0, 1])
   })
 
-  test('does not know what is no model, nor anything of somebody else', async () => {
+  test('gives 404 for unknown models, and for workflows of other users', async () => {
     await using server = await startServer()
     const of_others = await stored(server, greeting({ access: 'public' }), STRANGER)
     const { id } = await created(server, greeting())
@@ -98,7 +98,7 @@ describe('retrieveModel', () => {
     assert.equal(raw.status, 404)
   })
 
-  test('says why there is none: a name too long, no key, a provider that fails', async () => {
+  test('gives the reason for a missing model: a name too long, no key, a failing provider', async () => {
     const keyed = pricedProvider({ name: 'keyed', credential: 'KEYED_API_KEY' })
     const failing = pricedProvider({ name: 'failing', listing: () => Promise.reject(new Error('sk-secret')) })
     await using server = await startServer({ providers: [keyed, failing] })

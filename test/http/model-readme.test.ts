@@ -1,4 +1,4 @@
-// The README's completion answers as it is printed, but for its id and time.
+// The README's completion gives the printed answer, but for its id and time.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ function block(language: string): string {
   return new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(section)![1]!
 }
 
-test('the completion by curl answers as printed', async () => {
+test('the README’s completion by curl gives the printed answer', async () => {
   await using server = await startServer()
   const command = block('sh').replace('http://127.0.0.1:7777', server.url)
   const { stdout } = await promisify(execFile)('sh', ['-c', command])

@@ -1,5 +1,5 @@
-// Workflows and pictures through `/v1/chat/completions`, as a client meets them: the job's id in the head, the answer of its output, its end as
-// an error; and addresses of pictures as bytes at the upstream.
+// Workflows and pictures through `/v1/chat/completions` for clients: the job's id in a header, the answer of its output, its end as an error; and
+// URLs of pictures, which the upstream gets as bytes.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ChatCompletion, ChatCompletionChunk, JobSnapshot } from '../../generated/types.ts'
@@ -17,7 +17,7 @@ const says = (id: string, more: object = {}) => ({
   body: { model: `workflow/${id}`, messages: [{ role: 'user', content: 'Ada' }], ...more },
 })
 
-/** The data of the events of a stream. */
+/** The data of a stream's events. */
 function eventsOf(text: string): string[] {
   return text.split('\n\n').flatMap((event) => (event.startsWith('data: ') ? [event.slice(6)] : []))
 }
@@ -36,7 +36,7 @@ async function snapshot(server: TestServer, job_id: unknown): Promise<JobSnapsho
 }
 
 describe('a workflow in a completion', () => {
-  test('answers whole, and names its job', async () => {
+  test('gives a buffered answer with the id of its job', async () => {
     await using server = await startServer()
     const { id } = await created(server, hello())
     const { status, body, headers } = await call<ChatCompletion>(server, 'POST', COMPLETIONS, says(id))
@@ -48,7 +48,7 @@ describe('a workflow in a completion', () => {
     assert.deepEqual([job.status, job.workflow_id], ['completed', id])
   })
 
-  test('answers piece by piece, and runs on without its client', async () => {
+  test('gives a streamed answer, and runs on without its client', async () => {
     const opened = Promise.withResolvers<void>()
     const provider = pricedProvider({ answer: () => ({ waits: { before: 2, for: () => opened.promise } }) })
     await using server = await startServer({ providers: [provider] })
@@ -81,7 +81,7 @@ describe('a workflow in a completion', () => {
     assert.deepEqual(done.result?.outputs, { answer: ['one', ' two', ' three'] })
   })
 
-  test('ends with the error that its job ends with: job_failed, job_suspended', async () => {
+  test('ends with the error of its job: job_failed, job_suspended', async () => {
     const provider = pricedProvider({ answer: () => ({ fails: { before: 0, with: new Error('sk-secret') } }) })
     await using server = await startServer({ providers: [provider] })
     const failing = await created(server, asking('priced/small'))
@@ -97,7 +97,7 @@ describe('a workflow in a completion', () => {
     }
   })
 
-  test('that is none, or somebody else’s, is a model that does not exist', async () => {
+  test('that is unknown or foreign is an unknown model', async () => {
     await using server = await startServer()
     const { text } = await call<ErrorBody>(server, 'POST', COMPLETIONS, says('none'))
     const { error } = JSON.parse(text) as { error: { type: string; param: string; code: number } }
@@ -116,7 +116,7 @@ describe('a picture in a completion', () => {
     },
   })
 
-  test('comes to the upstream as bytes, whatever its address, and nothing else of the request is lost', async () => {
+  test('is sent to the upstream as bytes from any URL, and the rest of the request is unchanged', async () => {
     await using upstream = await startUpstream()
     await using web = await httpServer((_request, response) => response.end(PNG))
     const allowed = { SVC_HTTP_NODE_ALLOW: `127.0.0.1:${web.port}` }
@@ -131,7 +131,7 @@ describe('a picture in a completion', () => {
     }
   })
 
-  test('from a private address is refused, and the upstream not asked', async () => {
+  test('from a private address is refused without a call of the upstream', async () => {
     await using upstream = await startUpstream()
     await using server = await startServer({ environment: { SVC_MODEL_SERVERS: `up=${upstream.base_url}` } })
     const { status, text } = await call(server, 'POST', COMPLETIONS, shows(`${upstream.origin}/v1/models`))

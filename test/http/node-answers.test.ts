@@ -1,4 +1,4 @@
-// What is answered before a request is one: an error with an id of its own, and not a word of what was sent in the log or on the terminal.
+// Answers to malformed request heads: an error with an id of its own, and nothing of the request in the log or on the terminal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ErrorCode, errorCatalogue } from '../../generated/errors.ts'
@@ -33,7 +33,7 @@ const CASES: readonly [status: string, code: ErrorCode, sent: string][] = [
   ],
 ]
 
-/** Each with the form of errors where it was sent. HTTP/1.0 knows no Host header. */
+/** Each with the error format of its path. HTTP/1.0 has no Host header. */
 const UNADDRESSED: readonly [isShaped: (body: unknown) => boolean, sent: string][] = [
   [schemaValidators.ApiError!, 'GET /health HTTP/1.1\r\n\r\n'],
   [schemaValidators.ApiError!, `GET /${SECRET} HTTP/1.1\r\n\r\n`],
@@ -41,7 +41,7 @@ const UNADDRESSED: readonly [isShaped: (body: unknown) => boolean, sent: string]
   [schemaValidators.OpenAiError!, 'GET /v1/models HTTP/1.1\r\n\r\n'],
 ]
 
-/** Of these the head was read: they are answered as all that is wrong with a body. */
+/** The head of these was read, so they get the errors of a malformed body. */
 const BODIES: readonly [type: string, sent: string][] = [
   ['invalid_request', `${POST}1\r\nx${SECRET}\r\n`],
   ['request_too_large', `${POST}1;${SECRET.repeat(2_000)}\r\n`],
@@ -90,4 +90,4 @@ async function assertAnswered(folder: string): Promise<void> {
   for (const id of ids) assert.match(stdout + stderr, new RegExp(`"request_id":"${id}"`))
 }
 
-test('what is no request is answered with an error, and written nowhere', inFolder(assertAnswered))
+test('a malformed request gets an error, and is written nowhere', inFolder(assertAnswered))

@@ -1,4 +1,4 @@
-// Objects under keys on a test server, and what a store holds of them.
+// Objects under keys on a test server, and the files of its store.
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { StoredObject } from '../../generated/types.ts'
@@ -41,13 +41,13 @@ export function etagOf(bytes: string | Uint8Array): string {
   return `"${sha256Of(bytes)}"`
 }
 
-/** Names of files in the store of contents: of those that are whole, and of those that are being written. */
+/** Names of files in the blob store: complete ones, and those that are being written. */
 export function storeFiles({ data_dir }: { readonly data_dir: string }): { kept: string[]; incoming: string[] } {
   const files = (folder: string) => filesOf(join(data_dir, 'storage', folder))
   return { kept: files('objects'), incoming: files('incoming') }
 }
 
-/** Every row of objects, whosever it is. */
+/** All rows of objects, of all owners. */
 export function objectRows({ context }: TestServer): { storage_key: string; workspace_id: string | null }[] {
   const sql = 'select storage_key, workspace_id from object order by storage_key, workspace_id'
   return context.store.read((tx) => tx.all({ sql, bind: () => [] }, []))
@@ -59,7 +59,7 @@ export interface Shared extends AsyncDisposable {
   as(scope: OwnerScope): Promise<Headers>
 }
 
-/** A server that many users share. */
+/** A server with many users. */
 export async function sharedServer(settings: TestSettings = {}): Promise<Shared> {
   const idp: IdentityProvider = await startIdentityProvider()
   const environment = { ...settings.environment, ...idp.environment }

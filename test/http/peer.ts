@@ -1,15 +1,15 @@
-// A client that speaks in bytes.
+// A client that sends and receives raw bytes.
 import { connect, type Socket } from 'node:net'
 import { until } from '../helpers/server.ts'
 
 export interface Peer extends Disposable {
   readonly socket: Socket
-  /** What came so far. */
+  /** The received bytes so far. */
   readonly text: () => string
   readonly closed: () => boolean
 }
 
-/** Connects, and sends what is given. */
+/** Connects, and sends the bytes. */
 export async function peer({ url }: { readonly url: string }, says = ''): Promise<Peer> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)

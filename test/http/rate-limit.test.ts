@@ -1,4 +1,4 @@
-// The limit of callers over HTTP: what is counted, what they are told, and that nothing is asked before it.
+// Rate limits over HTTP: which requests count, the headers, and that no other check comes before.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { operationManifest } from '../../generated/operations.ts'
@@ -9,16 +9,16 @@ import { startServer, type TestServer } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { greeting } from './kit.ts'
 
-/** Loopback callers count as those for whom they forward. */
+/** Loopback callers count as the clients for which they forward. */
 const COUNTED = { SVC_RATE_LIMIT_TRUST_PROXY: '1' }
-/** As somebody elsewhere, who is let in as the local user. */
+/** As a remote caller who is accepted as the local user. */
 const TRUSTED = { ...COUNTED, SVC_TRUSTED_PROXIES: '127.0.0.1', SVC_TRUST_LOCAL_NETWORKS: '203.0.113.0/24' }
 
 const from = (address: string, more: Record<string, string> = {}) => ({
   headers: { 'X-Forwarded-For': address, ...more },
 })
 
-/** Uses up what an address has left. */
+/** Uses up the rest of an address. */
 async function exhaust(server: TestServer, address: string, requests: number): Promise<void> {
   for (let n = 0; n < requests; n++) assert.notEqual((await call(server, 'GET', '/health', from(address))).status, 429)
 }
@@ -27,8 +27,8 @@ function limits({ headers }: Answer) {
   return [headers.ratelimit, headers['ratelimit-policy']]
 }
 
-describe('a caller who is counted', () => {
-  test('is told on every answer what is left, and for how long, whatever the answer is', async () => {
+describe('a caller with a rate limit', () => {
+  test('gets the rest of the limit and its time in every answer', async () => {
     await using server = await startServer({ environment: { ...COUNTED, SVC_RATE_LIMIT_MAX: '20' } })
     let left = 20
     for (const [method, path, status] of [
@@ -80,7 +80,7 @@ describe('a caller who is counted', () => {
     assert.equal((await call(server, 'GET', '/health', from('203.0.113.7'))).status, 200)
   })
 
-  test('is refused in the form of the door', async () => {
+  test('is refused in the error format of the path', async () => {
     await using server = await startServer({ environment: { ...COUNTED, SVC_RATE_LIMIT_MAX: '1' } })
     await exhaust(server, '203.0.113.7', 1)
     const at = async (path: string) => {
@@ -103,7 +103,7 @@ describe('a caller who is counted', () => {
     assert.deepEqual(Object.keys(await at('/nowhere')), ['error'])
   })
 
-  test('may have its limit read by a page of an allowed origin', async () => {
+  test('can be a page of an allowed origin, which can read the limit', async () => {
     await using server = await startServer({
       environment: { ...COUNTED, SVC_RATE_LIMIT_MAX: '1', SVC_ALLOWED_ORIGINS: 'https://app.example' },
     })
@@ -120,8 +120,8 @@ describe('a caller who is counted', () => {
   })
 })
 
-describe('nobody is counted', () => {
-  test('who calls from this machine', async () => {
+describe('the rate limit', () => {
+  test('does not apply to callers on this machine', async () => {
     await using server = await startServer({ environment: { SVC_RATE_LIMIT_MAX: '1' } })
     for (let n = 0; n < 5; n++) {
       const answer = await call(server, 'GET', '/api/workflows')
@@ -132,7 +132,7 @@ describe('nobody is counted', () => {
       assert.equal((await call(server, 'POST', '/api/tokens', { body: { name: 'local' } })).status, 201)
   })
 
-  test('where SVC_RATE_LIMIT_DISABLED says so', async () => {
+  test('is off with SVC_RATE_LIMIT_DISABLED', async () => {
     await using server = await startServer({
       environment: { ...COUNTED, SVC_RATE_LIMIT_MAX: '1', SVC_RATE_LIMIT_DISABLED: '1' },
     })
@@ -143,7 +143,7 @@ describe('nobody is counted', () => {
   })
 })
 
-test('all behind a proxy on this machine that nobody named share one limit', async () => {
+test('all clients behind an unknown proxy on this machine share one limit', async () => {
   await using server = await startServer({ environment: { SVC_RATE_LIMIT_MAX: '2' } })
   for (const address of ['203.0.113.7', '203.0.113.8'])
     assert.equal((await call(server, 'GET', '/health', from(address))).status, 200)
@@ -152,7 +152,7 @@ test('all behind a proxy on this machine that nobody named share one limit', asy
   assert.equal((await call(server, 'GET', '/health')).status, 200, 'a program of this machine')
 })
 
-test('a loopback address that is forwarded is counted, and so is a proxy that forwards none', async () => {
+test('a forwarded loopback address has a limit, and so has a proxy that names no client', async () => {
   await using server = await startServer({ environment: { SVC_TRUSTED_PROXIES: '127.0.0.1', SVC_RATE_LIMIT_MAX: '1' } })
   await exhaust(server, '127.0.0.1', 1)
   assert.equal((await call(server, 'GET', '/health', from('127.0.0.1'))).status, 429)
@@ -160,7 +160,7 @@ test('a loopback address that is forwarded is counted, and so is a proxy that fo
   assert.equal((await call(server, 'GET', '/health', from('203.0.113.7'))).status, 200)
 })
 
-describe('operations that hand out or try credentials', () => {
+describe('operations that issue or try credentials', () => {
   test('are marked in the contract', () => {
     const marked = operationManifest.filter(({ rate_limit }) => rate_limit === 'sign_in')
     assert.deepEqual(marked.map(({ operationId }) => operationId).sort(), [
@@ -192,8 +192,8 @@ describe('operations that hand out or try credentials', () => {
   })
 })
 
-// Rate limit → authentication → path and method → content type → parse and validate → service: each step hides those after it.
-test('the checks come in their order', async () => {
+// Rate limit → authentication → path and method → content type → parse and validate → service: each step hides later ones.
+test('the checks of a request come in their order', async () => {
   await using server = await startServer({ environment: { ...TRUSTED, SVC_RATE_LIMIT_MAX: '1000' } })
   const { body } = await call<Workflow>(server, 'POST', '/api/workflows', { ...from('203.0.113.7'), body: greeting() })
   const run = `/api/workflows/${body.id}/run`

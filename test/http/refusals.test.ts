@@ -1,11 +1,11 @@
-// What a caller is told that is not let in: the exact status, body and headers, in each mode, at each door.
+// Refusals of unauthenticated callers: the exact status, body and headers, in each mode, on each transport.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Answer, call } from '../helpers/http.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { startServer } from '../helpers/server.ts'
 
-/** A page of another site: it is nobody in Local mode. */
+/** A page of another site, which is not trusted in Local mode. */
 const AWAY = { Origin: 'http://elsewhere.example' }
 const PATHS = [
   '/api/workflows',
@@ -39,7 +39,7 @@ function isRefusal(answer: Answer, reason: string, path: string, token_sent: boo
 }
 
 describe('in Local mode', () => {
-  test('everybody else is told so, the same at every door, with or without a token that is not good', async () => {
+  test('all other callers get the same refusal on every path, with an invalid token or none', async () => {
     await using server = await startServer()
     for (const path of PATHS) {
       const reason = 'Remote access requires authentication'
@@ -51,7 +51,7 @@ describe('in Local mode', () => {
     }
   })
 
-  test('nta_ and nda_ tokens are refused for good, also those of the local user', async () => {
+  test('the refusal of nta_ and nda_ tokens is final, also for the local user', async () => {
     await using server = await startServer()
     for (const path of PATHS)
       for (const token of ['nta_unknown', 'nda_unknown'])
@@ -74,7 +74,7 @@ describe('in Local mode', () => {
 })
 
 describe('with an identity provider', () => {
-  test('who sends no token is told that, also a loopback caller', async () => {
+  test('a caller without a token is refused with that reason, also on loopback', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startServer({ environment: idp.environment })
     for (const path of PATHS) {
@@ -84,7 +84,7 @@ describe('with an identity provider', () => {
     assert.deepEqual(idp.requests, { keys: 0, user: 0, other: 0 })
   })
 
-  test('who sends one that is rejected is told why', async () => {
+  test('a rejected token is refused with the reason', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startServer({ environment: idp.environment })
     const expired = await idp.token({ sub: 'ada', expires_in: -60 })
@@ -96,7 +96,7 @@ describe('with an identity provider', () => {
     assert.equal(idp.requests.user, 0)
   })
 
-  test('nobody is refused or let in while it cannot be asked: 503 in the form of the door', async () => {
+  test('no caller is refused or accepted while it is unreachable: 503 in the error format of the path', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startServer({ environment: { ...idp.environment, SVC_TRUST_LOCALHOST: 'true' } })
     idp.down()
@@ -114,7 +114,7 @@ describe('with an identity provider', () => {
       assert.deepEqual(flat, sdk ? expected : {}, path)
       assert.equal('param' in error, path.startsWith('/v1/'), path)
     }
-    // Who sends no token is whoever its place makes it.
+    // A caller without a token is judged by its address.
     assert.equal((await call(server, 'GET', '/api/workflows')).status, 200)
     assert.equal((await call(server, 'GET', '/health', { headers: bearer('opaque') })).status, 200)
   })

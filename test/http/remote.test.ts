@@ -1,4 +1,4 @@
-// Who is let in: callers from elsewhere, wrong hosts and origins, and what stays open to all of them.
+// Access of remote callers, foreign hosts and origins, and the public operations for all of them.
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { describe, test } from 'node:test'
@@ -50,7 +50,7 @@ const PRIVATE: [string, string, CallOptions][] = [
   ['PATCH', '/api/workflows', {}],
   ['OPTIONS', '/api/workflows', {}],
   ['POST', '/health', {}],
-  // 401 before everything else that is wrong with the request.
+  // 401 comes before all other errors of the request.
   ['GET', '/api/workflows?limit=0', {}],
   ['POST', '/api/workflows', { raw: '{', headers: { 'Content-Type': 'text/plain' } }],
 ]
@@ -69,7 +69,7 @@ async function publicOpen(server: { url: string }, headers: Record<string, strin
   }
 }
 
-test('a caller from another address gets 401, and the public operations', { skip }, async () => {
+test('a remote caller gets 401, and can use only the public operations', { skip }, async () => {
   await using server = await startServer({ config: { host: '0.0.0.0' } })
   const remote = fromOutside(server)
   await refusedAll(remote, {})
@@ -81,7 +81,9 @@ test('a caller from another address gets 401, and the public operations', { skip
   )
 })
 
-test('a public and a shared workflow are read from anywhere, a private one by its owner alone', { skip }, async () => {
+test('a public and a shared workflow can be read from anywhere, a private one only by its owner', {
+  skip,
+}, async () => {
   await using server = await startServer({ config: { host: '0.0.0.0' } })
   const local = { url: `http://127.0.0.1:${new URL(server.url).port}` }
   const remote = fromOutside(server)
@@ -97,7 +99,7 @@ test('a public and a shared workflow are read from anywhere, a private one by it
 })
 
 describe('a loopback caller', () => {
-  test('with a Host that is not this machine is refused', async () => {
+  test('with a foreign Host is refused', async () => {
     await using server = await startServer({ environment: { SVC_ALLOWED_HOSTS: 'box.example, other.example' } })
     for (const Host of ['evil.com', 'localhost.evil.com', '127.0.0.1.nip.io:7777']) {
       await refusedAll(server, { Host })
@@ -130,7 +132,7 @@ describe('a loopback caller', () => {
     assert.equal((await get({ 'X-Svc-Local-Client': 'wrong' })).status, 200)
   })
 
-  test('that forwards for somebody is refused', async () => {
+  test('that forwards for a client is refused', async () => {
     await using server = await startServer()
     const values: Record<string, string> = {
       Forwarded: 'for=127.0.0.1',
@@ -148,10 +150,10 @@ describe('a loopback caller', () => {
   })
 })
 
-describe('a proxy that the settings name', () => {
+describe('a configured proxy', () => {
   const environment = { SVC_TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/24', SVC_TRUST_LOCAL_NETWORKS: '192.168.7.0/24' }
 
-  test('makes nobody local, not even by rewriting Host, and not where it says nothing', async () => {
+  test('makes no client local, even if it rewrites Host or names no client', async () => {
     await using server = await startServer({ environment })
     await refusedAll(server, {})
     await refusedAll(server, { Host: 'localhost' })
@@ -162,12 +164,12 @@ describe('a proxy that the settings name', () => {
     await refusedAll(server, { Forwarded: 'for=192.168.7.9', 'X-Real-IP': '192.168.7.9' })
   })
 
-  test('speaks for callers of a trusted network', async () => {
+  test('forwards for clients of a trusted network', async () => {
     await using server = await startServer({ environment })
     const get = (headers: CallOptions['headers'] & {}) => call(server, 'GET', '/api/workflows', { headers })
     for (const list of ['192.168.7.9', '203.0.113.7, 192.168.7.9', '192.168.7.9:4711, 10.0.0.2', '::ffff:192.168.7.9'])
       assert.equal((await get({ 'X-Forwarded-For': list })).status, 200, list)
-    // Lines of one header are one list.
+    // Several lines of a header are one list.
     assert.equal((await get({ 'X-Forwarded-For': ['203.0.113.7', '192.168.7.9'] })).status, 200)
     assert.equal((await get({ 'X-Forwarded-For': ['192.168.7.9', '203.0.113.7'] })).status, 401)
     assert.equal((await get({ 'X-Forwarded-For': '192.168.7.9', Host: 'evil.example' })).status, 401)
@@ -175,7 +177,7 @@ describe('a proxy that the settings name', () => {
   })
 })
 
-test('every operation that is not public needs a principal, every public one needs none', async () => {
+test('every operation needs a principal unless it is public', async () => {
   await using server = await startServer()
   const headers = { Origin: 'http://evil.com' }
   for (const { method, path, access, implementation } of operationManifest) {

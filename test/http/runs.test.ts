@@ -1,4 +1,4 @@
-// Runs over HTTP: what comes back of those that end well, fail, wait, overlap or cannot run at all.
+// Runs over HTTP: the results of runs that complete, fail, wait, overlap or cannot start.
 import assert from 'node:assert/strict'
 import { request as send } from 'node:http'
 import { describe, test } from 'node:test'
@@ -22,7 +22,7 @@ async function jobStatus(server: TestServer, job_id: string): Promise<string> {
 }
 
 describe('runWorkflow', () => {
-  test('runWorkflow: completed, with its outputs and its job stored', async () => {
+  test('runWorkflow: a completed run returns its outputs, and its job is stored', async () => {
     await using server = await startServer()
     const { id } = await created(server, greeting())
     const { status, body } = await run(server, id, { params: { name: 'Ada' } })
@@ -39,7 +39,7 @@ describe('runWorkflow', () => {
     assert.equal(await jobStatus(server, job_id), 'completed')
   })
 
-  test('runWorkflow: null means absent', async () => {
+  test('runWorkflow: null members count as absent', async () => {
     await using server = await startServer()
     const graph = {
       nodes: [node('n', 'input.String', { name: 'n', value: 'own' }), node('o', 'output.Output', { name: 'o' })],
@@ -62,7 +62,7 @@ describe('runWorkflow', () => {
     assert.deepEqual(await refused(server, 'POST', path, of, [422, 'invalid_parameters']), ['/body/params/name'])
   })
 
-  test('runWorkflow: a failed run is 200 with the node and a safe message', async () => {
+  test('runWorkflow: a failed run gives 200 with the node and a message that reveals nothing', async () => {
     const bomb: NodeType = {
       node_type: 'test.Bomb',
       title: 'Bomb',
@@ -85,7 +85,7 @@ describe('runWorkflow', () => {
     assert.equal(await jobStatus(server, body.job_id), 'failed')
   })
 
-  test('runWorkflow: a run that holds too much fails alone', async () => {
+  test('runWorkflow: a run with too much memory fails without affecting others', async () => {
     await using server = await startServer({ config: { max_job_memory_bytes: 1_048_576 } })
     const nodes = Array.from({ length: 20 }, (_, at) => node(`n${at}`, 'text.Trim'))
     const edges = nodes.map(({ id }) => edge('in.output', `${id}.text`))
@@ -98,7 +98,7 @@ describe('runWorkflow', () => {
     assert.equal(small.body.status, 'completed')
   })
 
-  test('runWorkflow: a node that refuses its input fails the run with its own words', async () => {
+  test('runWorkflow: a node that refuses its input fails the run with its own message', async () => {
     await using server = await startServer()
     const graph = {
       nodes: [
@@ -148,7 +148,7 @@ describe('runWorkflow', () => {
     assert.equal((await run(server, id, { params: { a: 1, b: '', 'c/d~e': false } })).body.status, 'completed')
   })
 
-  test('INVALID_PARAMETERS: of very many problems a hundred are listed, and that there are more', async () => {
+  test('INVALID_PARAMETERS: of very many problems a hundred are listed, with a note that there are more', async () => {
     await using server = await startServer()
     const stream = { name: 'in', stream: true }
     const { id } = await created(server, {
@@ -170,7 +170,7 @@ describe('runWorkflow', () => {
       }
   })
 
-  test('INVALID_PARAMETERS: names of inherited members are names like others', async () => {
+  test('INVALID_PARAMETERS: names of inherited properties are ordinary names', async () => {
     await using server = await startServer()
     const graph = {
       nodes: [
@@ -196,7 +196,7 @@ describe('runWorkflow', () => {
     assert.deepEqual((await run(server, id, { params: { toString: 'x' } })).body.outputs, { valueOf: 'mine' })
   })
 
-  test('INVALID_REQUEST: a body that is not what its schema says', async () => {
+  test('INVALID_REQUEST: a body that does not match its schema is refused', async () => {
     await using server = await startServer()
     const body = { params: [], background: 'yes', timeout_seconds: 0, more: 1 }
     const paths = await refused(server, 'POST', '/api/workflows/greeting/run', { body }, [400, 'invalid_request'])
@@ -209,7 +209,7 @@ describe('runWorkflow', () => {
     }
   })
 
-  test('INVALID_REQUEST: a text with half a character is refused with its path, a whole one is taken', async () => {
+  test('INVALID_REQUEST: a string with a lone surrogate is refused with its path, a surrogate pair is accepted', async () => {
     await using server = await startServer()
     const { id } = await created(server, greeting())
     const path = `/api/workflows/${id}/run`
@@ -225,7 +225,7 @@ describe('runWorkflow', () => {
     assert.deepEqual(body.outputs, { greeting: 'Hello, 😀 \\ud800!' })
   })
 
-  test('INVALID_WORKFLOW_GRAPH: a graph that cannot run is refused with every problem, and no job is made', async () => {
+  test('INVALID_WORKFLOW_GRAPH: a graph that cannot run is refused with every problem, and no job is created', async () => {
     let fired = 0
     const witness: NodeType = {
       node_type: 'test.Witness',
@@ -259,7 +259,7 @@ describe('runWorkflow', () => {
     assert.deepEqual(runToCompletion(server.context.jobs.listActive(ME)), [])
   })
 
-  test('WORKFLOW_NOT_FOUND: an unknown workflow', async () => {
+  test('WORKFLOW_NOT_FOUND: an unknown workflow is refused', async () => {
     await using server = await startServer()
     await refused(server, 'POST', '/api/workflows/wf_unknown/run', { body: {} }, [404, 'workflow_not_found'])
     await refused(server, 'POST', '/api/workflows/wf_unknown/run', { body: { background: true } }, [
@@ -277,7 +277,7 @@ describe('runWorkflow', () => {
     assert.equal((await run(server, quick.id, { timeout_seconds: 31_536_000 })).body.status, 'completed')
   })
 
-  test('runWorkflow: in the background it is 202 at once, and the job goes on', async () => {
+  test('runWorkflow: a background run gives 202 at once, and the job continues', async () => {
     const { registry, open } = gate()
     await using server = await startServer({ registry })
     const { id } = await created(server, GATED)
@@ -297,7 +297,7 @@ describe('runWorkflow', () => {
     await until('the job to end', async () => (await jobStatus(server, job_id)) === 'completed')
   })
 
-  test('QUEUE_FULL: a run that waits is queued, one too many is 429 with Retry-After', async () => {
+  test('QUEUE_FULL: a waiting run is queued, one too many gives 429 with Retry-After', async () => {
     const { registry, open } = gate()
     await using server = await startServer({
       registry,
@@ -316,7 +316,7 @@ describe('runWorkflow', () => {
     await until('both to end', async () => (await jobStatus(server, second.body.job_id)) === 'completed')
   })
 
-  test('runWorkflow: a cancelled run is 200 cancelled', async () => {
+  test('runWorkflow: a cancelled run gives 200 with the status cancelled', async () => {
     await using server = await startServer()
     const { id } = await created(server, slow(20))
     const answer = run(server, id)
@@ -337,13 +337,13 @@ describe('runWorkflow', () => {
     outgoing.end('{}')
     const job = await until('the job to run', () => runToCompletion(server.context.jobs.listActive(ME))[0])
     outgoing.destroy()
-    // The server has seen the connection go when it answers a later request.
+    // The server has noticed the closed connection once it answers a later request.
     await call(server, 'GET', '/ready')
     open()
     await until('the job to end', async () => (await jobStatus(server, job.id)) === 'completed')
   })
 
-  test('runWorkflow: runs of one workflow overlap', async () => {
+  test('runWorkflow: runs of the same workflow overlap', async () => {
     const { registry, open } = gate()
     await using server = await startServer({ registry })
     const { id } = await created(server, GATED)
@@ -357,7 +357,7 @@ describe('runWorkflow', () => {
     for (const { body } of await Promise.all(answers)) assert.deepEqual(body.outputs, { result: 'done' })
   })
 
-  test('runWorkflow: an output is a list exactly where its stream is one, and null where nothing came', async () => {
+  test('runWorkflow: an output is a list only if it is a stream, and null without a value', async () => {
     await using server = await startServer()
     const graph = {
       nodes: [
@@ -385,7 +385,7 @@ describe('runWorkflow', () => {
     assert.deepEqual(await outputs([], false), { items: [], whole: [], maybe: null })
   })
 
-  test('runWorkflow: a workflow calls another one, and the failure inside names the caller', async () => {
+  test('runWorkflow: a failure in a called workflow names the calling node', async () => {
     await using server = await startServer()
     const inner = await created(server, greeting())
     const calling = (workflow_id: string): Promise<Workflow> =>
@@ -415,7 +415,7 @@ describe('runWorkflow', () => {
     }
   })
 
-  test('runWorkflow: a job keeps the graph that it was accepted with', async () => {
+  test('runWorkflow: a job keeps the graph with which it was accepted', async () => {
     const { registry, open } = gate()
     await using server = await startServer({ registry })
     const { id } = await created(server, GATED)
@@ -428,7 +428,7 @@ describe('runWorkflow', () => {
     assert.equal(next.status, 422)
   })
 
-  test('runWorkflow: text of any script, odd keys and large values come back as they went in', async () => {
+  test('runWorkflow: text of any script, odd keys and large values are returned unchanged', async () => {
     await using server = await startServer()
     const graph = {
       nodes: [node('in', 'input.Any', { name: 'in' }), node('o', 'output.Output', { name: 'o' })],

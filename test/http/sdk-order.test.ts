@@ -1,4 +1,4 @@
-// In which order a request of the lifecycle profile is checked: of everything that is wrong with it, the first is told.
+// The order of checks on a request of the lifecycle profile: the first error is reported.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
@@ -7,7 +7,7 @@ import { startServer, type TestServer } from '../helpers/server.ts'
 
 const PREFLIGHT = '/api/sdk/v1/preflight'
 const JSON_TYPE = { 'Content-Type': 'application/json' }
-/** Everybody comes through a proxy, so that callers have addresses, and nobody is trusted without a token. */
+/** All clients come through a proxy, so that they have addresses, and none is trusted without a token. */
 const environment = { SVC_TRUSTED_PROXIES: '127.0.0.1' }
 
 let on: TestServer
@@ -32,19 +32,19 @@ async function answer(server: TestServer, method: string, path: string, options:
 }
 
 describe('a request of the lifecycle profile is checked', () => {
-  test('by its credentials before its path', async () => {
+  test('for its credentials before its path', async () => {
     assert.equal(await answer(on, 'POST', '/api/sdk/v1/nothing', {}), '401')
     assert.equal(await answer(on, 'POST', '/api/sdk/v1/nothing', { headers: await tokenOf(on) }), '404 NOT_FOUND')
   })
 
-  test('by its path and method before the switch, by the switch before its content', async () => {
+  test('for its path and method before the switch, and for the switch before its content', async () => {
     const headers = { ...(await tokenOf(off)), 'Content-Type': 'text/plain' }
     assert.equal(await answer(off, 'POST', '/api/sdk/v1/nothing', { headers, raw: '{' }), '404 NOT_FOUND')
     assert.equal(await answer(off, 'PUT', PREFLIGHT, { headers, raw: '{' }), '405 METHOD_NOT_ALLOWED')
     assert.equal(await answer(off, 'POST', PREFLIGHT, { headers, raw: '{' }), '503 SDK_LIFECYCLE_DISABLED')
   })
 
-  test('by its content type before its content, by its content before what it asks for', async () => {
+  test('for its content type before its content, and for its content before the resource', async () => {
     const headers = await tokenOf(on)
     const json = { ...headers, ...JSON_TYPE }
     const text = { ...headers, 'Content-Type': 'text/plain' }
@@ -58,7 +58,7 @@ describe('a request of the lifecycle profile is checked', () => {
     )
   })
 
-  test('by the limit of its caller before everything else', async () => {
+  test('for the rate limit of its caller before everything else', async () => {
     await using server = await startServer({ environment: { ...environment, SVC_RATE_LIMIT_MAX: '1' } })
     const headers = { 'X-Forwarded-For': '203.0.113.9', 'Content-Type': 'text/plain' }
     assert.equal(await answer(server, 'PUT', PREFLIGHT, { headers, raw: '{' }), '401')

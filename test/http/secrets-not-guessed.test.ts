@@ -1,4 +1,4 @@
-// Whoever guesses how a secret of the service begins learns nothing, at whichever door: answers are the same with that secret and without.
+// Guessing the beginning of a secret of the service reveals nothing on any transport: answers are the same with and without that secret.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunksIn, post } from '../completions/kit.ts'
@@ -9,7 +9,7 @@ import { edge, node } from './kit.ts'
 
 const KEY = 'sk-proj-hT7QwZ0a9LmX2'
 const MASTER = 'Zq8wPk3vTn5xRb7mYc2hLd9f'
-/** Up to the letter before the threshold of each. */
+/** Up to the character before the threshold of each. */
 const GUESSES = [
   's s sk s',
   `say ${KEY.slice(0, 9)} or sk-proj-i`,
@@ -42,7 +42,7 @@ async function answers(server: TestServer): Promise<unknown> {
   return told
 }
 
-test('a beginning of a secret of the service is answered as if there were none', async () => {
+test('the beginning of a secret of the service gets the same answer as without the secret', async () => {
   await using known = await startServer({ environment: { OPENAI_API_KEY: KEY, SECRETS_MASTER_KEY: MASTER } })
   await using other = await startServer({ environment: { SECRETS_MASTER_KEY: 'another-master-key-0815' } })
   const told = await answers(known)

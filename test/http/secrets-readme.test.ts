@@ -1,4 +1,4 @@
-// The README's section on secrets runs as it is printed.
+// The commands of the README's section on secrets work as printed.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ const section = /\n## Secrets\n([\s\S]*?)\n## /.exec(readme)![1]!
 const blocks = (language: string) =>
   [...section.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1]!)
 
-test('the README’s secret is set, sent and hidden as it says', async () => {
+test('the README’s secret is set, sent and hidden as described', async () => {
   await using receiver = await startReceiver()
   await using server = await startServer({ environment: REACHING })
   receiver.answer = (headers) => `sunny for ${headers['x-api-key']}`
@@ -40,7 +40,7 @@ test('the README’s secret is set, sent and hidden as it says', async () => {
   )
 })
 
-test('the README’s bounds are those that are held', () => {
+test('the README’s limits are those of the service', () => {
   assert.match(section, new RegExp(`Up to ${MOST_SECRETS.toLocaleString('en')} secrets and 1 MiB`))
   assert.equal(MOST_SECRET_BYTES, 1024 * 1024)
 })

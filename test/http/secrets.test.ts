@@ -1,4 +1,4 @@
-// Secrets over HTTP: write-only, used by the nodes of their owner alone, and hidden wherever they come back.
+// Secrets over HTTP: write-only, used only by the nodes of their owner, and redacted wherever they come back.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -15,7 +15,7 @@ import { LOCAL, makeWorkflow, OTHERS, putSecret, REACHING, sending, startReceive
 
 const VALUE = 'sk-proj-a value/of "some" length'
 
-/** Answers with what it was sent. */
+/** A server that echoes its requests. */
 async function startEcho(): Promise<AsyncDisposable & { readonly url: string }> {
   const http = createServer((request, response) => {
     response.setHeader('Content-Type', 'text/plain')
@@ -37,7 +37,7 @@ async function run(server: TestServer, workflow: string, params: object = {}): P
 }
 
 describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
-  test('set, tell of and delete a secret, and never show its value', async () => {
+  test('set, list and delete a secret, and never return its value', async () => {
     await using server = await startServer()
     const unset = { name: 'KEY', description: '', is_set: false, updated_at: null }
     assert.deepEqual((await call(server, 'GET', '/api/secrets/KEY')).body, unset)
@@ -66,7 +66,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
     }
   })
 
-  test('take any text as a value, and no bad name or value', async () => {
+  test('accept any text as a value, and refuse an invalid name or value', async () => {
     await using server = await startServer()
     for (const value of [' ', '\u0000', 'ä😀\n', 'x'.repeat(65_536)]) {
       assert.equal((await putSecret(server, '_a9', value)).status, 200)
@@ -82,7 +82,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
     assert.equal((await call<Secret>(server, 'GET', '/api/secrets/KEY')).body.is_set, false)
   })
 
-  test('a value that is refused is not told again', async () => {
+  test('do not repeat a refused value', async () => {
     await using server = await startServer()
     const value = `not-to-be-told-${'x'.repeat(65_536)}`
     for (const body of [{ value }, { value: [value] }, { value: { value } }, { value, more: 1 }]) {
@@ -92,7 +92,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
     }
   })
 
-  test('refuse one more than an owner may have, and more bytes, and replace one all the same', async () => {
+  test('refuse secrets and bytes beyond the owner’s limits, but replace a secret all the same', async () => {
     await using server = await startServer()
     const { secrets } = server.context
     await Promise.all(Array.from({ length: MOST_SECRETS }, (_, i) => secrets.put(LOCAL, `S${i}`, 'x')))
@@ -113,7 +113,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
     await secrets.put(owner, 'ONE_MORE', 'x')
   })
 
-  test('what the operator has set for the local user is set, without a time, until that user sets it', async () => {
+  test('list the operator’s secret of the local user as set, without a time, until that user sets it', async () => {
     const environment = { SVC_SECRET_KEY: 'of the operator' }
     await using server = await startServer({ environment })
     const { secrets } = server.context
@@ -143,7 +143,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
     }
   })
 
-  test('those of another user or workspace are as if there were none, after as many statements', async () => {
+  test('treat secrets of another user or workspace as unknown, with as many statements', async () => {
     await using server = await startServer()
     for (const owner of OTHERS) await server.context.secrets.put(owner, 'KEY', VALUE)
     const seen = (method: string, path: string) => async () => {
@@ -164,7 +164,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
     for (const owner of OTHERS) assert.equal(server.context.secrets.value(owner, 'KEY'), VALUE)
   })
 
-  test('the audit log tells of changes by name', async () => {
+  test('record changes by name in the audit log', async () => {
     const lines: string[] = []
     const log = createLog('info', undefined, { write: (line: string) => void lines.push(line) })
     await using server = await startServer({ log, environment: { SVC_SECRET_GIVEN: 'of the operator' } })
@@ -183,7 +183,7 @@ describe('putSecret, getSecret, listSecrets, deleteSecret', () => {
 })
 
 describe('a secret at work', () => {
-  test('is sent by its owner’s jobs, over HTTP and the socket, as it is when they ask', async () => {
+  test('is sent by its owner’s jobs, over HTTP and the socket, with its present value', async () => {
     await using receiver = await startReceiver()
     await using server = await startServer({ environment: REACHING })
     const workflow = await makeWorkflow(server, sending(receiver.url))
@@ -205,7 +205,7 @@ describe('a secret at work', () => {
     assert.deepEqual(receiver.requests, [])
   })
 
-  test('that changes while a job runs is the new one for the next firing that asks', async () => {
+  test('that changes while a job runs has the new value at the next firing', async () => {
     await using receiver = await startReceiver()
     await using server = await startServer({ environment: REACHING })
     const { graph } = sending(receiver.url)
@@ -239,7 +239,7 @@ describe('a secret at work', () => {
     )
   })
 
-  test('is read again where a job goes on in another process', async () => {
+  test('is read again if a job continues in another process', async () => {
     const data_dir = temporaryFolder()
     try {
       await using receiver = await startReceiver()
@@ -267,7 +267,7 @@ describe('a secret at work', () => {
     }
   })
 
-  test('is not there for the jobs of others', async () => {
+  test('does not exist for jobs of other owners', async () => {
     await using receiver = await startReceiver()
     await using server = await startServer({ environment: { ...REACHING, SVC_SECRET_KEY: 'of the operator' } })
     await putSecret(server, 'KEY', 'of the local user')
@@ -283,7 +283,7 @@ describe('a secret at work', () => {
     assert.deepEqual(receiver.requests, [])
   })
 
-  test('comes back as [redacted] from the moment that it is set, in results, events, snapshots, errors and logs', async () => {
+  test('comes back as [redacted] once it is set, in results, events, snapshots, errors and logs', async () => {
     await using server = await startServer()
     const names = async (value: string) => {
       const result = await run(server, 'greeting', { name: value })
@@ -306,7 +306,7 @@ describe('a secret at work', () => {
     assert.ok(!(await names('the-value-after-it')).shown.includes('the-value-after-it'))
   })
 
-  test('that is as long as may be is sent, and is neither in the answer nor in the log', async () => {
+  test('of maximum length is sent, and is neither in the answer nor in the log', async () => {
     const value = Array.from({ length: 8_192 }, (_, at) => `(${at.toString(36).padStart(6, '+')}.`).join('')
     const parts = [value.slice(0, 65_000), value.slice(100, 120), value.slice(8_000, 8_020)]
     const lines: string[] = []
@@ -323,7 +323,7 @@ describe('a secret at work', () => {
     for (const part of parts) assert.ok(!logged.includes(part), 'it is in the log')
   })
 
-  test('is none in the work of others, who would lose their words by it', async () => {
+  test('is not redacted in the work of other owners, who would lose their words', async () => {
     await using server = await startServer()
     for (const owner of OTHERS) {
       await server.context.secrets.put(owner, 'WORD', 'completed')

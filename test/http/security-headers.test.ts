@@ -1,5 +1,5 @@
-// What answers tell browsers: that they are data, in no frame, for no other site, and kept nowhere; what pages and files of users say instead.
-// That every answer says something of each, the helper of all HTTP tests holds.
+// Security headers: responses are data, in no frame, for no other site, and not cached; pages and files of users have other headers. The helper of
+// all HTTP tests asserts that every response has each header.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type CallOptions, call } from '../helpers/http.ts'
@@ -17,13 +17,13 @@ const DATA = {
   vary: 'Origin',
 }
 
-/** Those of the headers that `expected` names. */
+/** The headers that `expected` names. */
 function picked(headers: Record<string, unknown>, expected: Record<string, string>): Record<string, unknown> {
   return Object.fromEntries(Object.keys(expected).map((name) => [name, headers[name]]))
 }
 
-describe('an answer of data', () => {
-  test('says all of it, whatever its status', async () => {
+describe('a response with data', () => {
+  test('has all security headers, with any status', async () => {
     await using server = await startServer()
     const { id } = await created(server, greeting())
     const cases: [number, string, string, CallOptions][] = [
@@ -52,14 +52,14 @@ describe('an answer of data', () => {
     }
   })
 
-  test('does not name what serves it, nor HTTPS, which is the proxy’s', async () => {
+  test('names neither the server software, nor HTTPS, which is the task of the proxy', async () => {
     await using server = await startServer()
     const { headers } = await call(server, 'GET', '/health')
     for (const name of ['x-powered-by', 'server', 'strict-transport-security']) assert.equal(headers[name], undefined)
   })
 })
 
-test('a page allows its own files alone, and no window of another origin', async () => {
+test('a page allows only its own files, and no window of another origin', async () => {
   await using server = await startServer()
   const page = await call(server, 'GET', '/docs')
   const policy = String(page.headers['content-security-policy'])
@@ -79,7 +79,7 @@ test('a page allows its own files alone, and no window of another origin', async
 describe('content of a user', () => {
   const SANDBOX = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
-  test('runs nowhere, and is saved where a browser would run or render it', async () => {
+  test('never runs, and is saved if a browser would run or render it', async () => {
     await using server = await startServer()
     const kinds: [string, string][] = [
       ['text/html', 'attachment'],
@@ -110,7 +110,7 @@ describe('content of a user', () => {
     }
   })
 
-  test('with a signed address may be shown by any page, its errors by none', async () => {
+  test('with a signed URL may be shown by any page, but not its errors', async () => {
     await using server = await startServer()
     const { storage_key } = await stored(server, 'x', { content_type: 'image/png' })
     const seconds = Math.floor(Date.now() / 1_000)

@@ -1,4 +1,4 @@
-// Callers who take their time, send too much before anybody looks, or never leave.
+// Clients that are slow, send too much too early, or never disconnect.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { call } from '../helpers/http.ts'
@@ -9,7 +9,7 @@ import { type Peer, peer } from './peer.ts'
 
 const HASTY = { head_ms: 300, request_ms: 600, idle_ms: 400, check_ms: 50 }
 
-/** Sends one byte after the other until it is cut off. */
+/** Sends byte after byte until it is cut off. */
 function dribble({ socket }: Peer, byte: string): void {
   const timer = setInterval(() => socket.write(byte), 25)
   socket.once('close', () => clearInterval(timer))
@@ -24,7 +24,7 @@ function post(server: TestServer, path: string, length: number): Promise<Peer> {
   )
 }
 
-/** Waits until somebody was too slow: longer than a whole request may take. */
+/** Waits until a client was too slow: longer than a whole request may take. */
 async function outlast(server: TestServer): Promise<void> {
   using slow = await post(server, '/api/workflows', 1_000)
   dribble(slow, ' ')
@@ -32,7 +32,7 @@ async function outlast(server: TestServer): Promise<void> {
 }
 
 describe('a request that takes too long to arrive', () => {
-  test('REQUEST_TIMEOUT: it keeps nobody else waiting, and 200 that send a byte now and then are gone in time', async () => {
+  test('REQUEST_TIMEOUT: it delays no other client, and 200 clients that send a byte now and then are cut off in time', async () => {
     await using server = await startServer({ listener: HASTY })
     const slow = await Promise.all(Array.from({ length: 200 }, () => peer(server, HEAD)))
     try {
@@ -55,7 +55,7 @@ describe('a request that takes too long to arrive', () => {
     }
   })
 
-  test('with its body is answered with 408, and does nothing', async () => {
+  test('because of its body is answered with 408, and has no effect', async () => {
     await using server = await startServer({ listener: HASTY })
     using slow = await post(server, '/api/workflows', 1_000)
     slow.socket.write('{"name": "Half"')
@@ -65,7 +65,7 @@ describe('a request that takes too long to arrive', () => {
     assert.deepEqual((await call(server, 'GET', '/api/workflows')).body, [])
   })
 
-  test('is answered in good time where it is one of the lifecycle profile, and others have theirs', async () => {
+  test('is answered in time if it belongs to the lifecycle profile, and other requests have their own time', async () => {
     await using server = await startServer({ sdk_body_ms: 200 })
     const body = '{"name":"Later","graph":{"nodes":[],"edges":[]}}'
     using other = await post(server, '/api/workflows', body.length)
@@ -77,7 +77,7 @@ describe('a request that takes too long to arrive', () => {
       if (!length.startsWith('T')) dribble(slow, ' ')
       await until('its end', slow.closed)
       assert.match(slow.text(), /^HTTP\/1\.1 400 .*\r\nConnection: close\r\n/s)
-      assert.match(slow.text(), /"problems":\[{"path":"\/body","message":"The body did not come in time\."}\]/)
+      assert.match(slow.text(), /"problems":\[{"path":"\/body","message":"The body was not received in time\."}\]/)
       assert.match(slow.text(), /"code":"INVALID_REQUEST"/)
       assert.equal(slow.text().split('HTTP/1.1').length, 2)
     }
@@ -87,7 +87,7 @@ describe('a request that takes too long to arrive', () => {
     assert.equal((await call(server, 'POST', '/api/sdk/v1/preflight', { body: {} })).status, 400)
   })
 
-  test('after its refusal does not hold the connection either', async () => {
+  test('after its refusal does not keep the connection open', async () => {
     await using server = await startServer({ listener: HASTY })
     using slow = await post(server, '/nowhere', 1_000)
     dribble(slow, ' ')
@@ -95,13 +95,13 @@ describe('a request that takes too long to arrive', () => {
     assert.match(slow.text(), /^HTTP\/1\.1 404 /)
   })
 
-  test('and a connection that says nothing at all is closed', async () => {
+  test('is treated like a silent connection, which is closed', async () => {
     await using server = await startServer({ listener: HASTY })
     using silent = await peer(server)
     await until('its end', silent.closed)
   })
 
-  test('and one that has nothing more to ask is closed, after a while', () =>
+  test('is treated like an idle connection, which is closed after a while', () =>
     withMoreTime(HASTY.idle_ms, async (idle_ms) => {
       await using server = await startServer({ listener: { ...HASTY, idle_ms } })
       using done = await peer(server, `${HEAD}\r\n`)
@@ -114,7 +114,7 @@ describe('a request that takes too long to arrive', () => {
     }))
 })
 
-describe('an answer that takes long', () => {
+describe('a response that takes long', () => {
   const waiting = {
     name: 'Waiting',
     graph: {
@@ -133,7 +133,7 @@ describe('an answer that takes long', () => {
     assert.equal((await run).body.status, 'completed')
   })
 
-  test('is not cut while it streams, however silent it is', async () => {
+  test('is not cut while it streams, even if it is silent', async () => {
     const { registry, open } = gate()
     await using server = await startServer({ listener: HASTY, registry })
     const { id } = await created(server, waiting)
@@ -157,7 +157,7 @@ describe('the head of a request', () => {
     assert.match(large.text(), /^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
   })
 
-  test('is read to its end, whatever the number of its lines: what a proxy adds there counts', async () => {
+  test('is read to its end for any number of lines, including those that a proxy appends', async () => {
     await using server = await startServer()
     const many = Array.from({ length: 2_500 }, () => 'a:\r\n').join('')
     const ask = (more: string) =>

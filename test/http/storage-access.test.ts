@@ -1,4 +1,4 @@
-// Who may read which key: its owner, whoever has a signature of it, and nobody else, whatever a path looks like.
+// Access to keys: only for the owner, or with a signature of the key, for any spelling of the path.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,8 +19,8 @@ function signed({ context }: TestServer, key: string, seconds = 60): string {
   return context.assets.signatures.signUrl(key, Math.floor(context.platform.now() / 1_000) + seconds)
 }
 
-describe('a key of somebody else', () => {
-  test('answers as one that does not exist, by as many statements', async () => {
+describe('a key of another user', () => {
+  test('is answered like an unknown key, with as many statements', async () => {
     await using server = await startServer()
     const foreign = await stored(server, 'secret', { scope: { user_id: '2', workspace_id: null } })
     const elsewhere = await stored(server, 'secret', { scope: { user_id: '1', workspace_id: 'w' } })
@@ -56,7 +56,7 @@ describe('a key of somebody else', () => {
     assert.equal((await call(server, 'GET', `/api/storage/${storage_key}`)).text, 'mine')
   })
 
-  test('is gone when it was removed', async () => {
+  test('is unknown after its removal', async () => {
     await using server = await startServer()
     const { storage_key } = await stored(server, 'mine')
     assert.equal(await server.context.assets.remove(ME, storage_key), true)
@@ -66,7 +66,7 @@ describe('a key of somebody else', () => {
 })
 
 describe('a path', () => {
-  test('that is no key is 400, and reads nothing', async () => {
+  test('that is no valid key gives 400, and reads nothing', async () => {
     await using server = await startServer()
     writeFileSync(join(server.data_dir, 'secret.txt'), 'secret')
     const { storage_key } = await stored(server, 'mine')
@@ -134,7 +134,7 @@ describe('a path', () => {
 })
 
 describe('a signature', () => {
-  test('authorises its one key, without a credential', async () => {
+  test('authorises only its key, without a credential', async () => {
     await using server = await startServer()
     const mine = await stored(server, 'mine')
     const foreign = await stored(server, 'his', { scope: { user_id: 'bob@example.com', workspace_id: 'w' } })
@@ -160,7 +160,7 @@ describe('a signature', () => {
     await refused(server, 'GET', dots, { headers: STRANGER }, [400, 'invalid_request'])
   })
 
-  test('counts as absent where it is bad, expired or of another key', async () => {
+  test('counts as absent if it is invalid, expired or of another key', async () => {
     await using server = await startServer()
     const mine = await stored(server, 'mine')
     const foreign = await stored(server, 'his', { scope: { user_id: '2', workspace_id: null } })
@@ -192,7 +192,7 @@ describe('a signature', () => {
     for (const path of bad(foreign.storage_key)) await refused(server, 'GET', path, {}, [404, 'not_found'])
   })
 
-  test('opens nothing else of the service', async () => {
+  test('gives access to nothing else', async () => {
     await using server = await startServer()
     const { search } = new URL(signed(server, 'x'), server.url)
     for (const path of ['/api/workflows', '/api/storage/', '/nowhere'])

@@ -1,11 +1,11 @@
-// Assets on a test server, and requests for their bytes as they are.
+// Assets on a test server, and requests for their raw bytes.
 import { createHash } from 'node:crypto'
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
 import type { StoredAsset } from '../../src/assets/asset-store.ts'
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { TestServer } from '../helpers/server.ts'
 
-/** The one user of a test server. */
+/** The only user of a test server. */
 export const ME: OwnerScope = { user_id: '1', workspace_id: null }
 
 export interface Given {
@@ -14,7 +14,7 @@ export interface Given {
   name?: string | null
 }
 
-/** Stores an asset and gives its row. */
+/** Stores an asset and returns its row. */
 export async function stored(
   { context }: TestServer,
   bytes: Uint8Array | string,
@@ -57,7 +57,7 @@ export function reader(server: { readonly url: string }): Disposable & {
   }
 }
 
-/** `size` bytes in pieces, the same each time. */
+/** `size` bytes in chunks, the same each time. */
 export async function* pattern(size: number): AsyncGenerator<Buffer> {
   const piece = Buffer.alloc(1 << 20, createHash('sha512').update('pattern').digest())
   for (let left = size; left > 0; left -= piece.length) yield left < piece.length ? piece.subarray(0, left) : piece

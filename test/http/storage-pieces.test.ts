@@ -1,4 +1,4 @@
-// Large files to many at once: the memory that their pieces are read into serves others next, and nobody sees what is another's.
+// Large files for many clients at once: read buffers are reused, and no client gets bytes of another.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
@@ -13,8 +13,8 @@ const FILES = 6
 const SIZE = 3_000_000
 const ROUNDS = scaled(2)
 
-describe('files that are read by many at once', () => {
-  test('are each what they are, however slowly they are taken, and whoever leaves', async () => {
+describe('files that many clients read at once', () => {
+  test('arrive unchanged, also for slow clients, and when others disconnect', async () => {
     await using server = await startServer()
     const contents = Array.from({ length: FILES }, (_, at) => contentOf(`file ${at}`, SIZE + at))
     for (const [at, { bytes }] of contents.entries()) {

@@ -1,4 +1,4 @@
-// Bytes for a key that break off, stand still, are too many, or find no room: nothing of them is left, and what was there stays.
+// Object uploads that break off, stall, are too large, or find a full disk: nothing of them is left, and the earlier object stays.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as send } from 'node:http'
@@ -26,14 +26,14 @@ function chunk(text: string): string {
 
 const underway = (server: TestServer) => until('bytes on the disk', () => storeFiles(server).incoming.length === 1)
 
-/** Waits until nothing is being written, and holds that nothing was stored. */
+/** Waits until nothing is being written, and asserts that nothing was stored. */
 async function traceless(server: TestServer): Promise<void> {
   await until('nothing to be left', () => storeFiles(server).incoming.length === 0)
   assert.deepEqual([storeFiles(server).kept, objectRows(server)], [[], []])
   assert.equal((await put(server, '1/next', 'the next one')).status, 201)
 }
 
-/** The whole of what the connection brings until it ends. */
+/** All bytes until the connection ends. */
 async function end(one: Peer): Promise<string> {
   await until('its end', one.closed)
   return one.text()
@@ -44,7 +44,7 @@ describe('a body that breaks off', () => {
     ['of a length that was announced', 'Content-Length: 1000000', LONG],
     ['of no length', CHUNKED, chunk(LONG)],
   ] as const)
-    test(`in its middle, ${what}, leaves nothing`, async () => {
+    test(`in the middle, ${what}, leaves nothing behind`, async () => {
       const { log, lines } = memoryLog()
       await using server = await startServer({ log })
       using one = await peer(server, head(size) + first)
@@ -57,7 +57,7 @@ describe('a body that breaks off', () => {
       )
     })
 
-  test('before its first byte leaves nothing', async () => {
+  test('before its first byte leaves nothing behind', async () => {
     await using server = await startServer()
     for (let i = 0; i < 20; i += 1) {
       using one = await peer(server, head('Content-Length: 1000000'))
@@ -70,7 +70,7 @@ describe('a body that breaks off', () => {
     ['that is too short', head('Content-Length: 30000') + LONG],
     ['without its last chunk', head(CHUNKED) + chunk(LONG)],
   ] as const)
-    test(`with the connection half open, ${what}, is refused`, async () => {
+    test(`with a half-closed connection, ${what}, is refused`, async () => {
       await using server = await startServer()
       using one = await peer(server, sent)
       one.socket.end()
@@ -78,14 +78,14 @@ describe('a body that breaks off', () => {
       await traceless(server)
     })
 
-  test('in chunks that are none is refused', async () => {
+  test('in malformed chunks is refused', async () => {
     await using server = await startServer()
     using one = await peer(server, `${head(CHUNKED)}${chunk(LONG)}garbage\r\n`)
-    assert.match(await end(one), /^HTTP\/1\.1 400 .*is not what its transfer coding says/s)
+    assert.match(await end(one), /^HTTP\/1\.1 400 .*does not match its transfer coding/s)
     await traceless(server)
   })
 
-  test('leaves what was there', async () => {
+  test('keeps the earlier object', async () => {
     await using server = await startServer()
     await put(server, '1/a', 'whole')
     using one = await peer(server, `${head('Content-Length: 1000000')}${LONG}`)
@@ -96,7 +96,7 @@ describe('a body that breaks off', () => {
     assert.equal((await get(server, '1/a')).text, 'whole')
   })
 
-  test('with our own end leaves nothing', async () => {
+  test('because of a shutdown leaves nothing behind', async () => {
     await using server = await startServer()
     using one = await peer(server, `${head('Content-Length: 1000000')}${LONG}`)
     await underway(server)
@@ -106,7 +106,7 @@ describe('a body that breaks off', () => {
   })
 })
 
-test('a body that is longer than it says is stored as far as it says, and not where a digest says more', async () => {
+test('a body beyond its announced length is stored up to that length, and refused if a digest covers more', async () => {
   await using server = await startServer()
   using one = await peer(server, `${head('Content-Length: 5')}Hello, Ada!`)
   assert.match(await end(one), /^HTTP\/1\.1 201 .*\r\nConnection: close\r\n/s)
@@ -122,7 +122,7 @@ test('a body that is longer than it says is stored as far as it says, and not wh
 const limited = { config: { max_upload_bytes: 100_000 } }
 
 describe('a body that is too large', () => {
-  test('by one byte is refused, and one that just fits is kept, with a length and without', async () => {
+  test('by one byte is refused, and a body of the exact limit is stored, with and without a length', async () => {
     await using server = await startServer(limited)
     for (const headers of [{}, { 'Transfer-Encoding': 'chunked' }]) {
       const lengthless = Object.keys(headers).length > 0
@@ -136,14 +136,14 @@ describe('a body that is too large', () => {
     }
   })
 
-  test('is refused at once where it says so', async () => {
+  test('is refused at once by its announced length', async () => {
     await using server = await startServer(limited)
     using one = await peer(server, head('Content-Length: 100001'))
     assert.match(await end(one), /^HTTP\/1\.1 413 .*\r\nConnection: close\r\n.*upload_too_large/s)
     await traceless(server)
   })
 
-  test('is refused while it is sent, whatever it says, and the answer arrives', async () => {
+  test('is refused while it is sent without a length, and the answer arrives', async () => {
     await using server = await startServer(limited)
     using one = await peer(server, head(CHUNKED))
     for (let i = 0; i < 20; i += 1) one.socket.write(chunk('x'.repeat(10_000)))
@@ -152,7 +152,7 @@ describe('a body that is too large', () => {
   })
 })
 
-/** Sends a body without a length, and gives the status. */
+/** Sends a body without a length, and returns the status. */
 async function chunked({ url }: TestServer, text: string): Promise<number> {
   const outgoing = send(`${url}${STORAGE}/1/a`, { method: 'PUT', agent: false })
   outgoing.on('error', () => {})
@@ -163,7 +163,7 @@ async function chunked({ url }: TestServer, text: string): Promise<number> {
   return answer.statusCode as number
 }
 
-describe('a client that asks before it sends', () => {
+describe('a client that expects 100 Continue', () => {
   const refusals: Readonly<Record<string, [head: string, status: number]>> = {
     'a key of somebody else': [head('Content-Length: 5').replace('/1/a', '/2/a'), 404],
     'what is no key': [head('Content-Length: 5').replace('/1/a', '/1//a'), 400],
@@ -174,14 +174,14 @@ describe('a client that asks before it sends', () => {
     'nothing that is there': [head('Content-Length: 5').replace('PUT /api/storage/1/a', 'POST /nowhere'), 404],
   }
   for (const [what, [asked, status]] of Object.entries(refusals))
-    test(`with ${what} is refused without being asked for anything`, async () => {
+    test(`with ${what} is refused before it sends its body`, async () => {
       await using server = await startServer(limited)
       using one = await peer(server, asked.replace('\r\n\r\n', '\r\nExpect: 100-continue\r\n\r\n'))
       const text = await end(one)
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} .*\\r\\nConnection: close\\r\\n`, 's'))
     })
 
-  test('is told to go on, once, and its connection stays', async () => {
+  test('gets 100 Continue once, and its connection stays open', async () => {
     await using server = await startServer(limited)
     using one = await peer(server, head('Content-Length: 5', 'Expect: 100-continue'))
     await until('word to go on', () => one.text() === 'HTTP/1.1 100 Continue\r\n\r\n')
@@ -195,7 +195,7 @@ describe('a client that asks before it sends', () => {
 const HASTY = { head_ms: 300, request_ms: 400, idle_ms: 400, check_ms: 50 }
 
 describe('a body', () => {
-  test('may take longer than other requests, as long as it brings something', async () => {
+  test('may take longer than other requests, as long as bytes come', async () => {
     await withMoreTime(1_500, async (upload_window_ms) => {
       await using server = await startServer({ listener: HASTY, upload_window_ms })
       const pieces = 12
@@ -211,27 +211,27 @@ describe('a body', () => {
     })
   })
 
-  test('that comes to a halt is ended with an answer, and leaves nothing', async () => {
+  test('that stalls is ended with an answer, and leaves nothing behind', async () => {
     await using server = await startServer({ upload_window_ms: 100 })
     using one = await peer(server, `${head('Content-Length: 1000000')}${LONG}`)
     assert.match(await end(one), /^HTTP\/1\.1 400 .*\r\nConnection: close\r\n.*came to a halt/s)
     await traceless(server)
   })
 
-  test('that was refused is held to the time of other requests', async () => {
+  test('that was refused has the time limit of other requests', async () => {
     await using server = await startServer({ listener: HASTY })
     using one = await peer(server, head('Content-Length: 1000').replace('/1/a', '/2/a'))
     assert.match(await end(one), /^HTTP\/1\.1 404 /)
   })
 })
 
-/** Waits until somebody was cut off who took longer than a whole request may. */
+/** Waits until a client was cut off that took longer than a whole request may. */
 async function outlast(server: TestServer): Promise<void> {
   using slow = await peer(server, 'POST /api/workflows HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n')
   await until('a slow request that is cut off', slow.closed)
 }
 
-test('without room a body is refused for now, in words that tell nothing of it', { skip: cannotMount }, async () => {
+test('with a full disk a body is refused temporarily, without revealing the cause', { skip: cannotMount }, async () => {
   using disk = smallDisk(8 * MIB)
   const { log, lines } = memoryLog()
   await using server = await startServer({ log, data_dir: disk.path })
@@ -255,7 +255,7 @@ test('without room a body is refused for now, in words that tell nothing of it',
 /** With SVC_TEST_SCALE=100, 5 GiB. */
 const LARGE = scaled(51.2 * MIB)
 
-test('a large body that is cut off at any byte leaves nothing', async () => {
+test('a large body that is cut off at any byte leaves nothing behind', async () => {
   await using server = await startServer()
   const cut = 1 + Math.floor(Math.random() * (LARGE - 1))
   const outgoing = send(`${server.url}${STORAGE}/1/large`, {

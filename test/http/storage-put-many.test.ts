@@ -1,4 +1,4 @@
-// Many who write, read and delete at once: whoever reads gets one version whole, with its own digests; and what is there is what a model says.
+// Concurrent writes, reads and deletes: a reader gets a whole version with its digests, and the state equals that of a model.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -31,12 +31,12 @@ import { pattern } from './storage-kit.ts'
 
 const MIB = 1 << 20
 
-/** What a writer sends: no two are of one length. */
+/** The bytes of a writer, each of another length. */
 function textOf(writer: number): string {
   return `${writer} `.repeat(1_000 + writer)
 }
 
-test('of a hundred writers of one key each is whole, and whoever reads meanwhile gets one of them', async () => {
+test('a hundred concurrent writes of one key are each complete, and readers get one of them', async () => {
   await using server = await startServer()
   const writers = Array.from({ length: 100 }, (_, at) => at)
   const texts = new Map(writers.map((at) => [etagOf(textOf(at)), textOf(at)]))
@@ -64,13 +64,13 @@ test('of a hundred writers of one key each is whole, and whoever reads meanwhile
   assert.deepEqual(storeFiles(server).incoming, [])
 })
 
-test('a download that has begun goes on to its end, whatever becomes of its object', async () => {
+test('a running download continues to its end when its object is replaced or deleted', async () => {
   const platform = clock()
   await using server = await startServer({ platform })
   const size = 24 * MIB
   for (const end of ['delete', 'replace']) {
     const { sha256 } = await sendPattern(server, '1/large', size)
-    // Old enough for its bytes to go at once.
+    // Old enough for its bytes to be removed at once.
     platform.ms += 2 * HOUR
     const outgoing = send(`${server.url}${STORAGE}/1/large`, { agent: false })
     outgoing.end()
@@ -85,7 +85,7 @@ test('a download that has begun goes on to its end, whatever becomes of its obje
   }
 })
 
-test('what is asked for in one breath is done in its order', async () => {
+test('pipelined requests are executed in order', async () => {
   await using server = await startServer()
   const ask = (method: string, body = '') =>
     `${method} ${STORAGE}/1/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`
@@ -101,7 +101,7 @@ test('what is asked for in one breath is done in its order', async () => {
   assert.deepEqual(objectRows(server), [])
 })
 
-test('nothing is done behind the last answer of a connection', async () => {
+test('no request is executed after the last answer of a connection', async () => {
   await using server = await startServer()
   await put(server, '1/a', 'kept')
   const refused = `PUT ${STORAGE}/2/a HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nHello`
@@ -112,7 +112,7 @@ test('nothing is done behind the last answer of a connection', async () => {
   assert.equal((await get(server, '1/a')).text, 'kept')
 })
 
-/** Stores bytes that were never together in memory. */
+/** Stores bytes that were never in memory together. */
 async function sendPattern(server: TestServer, key: string, size: number): Promise<StoredObject> {
   const outgoing = send(`${server.url}${STORAGE}/${key}`, {
     method: 'PUT',
@@ -128,7 +128,7 @@ async function sendPattern(server: TestServer, key: string, size: number): Promi
   return stored
 }
 
-test('a body is taken no faster than it is read, and nothing of it waits but a little', async () => {
+test('a body is received no faster than it is read, with little buffered', async () => {
   const opened = Promise.withResolvers<RawBody>()
   const server = createServer((incoming) =>
     opened.resolve(new RawBody(incoming, { largest: 1_000 * MIB, pace: new UploadStallDetector(), md5: null })),
@@ -148,7 +148,7 @@ test('a body is taken no faster than it is read, and nothing of it waits but a l
     using body = await opened.promise
     const pieces = body.bytes()
     const read = createHash('sha256').update((await pieces.next()).value!)
-    // Whatever may come of itself comes meanwhile: most of it stays with the sender.
+    // All bytes that can come have come meanwhile: most stay with the sender.
     let rounds = 0
     await until('the sender to wait', () => outgoing.writableLength > 20 * MIB && ++rounds > 40)
     let largest = 0
@@ -191,7 +191,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   condition: fc.constantFrom('none', 'none', 'absent', 'any', 'of the content', 'of another'),
 })
 
-/** The headers of a condition, and whether it holds for what is there. */
+/** The headers of a condition, and whether the condition holds for the present object. */
 function conditionOf({ condition, content }: Step, present: string | undefined): [headers: Headers, holds: boolean] {
   if (condition === 'absent') return [{ 'If-None-Match': '*' }, present === undefined]
   if (condition === 'any') return [{ 'If-Match': '*' }, present !== undefined]
@@ -200,7 +200,7 @@ function conditionOf({ condition, content }: Step, present: string | undefined):
   return [{}, true]
 }
 
-describe('whatever users do', () => {
+describe('for random operations of users,', () => {
   let shared: Shared
   let callers: Headers[]
   before(async () => {
@@ -209,12 +209,12 @@ describe('whatever users do', () => {
   })
   after(() => shared[Symbol.asyncDispose]())
 
-  /** Does one step, and holds the answer against the model. */
+  /** Executes a step, and compares the answer with the model. */
   async function take(model: Map<string, string>, folder: string, one: Step): Promise<void> {
     const { who, segment, temporary, name, what, content } = one
     const { server } = shared
     const base = temporary ? `temp/${segment}` : segment
-    // Keys of assets lie directly below the user: this one is taken, and stays without anything.
+    // Keys of assets are directly below the user: this key is taken, and stays without an object.
     const key = name === 'asset_a' && !temporary ? `${base}/${name}` : `${base}/${folder}/${name}`
     const at = `${who} ${key}`
     const present = model.get(at)
@@ -240,7 +240,7 @@ describe('whatever users do', () => {
     }
   }
 
-  test('each finds what was last put there, and nobody anything of others', async () => {
+  test('each user finds the last written object, and nothing of other users', async () => {
     let runs = 0
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {

@@ -1,4 +1,4 @@
-// putObject, deleteObject and putAdminAsset: what is stored is what was sent, under keys of one's own, and only where it was meant.
+// putObject, deleteObject and putAdminAsset: stored objects equal the sent bytes, only under the caller's keys, and only if the conditions hold.
 import assert from 'node:assert/strict'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ import { given } from './uploads-kit.ts'
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
 describe('an object', () => {
-  test('is stored, told of, read, replaced and deleted', async () => {
+  test('is stored, described, read, replaced and deleted', async () => {
     await using server = await startServer()
     const first = await put(server, '1/notes/a.txt', 'Hello', { 'Content-Type': 'text/markdown' })
     const { updated_at, ...told } = first.body
@@ -64,7 +64,7 @@ describe('an object', () => {
     assert.deepEqual(objectRows(server), [])
   })
 
-  test('may be empty, with a length of nothing and without any', async () => {
+  test('may be empty, with a length of zero and without a length', async () => {
     await using server = await startServer()
     assert.deepEqual([(await put(server, '1/a', '')).body.size, (await put(server, '1/a', '')).status], [0, 200])
     const bare = await call<StoredObject>(server, 'PUT', `${STORAGE}/1/b`)
@@ -74,7 +74,7 @@ describe('an object', () => {
     assert.deepEqual([read.status, read.text, read.headers['content-length']], [200, '', '0'])
   })
 
-  test('is what its bytes are, whatever is claimed', async () => {
+  test('has the type of its bytes, for any claimed type', async () => {
     await using server = await startServer()
     const type = async (bytes: string | Uint8Array, claimed?: string) =>
       (await put(server, '1/x', bytes, claimed === undefined ? {} : { 'Content-Type': claimed })).body.content_type
@@ -89,7 +89,7 @@ describe('an object', () => {
     assert.match(String(page.headers['content-security-policy']), /sandbox/)
   })
 
-  test('of the same bytes as another is stored once, and stays until nothing needs them', async () => {
+  test('with the bytes of another is stored once, and the bytes stay while any object needs them', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     for (const key of ['1/a', '1/b', '1/c/d']) await put(server, key, 'the same')
@@ -115,12 +115,12 @@ describe('an object', () => {
     assert.equal((await get(server, '1/object')).text, 'both')
   })
 
-  test('is gone also where its bytes cannot be removed now: the sweep does that', async () => {
+  test('is deleted even if its bytes can be removed only later, by the sweep', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     for (const key of ['1/a', '1/b']) assert.equal((await put(server, key, key)).status, 201)
     platform.ms += 2 * HOUR
-    // What is removed goes through it.
+    // Removals use it.
     const incoming = join(server.data_dir, 'storage', 'incoming')
     renameSync(incoming, `${incoming}.away`)
     assert.equal((await remove(server, '1/a')).status, 204)
@@ -133,14 +133,14 @@ describe('an object', () => {
     assert.equal((await get(server, '1/b')).text, '1/b')
   })
 
-  test('is found by what loads files for runs', async () => {
+  test('can be loaded by runs', async () => {
     await using server = await startServer()
     await put(server, encodeURI('1/in put/ö.txt'), 'loaded')
     const file = await server.context.files.byKey(ME, '1/in put/ö.txt')
     assert.deepEqual([file?.name, file?.size, file?.expires_at], ['ö.txt', 6, null])
   })
 
-  test('outlives the process that took it', async () => {
+  test('survives a restart', async () => {
     await using first = await startServer()
     await put(first, '1/a', 'kept')
     await first.close(0)
@@ -150,7 +150,7 @@ describe('an object', () => {
 })
 
 describe('a key', () => {
-  test('is told as an address that can be used as it stands', async () => {
+  test('is returned as a URL that can be used unchanged', async () => {
     await using server = await startServer()
     const names = [
       'a b.txt',
@@ -174,7 +174,7 @@ describe('a key', () => {
     assert.equal(objectRows(server).length, names.length)
   })
 
-  test('that is none is refused, and nothing is stored', async () => {
+  test('that is invalid is refused, and nothing is stored', async () => {
     await using server = await startServer()
     const steps = ['..', '.', '%2e%2e', '%2E%2E', '.%2e', '%2e.', '%2e', '']
     const bad = [
@@ -199,7 +199,7 @@ describe('a key', () => {
         const problems = await refused(server, method, `${STORAGE}/${key}`, { raw: 'x' }, [400, 'invalid_request'])
         assert.deepEqual(problems, ['/path/key'], key)
       }
-    // Overlong and broken UTF-8 is no text.
+    // Overlong and malformed UTF-8 is no text.
     for (const key of ['1/%c0%ae%c0%ae/x', '1/%e0%80%ae', '1/%zz', '1/%ff', '1/%ed%a0%80'])
       for (const method of ['PUT', 'DELETE'])
         await refused(server, method, `${STORAGE}/${key}`, { raw: 'x' }, [400, 'invalid_request'])
@@ -214,7 +214,7 @@ describe('a key', () => {
     assert.equal((await put(server, '1%2Fa%2Fb', 'y')).body.key, '1/a/b')
   })
 
-  test('that the service gives itself is not to be written, whether there is anything or not', async () => {
+  test('that the service assigns cannot be written, whether it is used or not', async () => {
     await using server = await startServer()
     const { storage_key } = await stored(server, 'of an asset')
     const upload = await server.context.temporary.put(ME, given('uploaded'))
@@ -230,7 +230,7 @@ describe('a key', () => {
       assert.equal((await put(server, key, key)).status, 201, key)
   })
 
-  test('of a temporary upload is deleted with its file, by conditions as well', async () => {
+  test('of a temporary upload is deleted with its file, also conditionally', async () => {
     await using server = await startServer()
     const { storage_key } = await server.context.temporary.put(ME, given('uploaded'))
     const stale = { headers: { 'If-Match': '"x"' } }
@@ -242,7 +242,7 @@ describe('a key', () => {
 })
 
 describe('a condition', () => {
-  test('keeps what is there from being replaced or deleted unseen', async () => {
+  test('prevents replacing or deleting an unknown version', async () => {
     await using server = await startServer()
     const path = `${STORAGE}/1/a`
     const failed = (method: string, headers: Record<string, string>) =>
@@ -267,7 +267,7 @@ describe('a condition', () => {
     assert.deepEqual(problems, ['/headers/if-none-match'])
   })
 
-  test('that there be none lets one of many writers through', async () => {
+  test('that no object exists lets one of many writers succeed', async () => {
     await using server = await startServer()
     const writers = Array.from({ length: scaled(16) }, (_, at) => `writer ${at}`)
     const answers = await Promise.all(writers.map((text) => put(server, '1/a', text, { 'If-None-Match': '*' })))
@@ -277,7 +277,7 @@ describe('a condition', () => {
     assert.equal((await get(server, '1/a')).text, winners[0])
   })
 
-  test('on one version lets one of many writers through', async () => {
+  test('on a version lets one of many writers succeed', async () => {
     await using server = await startServer()
     await put(server, '1/a', 'first')
     const writers = Array.from({ length: scaled(16) }, (_, at) => `writer ${at}`)
@@ -290,7 +290,7 @@ describe('a condition', () => {
 })
 
 describe('a digest', () => {
-  test('that is sent is that of the body, or nothing is stored', async () => {
+  test('that is sent has to match the body, or nothing is stored', async () => {
     await using server = await startServer()
     const right = { 'Content-MD5': md5Of('Hello'), 'x-checksum-sha256': sha256Of('Hello') }
     assert.equal((await put(server, '1/a', 'Hello', right)).status, 201)
@@ -319,7 +319,7 @@ function encodedPut(transfer: string): string {
 }
 
 describe('a body', () => {
-  test('that is encoded, or a part of something, is refused', async () => {
+  test('that is encoded, or partial, is refused', async () => {
     await using server = await startServer()
     const path = `${STORAGE}/1/a`
     for (const coding of ['gzip', 'br', 'identity, gzip', 'GZIP'])
@@ -344,12 +344,12 @@ describe('a body', () => {
 })
 
 describe('an object under temp/', () => {
-  test('is gone after a day, swept or not, and its bytes with the sweep', async () => {
+  test('expires after a day, and its bytes are removed by the sweep', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     await put(server, 'temp/1/many/0', 'many')
     const row = server.context.objects.find(ME, 'temp/1/many/0')!
-    // More than one round of the sweep takes.
+    // More than a round of the sweep removes.
     await server.context.store.write((tx) => {
       for (let at = 1; at < 1_100; at += 1) putObject(tx, { ...row, storage_key: `temp/1/many/${at}` })
     })
@@ -377,8 +377,8 @@ describe('an object under temp/', () => {
 const ADA = { user_id: 'ada', workspace_id: null }
 const BOB = { user_id: 'bob@example.com', workspace_id: null }
 
-describe('somebody else', () => {
-  test('is told nothing of a key, by whatever method, and changes nothing', async () => {
+describe('another user', () => {
+  test('learns nothing of a key by any method, and changes nothing', async () => {
     await using shared = await sharedServer()
     const { server } = shared
     const [ada, bob] = [await shared.as(ADA), await shared.as(BOB)]
@@ -423,7 +423,7 @@ describe('somebody else', () => {
     assert.deepEqual(storeFiles(server).incoming, [])
   })
 
-  test('with an id that is no word has keys all the same', async () => {
+  test('with special characters in its id has keys all the same', async () => {
     await using shared = await sharedServer()
     const bob = await shared.as(BOB)
     assert.equal((await put(shared.server, 'bob~40example~2ecom/a', 'his', bob)).status, 201)
@@ -435,7 +435,7 @@ describe('somebody else', () => {
     assert.equal((await put(shared.server, 'temp/~74emp/a', 'passing', temp)).status, 201)
   })
 
-  test('never shares bytes, so that nothing is learnt of them', async () => {
+  test('never shares bytes, so that their existence is not revealed', async () => {
     await using shared = await sharedServer()
     for (const scope of [ADA, BOB]) {
       const segment = scope === ADA ? 'ada' : 'bob~40example~2ecom'
@@ -444,7 +444,7 @@ describe('somebody else', () => {
     assert.equal(storeFiles(shared.server).kept.length, 2)
   })
 
-  test('in another workspace of the same user has objects of its own under the same key', async () => {
+  test('and the same user in another workspace have separate objects under the same key', async () => {
     await using shared = await sharedServer()
     const { server } = shared
     const scopes = [null, 'w1', 'w2'].map((workspace_id) => ({ user_id: 'ada', workspace_id }))
@@ -459,7 +459,7 @@ describe('somebody else', () => {
     assert.deepEqual(texts, [200, 404, 200])
   })
 
-  test('is not let in by a signature: it names assets and uploads alone', async () => {
+  test('gets no access by a signature, which only covers assets and uploads', async () => {
     await using server = await startServer()
     await put(server, '1/a', 'mine')
     const { platform, assets } = server.context
@@ -472,7 +472,7 @@ describe('somebody else', () => {
 describe('an administrator', () => {
   const path = (name: string) => `/admin/storage/assets/${name}`
 
-  test('stores files by name, under keys of its own', async () => {
+  test('stores files by name under its own keys', async () => {
     await using shared = await sharedServer({ environment: { SVC_ADMIN_USERS: 'root' } })
     const { server } = shared
     const root = await shared.as({ user_id: 'root', workspace_id: null })
@@ -506,7 +506,7 @@ describe('an administrator', () => {
     assert.deepEqual(storeFiles(server).incoming, [])
   })
 
-  test('is needed, and the audit log hears of both', async () => {
+  test('is required, and the audit log records calls and refusals', async () => {
     const { log, lines } = memoryLog()
     await using shared = await sharedServer({ environment: { SVC_ADMIN_USERS: 'root' }, log })
     const headers = await shared.as(ADA)

@@ -1,4 +1,4 @@
-// Large content goes out as fast as it is taken, is never held, and its file is closed whatever the client does.
+// Large content is sent at the client's pace, is never buffered, and its file is closed whatever the client does.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ import { pattern, stored } from './storage-kit.ts'
 const MIB = 1 << 20
 const LARGE = 100 * MIB
 
-/** An asset of `size` bytes that were never together in memory. */
+/** An asset of `size` bytes that were never in memory together. */
 async function large(server: TestServer, size: number): Promise<{ path: string; sha256: string; file: string }> {
   const row = await stored(server, 'a place for it')
   const content_key = 'large'
@@ -47,7 +47,7 @@ function answer(server: TestServer, path: string): Promise<IncomingMessage> {
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes of memory that are in use: what waits for the collector is not. */
+/** Bytes of memory in use, without garbage. */
 function held(): number {
   collect()
   const { arrayBuffers, heapUsed } = process.memoryUsage()
@@ -56,7 +56,7 @@ function held(): number {
 
 const FDS = '/proc/self/fd'
 
-/** Open files of this process that hold this content; none where the system does not tell. */
+/** Open files of this process with this content; none if the system does not list them. */
 function openFiles(file: string): number {
   return readdirSync(FDS).filter((fd) => {
     try {
@@ -67,7 +67,7 @@ function openFiles(file: string): number {
   }).length
 }
 
-test('a large object is streamed within little memory, at the pace of whoever reads it', async () => {
+test('a large object is streamed in little memory at the client’s pace', async () => {
   await using server = await startServer()
   const { path, sha256 } = await large(server, LARGE)
   const idle = held()
@@ -86,7 +86,7 @@ test('a large object is streamed within little memory, at the pace of whoever re
   assert.ok(peak < 32 * MIB, `${Math.round(peak / MIB)} MiB above idle`)
 })
 
-test('a reader that stops holds the file where it is, and one that leaves closes it', {
+test('a reader that pauses keeps the file open, and a reader that disconnects closes it', {
   skip: !existsSync(FDS),
 }, async () => {
   await using server = await startServer()
@@ -95,7 +95,7 @@ test('a reader that stops holds the file where it is, and one that leaves closes
   const incoming = await Promise.all(Array.from({ length: 4 }, () => answer(server, path)))
   for (const one of incoming) one.pause()
   await until('the files to be open', () => openFiles(file) === 4)
-  // All that is taken for readers that take nothing: what the sockets of both sides hold.
+  // The most that is read for paused readers: the size of the socket buffers of both sides.
   assert.ok(held() - before < 32 * MIB)
   for (const one of incoming) one.destroy()
   await until('the files to be closed', () => openFiles(file) === 0)
@@ -103,7 +103,7 @@ test('a reader that stops holds the file where it is, and one that leaves closes
   await until('that file to be closed as well', () => openFiles(file) === 0)
 })
 
-test('a reader that takes nothing for too long is cut off, and the file closed', async () => {
+test('a reader that reads nothing for too long is cut off, and the file is closed', async () => {
   const folder = temporaryFolder()
   const path = join(folder, 'file')
   writeFileSync(path, Buffer.alloc(40 * MIB))
@@ -125,7 +125,7 @@ test('a reader that takes nothing for too long is cut off, and the file closed',
   rmSync(folder, { recursive: true })
 })
 
-test('of a thousand requests in one packet one file is open at a time, and those beyond reason are refused', {
+test('of a thousand requests in one packet one file is open at a time, and requests beyond the limit are refused', {
   skip: !existsSync(FDS),
 }, async () => {
   await using server = await startServer()
@@ -135,7 +135,7 @@ test('of a thousand requests in one packet one file is open at a time, and those
   one.socket.pause()
   one.socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(1_000))
   await until('the first to be sent', () => one.socket.bytesRead > 0 || openFiles(file) > 0)
-  // Whoever comes later is answered when all of the packet was looked at.
+  // A later client is answered once all of the packet was processed.
   assert.equal((await call(server, 'GET', '/health')).status, 200)
   assert.equal(openFiles(file), 1)
   assert.ok(held() - before < 48 * MIB, `${Math.round((held() - before) / MIB)} MiB are held`)
@@ -149,7 +149,7 @@ test('of a thousand requests in one packet one file is open at a time, and those
   assert.match(other.text(), /HTTP\/1\.1 429 .*\r\nRetry-After: 1\r\n.*rate_limited/s)
 })
 
-test('a client that leaves before the first byte leaves no file open', { skip: !existsSync(FDS) }, async () => {
+test('a client that disconnects before the first byte leaves no file open', { skip: !existsSync(FDS) }, async () => {
   await using server = await startServer()
   const { path, file } = await large(server, 4 * MIB)
   const warnings: string[] = []
@@ -160,16 +160,16 @@ test('a client that leaves before the first byte leaves no file open', { skip: !
     outgoing.once('socket', (socket) => socket.once('connect', () => setImmediate(() => outgoing.destroy())))
     await new Promise((resolve) => outgoing.once('close', resolve))
   }
-  // A file that nobody closed is closed by the collector, which warns of it.
+  // A leaked file is closed by the garbage collector, which warns of it.
   await until('the files to be closed', () => held() > 0 && openFiles(file) === 0)
   assert.equal((await call(server, 'HEAD', path)).status, 200)
   process.off('warning', warned)
   assert.deepEqual(warnings, [])
 })
 
-test('a file that cannot be read is told of in an answer, for later where that may help', async () => {
+test('a file that cannot be read gives an error response, which is temporary if a retry may help', async () => {
   const folder = temporaryFolder()
-  // What is open for writing alone gives nothing.
+  // A file that is open only for writing cannot be read.
   const read = async (range: ByteRange) =>
     new FileReadStream(await open(join(folder, 'file'), 'w'), range, new BufferPool(1))
   const facts = { name: 'file', content_type: 'text/plain', size: 5, sha256: '0'.repeat(64), created_at: null }
@@ -180,7 +180,7 @@ test('a file that cannot be read is told of in an answer, for later where that m
   rmSync(folder, { recursive: true })
 })
 
-test('content that is not whole any more is a fault of ours, and never a shorter answer', async () => {
+test('truncated content gives a server error, and never a shorter answer', async () => {
   await using server = await startServer()
   const { path, file } = await large(server, 4 * MIB)
   truncateSync(file, MIB)

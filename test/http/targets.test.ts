@@ -1,5 +1,5 @@
-// Targets that name a host, as proxies are asked (RFC 9112, section 3.2.2), and such that are no URL at all.
-// own-process: it looks at all warnings of its process.
+// Targets with a host, as for proxies (RFC 9112, section 3.2.2), and targets that are no URL.
+// own-process: it listens for all warnings of its process.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -17,7 +17,7 @@ const BROKEN = [
   'http://%/health',
 ]
 
-// Node gives a warning of one kind once: it is listened for from the beginning.
+// Node gives each kind of warning once: the test listens from the beginning.
 const warnings: string[] = []
 process.on('warning', ({ message }) => void warnings.push(message))
 
@@ -30,15 +30,15 @@ async function asked({ url }: TestServer, target: string): Promise<string> {
   return answer
 }
 
-describe('a target with a host', () => {
-  test('is one of its path', async () => {
+describe('a target with a host,', () => {
+  test('is routed by its path', async () => {
     await using server = await startServer()
     assert.match(await asked(server, 'http://localhost/health'), /^HTTP\/1\.1 200 /)
     assert.match(await asked(server, 'http://localhost/api/workflows'), /^HTTP\/1\.1 200 /)
     assert.match(await asked(server, 'http://localhost/nothing-here'), /^HTTP\/1\.1 404 /)
   })
 
-  test('that is none is nothing public, and answered as any unknown path', async () => {
+  test('if malformed, is not public, and is answered as an unknown path', async () => {
     await using server = await startServer()
     await using strict = await startServer({ environment: { SVC_TRUST_LOCALHOST: 'false' } })
     for (const target of BROKEN) {
@@ -48,10 +48,10 @@ describe('a target with a host', () => {
     }
   })
 
-  test('is not written anywhere by Node', async () => {
+  test('is never written to the log by Node', async () => {
     await using server = await startServer()
     for (const target of BROKEN) await asked(server, target)
-    // Warnings are told in a turn of their own.
+    // Warnings are emitted in a turn of their own.
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(warnings, [])
   })

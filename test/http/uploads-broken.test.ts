@@ -1,4 +1,4 @@
-// Uploads that break off, stand still, or find no room: the connection and the disk are as they were before.
+// Uploads that break off, stall, or find a full disk: the connection and the disk are as before.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { cannotMount, fill, memoryLog, smallDisk } from '../db/kit.ts'
@@ -8,7 +8,7 @@ import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { type Peer, peer } from './peer.ts'
 import { END, FORM_TYPE, fileForm, partHead, temporaryFiles, UPLOADS } from './uploads-kit.ts'
 
-/** Begins an upload of a body of `length` bytes, with the first ones of a file. */
+/** Begins an upload of a body of `length` bytes with the first bytes of a file. */
 function begin(server: TestServer, length: number | null, first = `${partHead()}Hello`): Promise<Peer> {
   const size = length === null ? 'Transfer-Encoding: chunked' : `Content-Length: ${length}`
   const body = length === null ? `${first.length.toString(16)}\r\n${first}\r\n` : first
@@ -18,7 +18,7 @@ function begin(server: TestServer, length: number | null, first = `${partHead()}
   )
 }
 
-/** More than is looked at before anything is written. */
+/** More than is inspected before anything is written. */
 const LONG = 'x'.repeat(20_000)
 const underway = (server: TestServer) => until('bytes on the disk', () => temporaryFiles(server).length === 1)
 const nothing = (server: TestServer) => until('nothing to be left', () => temporaryFiles(server).length === 0)
@@ -28,7 +28,7 @@ describe('an upload that breaks off', () => {
     ['of a length that was announced', 1_000_000],
     ['of no length', null],
   ] as const) {
-    test(`in the middle of a file ${what} leaves nothing`, async () => {
+    test(`in the middle of a file ${what} leaves nothing behind`, async () => {
       const { log, lines } = memoryLog()
       await using server = await startServer({ log })
       using one = await begin(server, length, `${partHead()}${LONG}`)
@@ -43,7 +43,7 @@ describe('an upload that breaks off', () => {
     })
   }
 
-  test('with its connection before the first byte leaves nothing', async () => {
+  test('with its connection before the first byte leaves nothing behind', async () => {
     await using server = await startServer()
     for (let i = 0; i < 20; i += 1) {
       using one = await begin(server, 1_000_000, '')
@@ -53,17 +53,17 @@ describe('an upload that breaks off', () => {
     assert.equal(temporaryFiles(server).length, 1)
   })
 
-  test('where its length is said too short is refused', async () => {
+  test('because its announced length is too short is refused', async () => {
     await using server = await startServer()
     const body = `${partHead()}Hello${END}`
     using one = await begin(server, body.length - 10, body)
-    // What stands behind it is taken for another request, which is none.
+    // The rest is parsed as another request, which is malformed.
     await until('its end', one.closed)
     assert.match(one.text(), /^HTTP\/1\.1 400 /)
     await nothing(server)
   })
 
-  test('with our own end leaves nothing', async () => {
+  test('because of a shutdown leaves nothing behind', async () => {
     await using server = await startServer()
     using one = await begin(server, 1_000_000, `${partHead()}${LONG}`)
     await underway(server)
@@ -76,14 +76,14 @@ describe('an upload that breaks off', () => {
 const HASTY = { head_ms: 300, request_ms: 400, idle_ms: 400, check_ms: 50 }
 
 describe('an upload', () => {
-  test('may take longer than other requests, as long as it brings something', async () => {
+  test('may take longer than other requests, as long as bytes come', async () => {
     await withMoreTime(1_500, async (upload_window_ms) => {
       await using server = await startServer({ listener: HASTY, upload_window_ms })
       const pieces = 12
       const length = partHead().length + pieces * 5_000 + END.length
       using one = await begin(server, length, partHead())
       const began = performance.now()
-      // Whoever is slower than a whole request may be is cut off meanwhile, more than once.
+      // Clients that are slower than a whole request may be are cut off meanwhile, more than once.
       for (let i = 0; i < pieces; i += 1) {
         one.socket.write('y'.repeat(5_000))
         if (i % 4 === 1) await outlast(server)
@@ -93,14 +93,14 @@ describe('an upload', () => {
       assert.ok(performance.now() - began > HASTY.request_ms)
       assert.match(one.text(), /^HTTP\/1\.1 201 /)
       assert.match(one.text(), /"size":60000/)
-      // The connection is like any other again.
+      // The connection has the usual limits again.
       one.socket.write('POST /api/workflows HTTP/1.1\r\nHost: localhost\r\n')
       await until('its end', one.closed)
       assert.match(one.text(), /HTTP\/1\.1 408 /)
     })
   })
 
-  test('that comes to a halt is ended with an answer, and leaves nothing', async () => {
+  test('that stalls is ended with an answer, and leaves nothing behind', async () => {
     await using server = await startServer({ upload_window_ms: 100 })
     using one = await begin(server, 1_000_000, `${partHead()}${LONG}`)
     await until('the answer', () => one.text().includes('came to a halt'))
@@ -109,7 +109,7 @@ describe('an upload', () => {
     await nothing(server)
   })
 
-  test('that brings a byte now and then has come to a halt as well', async () => {
+  test('that sends a byte now and then counts as stalled', async () => {
     await using server = await startServer({ upload_window_ms: 300 })
     using one = await begin(server, 1_000_000)
     const timer = setInterval(() => one.socket.write('x'), 20)
@@ -117,7 +117,7 @@ describe('an upload', () => {
     clearInterval(timer)
   })
 
-  test('that was refused is held to the time of other requests', async () => {
+  test('that was refused has the time limit of other requests', async () => {
     await using server = await startServer({ listener: HASTY })
     using one = await peer(
       server,
@@ -128,14 +128,16 @@ describe('an upload', () => {
   })
 })
 
-/** Waits until somebody was cut off who took longer than a whole request may. */
+/** Waits until a client was cut off that took longer than a whole request may. */
 async function outlast(server: TestServer): Promise<void> {
   using slow = await peer(server, 'POST /api/workflows HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n')
   await until('a slow request that is cut off', slow.closed)
 }
 
-describe('an upload to a disk without room', () => {
-  test('is refused for now in words that tell nothing of it, and leaves nothing', { skip: cannotMount }, async () => {
+describe('an upload to a full disk', () => {
+  test('is refused temporarily without revealing the cause, and leaves nothing behind', {
+    skip: cannotMount,
+  }, async () => {
     using disk = smallDisk(8 * (1 << 20))
     const { log, lines } = memoryLog()
     await using server = await startServer({ log, data_dir: disk.path })

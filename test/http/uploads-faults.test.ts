@@ -1,4 +1,4 @@
-// What is wrong with uploads, each with its answer, and nothing left of any of them.
+// Faults of uploads, each with its error; none leaves anything behind.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -14,11 +14,11 @@ const form = (raw: string, type: string | null = FORM_TYPE) => ({
 })
 const NOTE = `${partHead()}Hello`
 const FIELD = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="note"\r\n\r\ntext`
-/** As a mail has it: the parser leaves such a part out. */
+/** As in a mail: the parser skips such a part. */
 const ATTACHED = `--${BOUNDARY}\r\nContent-Disposition: attachment; name="file"; filename="b.txt"\r\n\r\n`
 const again = (head: string) => `${NOTE}\r\n${head}again${END}`
 
-/** What is sent, and the path of the problem that it is refused with. */
+/** The request, and the path of its problem. */
 const FAULTS: Readonly<Record<string, [request: ReturnType<typeof form>, path: string]>> = {
   'no part at all': [form(`--${BOUNDARY}--\r\n`), '/body/file'],
   'no body at all': [form(''), '/body'],
@@ -69,7 +69,7 @@ describe('an upload with', () => {
   })
   after(() => server[Symbol.asyncDispose]())
 
-  /** The request is refused so, leaves nothing, and the next one is taken. */
+  /** Asserts that the request is refused with this error, leaves nothing behind, and the next request is accepted. */
   async function traceless(
     request: ReturnType<typeof form>,
     path: string,
@@ -84,7 +84,7 @@ describe('an upload with', () => {
 
   for (const [what, [request, path]] of Object.entries(FAULTS)) {
     const at = what === 'a query' ? `${UPLOADS}?name=x` : UPLOADS
-    test(`${what} is refused, and nothing is kept`, () => traceless(request, at, [400, 'invalid_request'], [path]))
+    test(`${what} is refused, and nothing is stored`, () => traceless(request, at, [400, 'invalid_request'], [path]))
   }
 
   const encoded = { ...fileForm('x'), headers: { 'Content-Type': FORM_TYPE, 'Content-Encoding': 'gzip' } }
@@ -95,13 +95,13 @@ describe('an upload with', () => {
     'garbage for a content type': form(`${NOTE}${END}`, ';;='),
     'an encoding of the whole body': encoded,
   })) {
-    test(`${what} is refused before anything else is looked at`, () =>
+    test(`${what} is refused before any other check`, () =>
       traceless(request, `${UPLOADS}?name=x`, [415, 'unsupported_media_type'], []))
   }
 })
 
 describe('an upload that is too large', () => {
-  test('by one byte is refused, and one that just fits is kept', async () => {
+  test('by one byte is refused, and an upload of the exact limit is stored', async () => {
     await using server = await startServer(limited(1_000))
     const answer = await call<ErrorBody>(server, 'POST', UPLOADS, fileForm('x'.repeat(1_001)))
     assert.equal(answer.status, 413)
@@ -110,7 +110,7 @@ describe('an upload that is too large', () => {
     assert.equal((await call(server, 'POST', UPLOADS, fileForm('x'.repeat(1_000)))).status, 201)
   })
 
-  test('is refused at once where it says so', async () => {
+  test('is refused at once by its announced length', async () => {
     await using server = await startServer(limited(1_000))
     const head = `Host: localhost\r\nContent-Type: ${FORM_TYPE}\r\nContent-Length: 70000\r\n`
     using one = await peer(server, `POST ${UPLOADS} HTTP/1.1\r\n${head}\r\n`)
@@ -119,7 +119,7 @@ describe('an upload that is too large', () => {
     await until('its end', one.closed)
   })
 
-  test('is refused while it is sent, whatever it says, and the answer arrives', async () => {
+  test('is refused while it is sent without a length, and the answer arrives', async () => {
     await using server = await startServer(limited(100_000))
     const head = `Host: localhost\r\nContent-Type: ${FORM_TYPE}\r\nTransfer-Encoding: chunked\r\n`
     using one = await peer(server, `POST ${UPLOADS} HTTP/1.1\r\n${head}\r\n`)
@@ -136,12 +136,12 @@ describe('an upload that is too large', () => {
     ['before', (around: string) => `${around}\r\n${NOTE}${END}`],
     ['behind', (around: string) => `${NOTE}${END}${around}`],
   ] as const)
-    test(`is one with too much ${where} its file, however small that is`, async () => {
+    test(`because of too much ${where} its file is refused, even if the file is small`, async () => {
       await using server = await startServer(limited(10_000_000))
       for (const pieces of [7, 70]) {
         const answer = await call<ErrorBody>(server, 'POST', UPLOADS, form(raw('x'.repeat(pieces * 10_000))))
         assert.equal(answer.status, 413, answer.text)
-        assert.match(answer.text, /"message":"More than 65536 bytes stand around the file\."/)
+        assert.match(answer.text, /"message":"The envelope around the file is larger than 65536 bytes\."/)
       }
       await until('nothing to be left', () => temporaryFiles(server).length === 0)
       assert.equal((await call(server, 'POST', UPLOADS, form(raw('x'.repeat(60_000))))).status, 201)
@@ -152,29 +152,29 @@ describe('an upload that is too large', () => {
     ['behind it', (around: string) => `${NOTE}${END}${around}`],
     ['on both sides', (around: string) => `${around.slice(30_000)}\r\n${NOTE}${END}${around.slice(0, 30_000)}`],
   ] as const)
-    test(`is one with a single byte too many around its file, ${where}, and one that just fits is kept`, async () => {
+    test(`by a single byte around its file, ${where}, is refused, and an upload of the exact limit is stored`, async () => {
       await using server = await startServer(limited(10_000_000))
       const filling = (most: number) => 'x'.repeat(most - (raw('x'.repeat(60_000)).length - 60_000 - 'Hello'.length))
       assert.equal((await call(server, 'POST', UPLOADS, form(raw(filling(65_536))))).status, 201)
       const answer = await call<ErrorBody>(server, 'POST', UPLOADS, form(raw(filling(65_537))))
       assert.equal(answer.status, 413, answer.text)
-      assert.match(answer.text, /"message":"More than 65536 bytes stand around the file\."/)
+      assert.match(answer.text, /"message":"The envelope around the file is larger than 65536 bytes\."/)
       await until('nothing of it to be left', () => temporaryFiles(server).length === 1)
     })
 
-  test('is one with too much behind its file that does not end', async () => {
+  test('because of endless data after its file is refused', async () => {
     await using server = await startServer(limited(10_000_000))
     const head = `Host: localhost\r\nContent-Type: ${FORM_TYPE}\r\nTransfer-Encoding: chunked\r\n`
     using one = await peer(server, `POST ${UPLOADS} HTTP/1.1\r\n${head}\r\n`)
     const chunk = (text: string) => one.socket.write(`${text.length.toString(16)}\r\n${text}\r\n`)
     chunk(`${NOTE}${END}`)
     for (let i = 0; i < 20; i += 1) chunk('x'.repeat(10_000))
-    await until('the answer', () => one.text().includes('stand around the file'))
+    await until('the answer', () => one.text().includes('envelope around the file'))
     await until('its end', one.closed)
     assert.deepEqual(temporaryFiles(server), [])
   })
 
-  test('is one whose file never begins', async () => {
+  test('because its file never begins is refused', async () => {
     await using server = await startServer(limited(1_000))
     const head = `Host: localhost\r\nContent-Type: ${FORM_TYPE}\r\nTransfer-Encoding: chunked\r\n`
     using one = await peer(server, `POST ${UPLOADS} HTTP/1.1\r\n${head}\r\n`)

@@ -1,4 +1,4 @@
-// Files in multipart/form-data, well made and otherwise, and what the temporary store of a test server holds.
+// Well-formed and malformed multipart/form-data files, and the contents of a server's temporary store.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TemporaryFileUpload } from '../../src/assets/temporary/store.ts'
@@ -18,12 +18,12 @@ export function partHead(
 
 export const END = `\r\n--${BOUNDARY}--\r\n`
 
-/** A request with one file. */
+/** A request with a file. */
 export function fileForm(content: string, disposition?: string, more?: string) {
   return { headers: { 'Content-Type': FORM_TYPE }, raw: `${partHead(disposition, more)}${content}${END}` }
 }
 
-/** A request with fields, and a file behind them where there is one. */
+/** A request with fields, and after them a file, if given. */
 export function fieldsForm(
   fields: Readonly<Record<string, string>>,
   file?: { content: string; filename?: string; type?: string },
@@ -45,7 +45,7 @@ async function* pieces(...all: Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* all
 }
 
-/** Names of files in the temporary store, whole or not. */
+/** Names of files in the temporary store, complete or not. */
 export function temporaryFiles({ data_dir }: { readonly data_dir: string }): string[] {
   const folder = join(data_dir, 'temporary')
   return existsSync(folder) ? filesOf(folder) : []

@@ -1,4 +1,4 @@
-// Large uploads go to the disk as they come, and no faster than they are written: nothing of them waits in memory.
+// Large uploads are written to disk while they come, no faster than the disk: none is buffered in memory.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, request as send } from 'node:http'
@@ -21,7 +21,7 @@ const LARGE = Math.min(scaled(64 * MIB), 1_024 * MIB)
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 
-/** Bytes of memory that are in use: what waits for the collector is not. */
+/** Bytes of memory in use, without garbage. */
 function held(): number {
   collect()
   const { arrayBuffers, heapUsed } = process.memoryUsage()
@@ -52,7 +52,7 @@ test('a large upload needs little memory', async () => {
   assert.equal(found?.size, LARGE)
 })
 
-test('what is not written yet is not read either', async () => {
+test('an upload is not read faster than it is written', async () => {
   const opened = Promise.withResolvers<FileUpload>()
   const sockets: { bytesRead: number }[] = []
   const server = createServer((request) => {
@@ -75,11 +75,11 @@ test('what is not written yet is not read either', async () => {
     const reader = upload.bytes[Symbol.asyncIterator]()
     await reader.next()
     const read = sockets[0]!.bytesRead
-    // Whatever may come of itself comes meanwhile.
+    // All bytes that can come have come meanwhile.
     let rounds = 0
     await until('the sender to wait', () => outgoing.writableNeedDrain && ++rounds > 40)
     assert.ok(sockets[0]!.bytesRead - read < 4 * MIB, `${sockets[0]!.bytesRead} bytes were read`)
-    // The last bytes are held back: they may be the beginning of a boundary.
+    // The last bytes are held back, since they may begin a boundary.
     for (let size = 0; size < 39 * MIB; ) size += (await reader.next()).value!.length
     assert.ok(sockets[0]!.bytesRead >= 39 * MIB)
     upload[Symbol.dispose]()

@@ -1,4 +1,4 @@
-// What becomes of files that jobs make: assets with rows, or, where the job is to leave none, temporary files.
+// Files that jobs make: assets with rows, or temporary files if the job is to leave no assets.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { temporaryFiles } from './uploads-kit.ts'
 const PICTURE = Buffer.from('\x89PNG\r\n\x1a\n'.padEnd(20_000, 'x'), 'latin1')
 const DATA_URL = `data:image/png;base64,${PICTURE.toString('base64')}`
 
-/** Waits for somebody's consent, then publishes a picture. */
+/** Waits for a person's consent, then publishes a picture. */
 const graph = (waits = false) => ({
   nodes: [
     node('in', 'input.Any', { name: 'in' }),
@@ -45,7 +45,7 @@ describe('a job that is to leave no assets', () => {
     { execution_options: { asset_persistence: 'temporary' } },
     { require_terminal_result: true },
   ] as Record<string, unknown>[]) {
-    test(`by its ${Object.keys(data)} leaves temporary files, and no rows`, async () => {
+    test(`because of ${Object.keys(data)} leaves temporary files, and no rows`, async () => {
       const platform = clock()
       await using server = await startServer({ platform })
       const { result } = await made(server, data)
@@ -58,7 +58,7 @@ describe('a job that is to leave no assets', () => {
       assert.equal(Date.parse(asset.expires_at!), platform.ms + 24 * HOUR)
       const { status, headers } = await call(server, 'GET', asset.uri)
       assert.deepEqual([status, headers['content-type'], headers['content-length']], [200, 'image/png', '20000'])
-      // It can go into the next run.
+      // It can be an input of the next run.
       const next = { nodes: [node('load', 'asset.Load', { asset: `asset://${asset.asset_id}` })], edges: [] }
       await using client = await connect(server)
       client.command('run_job', { job_id: 'next', graph: next })
@@ -70,7 +70,7 @@ describe('a job that is to leave no assets', () => {
     })
   }
 
-  test('names them as before where it goes on in another process', async () => {
+  test('keeps their names when it continues in another process', async () => {
     await using server = await startServer()
     const job_id = 'job-waits'
     const look = async (at: TestServer) => (await call<JobSnapshot>(at, 'GET', `/api/jobs/${job_id}`)).body
@@ -95,8 +95,8 @@ describe('a job that is to leave no assets', () => {
   })
 })
 
-describe('a result whose files are gone', () => {
-  test('is told whole as long as its job is kept, and nothing else of the files is', async () => {
+describe('a result with files', () => {
+  test('whose files expired is returned whole as long as its job exists', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     const nested = { in: { pictures: [DATA_URL, 'no picture'], more: { note: 'x' } } }
@@ -118,7 +118,7 @@ describe('a result whose files are gone', () => {
     assert.deepEqual(temporaryFiles(server), [])
     assert.equal((await call(server, 'GET', asset.uri)).status, 404)
     assert.deepEqual(await read(), before)
-    // It survives a restart as well, and goes with its job.
+    // It survives a restart, and is deleted with its job.
     await server.close(0)
     await using again = await startServer({ platform, data_dir: server.data_dir })
     assert.deepEqual((await call(again, 'GET', '/api/jobs/kept')).body, before)
@@ -126,7 +126,7 @@ describe('a result whose files are gone', () => {
     assert.equal((await call(again, 'GET', '/api/jobs/kept')).status, 404)
   })
 
-  test('has them until their day is over where its job is deleted before', async () => {
+  test('keeps temporary files until they expire, even if its job is deleted before', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     const { result, job_id } = await made(server, { require_terminal_result: true })
@@ -139,7 +139,7 @@ describe('a result whose files are gone', () => {
     assert.deepEqual(temporaryFiles(server), [])
   })
 
-  test('whose assets are deleted is told whole, and their bytes and pictures are gone', async () => {
+  test('whose assets are deleted is returned whole, without their bytes and thumbnails', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     const { body } = await call<RunResult>(server, 'POST', '/api/workflows/contact-sheet/run', { body: {} })
@@ -163,7 +163,7 @@ describe('a result whose files are gone', () => {
     assert.deepEqual(await read(), before)
   })
 
-  test('leaves assets to their owner where its job is deleted', async () => {
+  test('keeps its assets when its job is deleted', async () => {
     await using server = await startServer()
     const { result, job_id } = await made(server, { job_name: 'x' })
     assert.equal((await call(server, 'DELETE', `/api/jobs/${job_id}`)).status, 204)
@@ -172,7 +172,7 @@ describe('a result whose files are gone', () => {
   })
 })
 
-test('a job that says nothing leaves assets', async () => {
+test('a job leaves assets by default', async () => {
   await using server = await startServer()
   const { result } = await made(server, { job_name: 'x' })
   assert.equal(rows(server), 2)

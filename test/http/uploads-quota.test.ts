@@ -1,4 +1,4 @@
-// The quota of temporary files at the doors: uploads for runs, objects below temp/, and files of jobs count together, for each user alone.
+// The quota of temporary files: uploads for runs, objects below temp/, and files of jobs count together, for each user separately.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Capabilities, JobSnapshot, SdkError, TemporaryAssetUpload } from '../../generated/types.ts'
@@ -24,14 +24,14 @@ const put = (server: TestServer, key: string, bytes: number, headers: Caller = {
   call<SdkError>(server, 'PUT', `/api/storage/temp/${key}`, { raw: 'y'.repeat(bytes), headers })
 
 describe('TEMPORARY_QUOTA_EXCEEDED', () => {
-  test('uploadTemporaryAsset: says what is taken, the limit, and when to come again', async () => {
+  test('uploadTemporaryAsset: reports the used bytes, the limit, and when to retry', async () => {
     const platform = clock()
     await using server = await startServer({ ...limited, platform })
     assert.equal((await upload(server, 120_000)).status, 201)
     const { status, body, headers } = await upload(server, 120_000)
     assert.deepEqual([status, body.code, body.error], [413, 'TEMPORARY_QUOTA_EXCEEDED', body.error])
     assert.deepEqual([body.error.type, body.retryable], ['temporary_quota_exceeded', false])
-    assert.match(body.message, /take 120\d{3} of 200000 bytes, .* go at 2026-01-02T00:00:00.000Z/)
+    assert.match(body.message, /take 120\d{3} of 200000 bytes, .* expire at 2026-01-02T00:00:00.000Z/)
     assert.equal(headers['retry-after'], String(24 * 3_600))
     assert.equal(temporaryFiles(server).length, 1)
     platform.ms += 24 * HOUR
@@ -40,7 +40,7 @@ describe('TEMPORARY_QUOTA_EXCEEDED', () => {
     assert.equal(limits.max_temporary_bytes_per_user, LIMIT)
   })
 
-  test('a hundred uploads at once take no more than the limit, and all of it is there after a restart', async () => {
+  test('a hundred concurrent uploads take no more than the limit, also after a restart', async () => {
     await using server = await startServer(limited)
     const answers = await Promise.all(Array.from({ length: 100 }, () => upload(server, 30_000)))
     const made = answers.filter(({ status }) => status === 201)
@@ -56,7 +56,7 @@ describe('TEMPORARY_QUOTA_EXCEEDED', () => {
     assert.equal(temporaryFiles(again).length, 7)
   })
 
-  test('putObject: objects below temp/ count with uploads, both ways, and a replaced one no more', async () => {
+  test('putObject: objects below temp/ count together with uploads, and replaced objects do not', async () => {
     const platform = clock()
     await using server = await startServer({ ...limited, platform })
     assert.equal((await put(server, '1/a.txt', 150_000)).status, 201)
@@ -65,20 +65,20 @@ describe('TEMPORARY_QUOTA_EXCEEDED', () => {
     assert.deepEqual([over.status, over.body.error.type], [413, 'temporary_quota_exceeded'])
     assert.equal((await call(server, 'GET', '/api/storage/temp/1/b.txt')).status, 404)
     assert.equal((await upload(server, 20_000)).status, 201)
-    // A new one has to fit beside the old one.
+    // A new object has to fit beside the old one.
     assert.equal((await put(server, '1/a.txt', 40_000)).status, 413)
     assert.equal((await put(server, '1/a.txt', 10_000)).status, 200)
     assert.equal((await upload(server, 150_000)).status, 201)
     assert.equal((await call(server, 'DELETE', '/api/storage/temp/1/a.txt')).status, 204)
     assert.equal((await put(server, '1/c.txt', 20_000)).status, 201)
-    // What is not temporary has no such limit.
+    // Objects that are not temporary have no such limit.
     const kept = await call(server, 'PUT', '/api/storage/1/kept.txt', { raw: 'z'.repeat(LIMIT + 1) })
     assert.equal(kept.status, 201)
     platform.ms += 24 * HOUR
     assert.equal((await put(server, '1/d.txt', 190_000)).status, 201)
   })
 
-  test('an upload that is deleted gives its room back', async () => {
+  test('a deleted upload frees its bytes', async () => {
     await using server = await startServer(limited)
     const { body } = await upload(server, 150_000)
     assert.equal((await upload(server, 60_000)).status, 413)

@@ -1,4 +1,4 @@
-// Uploads where they are used: in runs over HTTP and the socket, and read again by their owner. The database never hears of them.
+// The use of uploads: in runs over HTTP and the socket, and in reads by their owner. They have no database rows.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CreateWorkflowRequest, RunResult, TemporaryAssetUpload } from '../../generated/types.ts'
@@ -25,7 +25,7 @@ async function upload(server: TestServer, content: string, caller: Caller = {}):
   return body
 }
 
-/** Publishes the text and the bytes of what `file` refers to. */
+/** Publishes the text and the bytes of the file that `file` refers to. */
 function loading(data: Record<string, unknown> = {}): CreateWorkflowRequest {
   return {
     name: 'Loading',
@@ -64,7 +64,7 @@ function dump(store: Store): string {
 }
 
 describe('an upload', () => {
-  test('is loaded by a run over HTTP, by any form of its address', async () => {
+  test('is loaded by a run over HTTP, by any form of its URL', async () => {
     await using server = await startServer()
     const { uri } = await upload(server, 'Hello, Ada!')
     const { id } = await created(server, loading())
@@ -78,7 +78,7 @@ describe('an upload', () => {
       const { status, outputs, error } = await run(server, id, file)
       assert.equal(status, 'completed', JSON.stringify(error))
       assert.equal(outputs.text, 'Hello, Ada!')
-      // Its bytes, as an output, are a file of the job's own.
+      // As an output, its bytes become a file of the job.
       const { uri: made } = outputs.bytes as { uri: string }
       assert.equal((await call(server, 'GET', made)).text, 'Hello, Ada!')
       assert.notEqual(made, uri)
@@ -119,7 +119,7 @@ describe('an upload', () => {
     assert.deepEqual(await ask(uri.replace(/[0-9a-f]{4}\./, 'zzzz.')), [false, ['missing']])
   })
 
-  test('makes no row of anything, and neither does reading it', async () => {
+  test('creates no row, and neither does reading it', async () => {
     await using server = await startServer()
     await created(server, loading())
     const before = dump(server.context.store)
@@ -131,7 +131,7 @@ describe('an upload', () => {
     assert.equal((await call(server, 'GET', uri)).status, 200)
   })
 
-  test('is swept with everything else when its time is over', async () => {
+  test('is removed by the sweep when it has expired', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     const { uri } = await upload(server, 'Hello, Ada!')
@@ -150,7 +150,7 @@ describe('an upload', () => {
     assert.equal((await call(again, 'GET', uri)).text, 'Hello, Ada!')
   })
 
-  test('that the profile is switched off for is not taken; what was uploaded is still served', async () => {
+  test('is refused if the profile is switched off, while earlier uploads are still served', async () => {
     await using server = await startServer()
     const { uri } = await upload(server, 'Hello, Ada!')
     await server.close(0)
@@ -165,14 +165,14 @@ describe('an upload', () => {
   })
 })
 
-describe('a run that cannot have its file', () => {
+describe('a run that cannot load its file', () => {
   const failure = async (server: TestServer, id: string, file: unknown, headers: Caller = {}) => {
     const { status, error } = await run(server, id, file, headers)
     assert.equal(status, 'failed')
     return error as { type: string; message: string }
   }
 
-  test('says so, and how long such files are kept', async () => {
+  test('fails with a message that names the lifetime of such files', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     const { uri } = await upload(server, 'Hello, Ada!')
@@ -196,7 +196,7 @@ describe('a run that cannot have its file', () => {
       assert.equal((await failure(server, id, none)).type, 'bad_reference')
   })
 
-  test('because it is too large, says so before it is read', async () => {
+  test('because it is too large, fails before the file is read', async () => {
     await using server = await startServer()
     const { uri } = await upload(server, 'Hello, Ada!')
     const { id } = await created(server, loading({ max_bytes: 10 }))
@@ -205,7 +205,7 @@ describe('a run that cannot have its file', () => {
     assert.match(message, /11 bytes/)
   })
 
-  test('because it is somebody else’s, hears what it would if there were none', async () => {
+  test('because it is foreign, fails as for an unknown file', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startServer({ environment: idp.environment })
     const as = async (sub: string, workspace_id: string) => ({
@@ -229,7 +229,7 @@ describe('a run that cannot have its file', () => {
 })
 
 describe('an asset', () => {
-  test('is loaded as an upload is, by its id or its address', async () => {
+  test('is loaded like an upload, by its id or its URL', async () => {
     await using server = await startServer()
     const row = await stored(server, 'kept for good', { name: 'note.txt', content_type: 'text/plain' })
     const { id } = await created(server, loading())
@@ -239,7 +239,7 @@ describe('an asset', () => {
 })
 
 describe('GET and HEAD of an upload', () => {
-  test('serve it as they do an asset: ranges, conditions, and nothing that a browser would run', async () => {
+  test('serve it like an asset, with ranges and conditions, and without content that a browser would run', async () => {
     await using server = await startServer()
     const html = await server.context.temporary.put(
       ME,
@@ -269,7 +269,7 @@ describe('GET and HEAD of an upload', () => {
     assert.equal((await files.read('GET', path.replace('temp/1/', 'temp%2F1%2F'))).status, 200)
   })
 
-  test('of other methods never change it, and remove it where they are to', async () => {
+  test('are the only reads: other methods never change it, and DELETE removes it', async () => {
     await using server = await startServer()
     const { uri } = await upload(server, 'x')
     assert.equal((await call(server, 'PATCH', uri)).status, 405)

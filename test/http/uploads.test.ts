@@ -1,4 +1,4 @@
-// uploadTemporaryAsset: a file for a run goes in as it comes, is its owner's alone, and leaves nothing but its bytes.
+// uploadTemporaryAsset: a file for a run is stored unchanged, belongs only to its owner, and leaves nothing but its bytes.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { TemporaryAssetUpload } from '../../generated/types.ts'
@@ -7,7 +7,7 @@ import { startServer } from '../helpers/server.ts'
 import { END, FORM_TYPE, fileForm, partHead, temporaryFiles, UPLOADS } from './uploads-kit.ts'
 
 describe('uploadTemporaryAsset', () => {
-  test('gives a uri that reads as what was sent', async () => {
+  test('returns a URI that reads as the sent file', async () => {
     await using server = await startServer()
     const { status, body, text } = await call<TemporaryAssetUpload>(server, 'POST', UPLOADS, fileForm('Hello, Ada!'))
     assert.equal(status, 201, text)
@@ -20,7 +20,7 @@ describe('uploadTemporaryAsset', () => {
     assert.equal(temporaryFiles(server).length, 1)
   })
 
-  test('keeps the charset that is claimed, and believes none where the bytes tell', async () => {
+  test('keeps the claimed charset, but prefers the type of the bytes', async () => {
     await using server = await startServer()
     const latin = Buffer.from('caf\xe9', 'latin1')
     for (const [type, bytes, kept] of [

@@ -1,4 +1,4 @@
-// What is refused before a handler sees it, and how.
+// Requests that are refused before a handler sees them.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
@@ -28,7 +28,7 @@ function chunkedHead(path: string): string {
 }
 
 describe('bodies', () => {
-  test('INVALID_REQUEST: malformed JSON is 400 with the path of the body', async () => {
+  test('INVALID_REQUEST: malformed JSON gives 400 with the path of the body', async () => {
     await using server = await startServer()
     for (const path of ['/api/workflows', '/api/workflows/greeting/run']) {
       for (const raw of ['{', '{"a":}', 'tru', '{"name":"a"} {}', "{'name':1}", '\u0000', '{"a":1,}', 'NaN']) {
@@ -38,7 +38,7 @@ describe('bodies', () => {
     }
   })
 
-  test('INVALID_REQUEST: no body, an empty one and one that is not an object are 400', async () => {
+  test('INVALID_REQUEST: an absent, an empty and a non-object body give 400', async () => {
     await using server = await startServer()
     for (const path of ['/api/workflows', '/api/workflows/greeting/run']) {
       const bodies = [{}, { raw: '', headers: JSON_TYPE }, { body: null }, { body: [] }, { body: 'text' }, { body: 7 }]
@@ -50,7 +50,7 @@ describe('bodies', () => {
     }
   })
 
-  test('INVALID_REQUEST: a body that is nested too deep is 400, whatever its depth', async () => {
+  test('INVALID_REQUEST: a body that is nested too deeply gives 400, for any depth', async () => {
     await using server = await startServer()
     for (const depth of [64, 1_000, 200_000]) {
       const value = `${'['.repeat(depth)}${']'.repeat(depth)}`
@@ -62,7 +62,7 @@ describe('bodies', () => {
     }
   })
 
-  test('UNSUPPORTED_MEDIA_TYPE: anything but JSON is 415', async () => {
+  test('UNSUPPORTED_MEDIA_TYPE: any type but JSON gives 415', async () => {
     await using server = await startServer()
     const raw = JSON.stringify(greeting())
     const types = [
@@ -83,7 +83,7 @@ describe('bodies', () => {
     }
   })
 
-  test('bytes that are no UTF-8 are no JSON, on whatever path', async () => {
+  test('bytes that are not UTF-8 are not JSON, on any path', async () => {
     await using server = await startServer()
     const [head, tail] = ['{"params": {"name": "a', '"}}'].map((text) => Buffer.from(text))
     for (const bytes of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0xaf]]) {
@@ -97,7 +97,7 @@ describe('bodies', () => {
     assert.equal((await call(server, 'POST', '/api/workflows/greeting/run', { raw, headers: JSON_TYPE })).status, 200)
   })
 
-  test('what a choice may be is said whole, null as well', async () => {
+  test('an error lists all allowed values, including null', async () => {
     await using server = await startServer()
     const body = { workflow_id: 'greeting', level: 'all', interface_version: 2 }
     const answer = await call<ErrorBody>(server, 'POST', '/api/sdk/v1/preflight', { body })
@@ -106,7 +106,7 @@ describe('bodies', () => {
     assert.equal(messages['/body/interface_version'], 'must be one of 1, null')
   })
 
-  test('JSON is taken in other spellings of its type', async () => {
+  test('JSON is accepted with other spellings of its type', async () => {
     await using server = await startServer()
     const raw = JSON.stringify({ params: { name: 'Ada' } })
     for (const type of ['application/json;charset=UTF-8', 'Application/JSON', 'application/json ; charset="utf-8"']) {
@@ -117,7 +117,7 @@ describe('bodies', () => {
     }
   })
 
-  test('REQUEST_TOO_LARGE: an oversized body is 413 by its length, and by its bytes when it is chunked', async () => {
+  test('REQUEST_TOO_LARGE: an oversized body gives 413 by its length, and by its bytes if it is chunked', async () => {
     await using server = await startServer({ environment: { SVC_MAX_BODY_BYTES: '2048' } })
     const path = '/api/workflows/greeting/run'
     const fits = { body: { params: { name: 'x'.repeat(1900) } } }
@@ -130,7 +130,7 @@ describe('bodies', () => {
     assert.match(answer, /"type":"request_too_large"/)
   })
 
-  test('a body of a request that takes none is ignored', async () => {
+  test('a body is ignored by an operation without one', async () => {
     await using server = await startServer()
     assert.equal((await call(server, 'GET', '/api/workflows', { raw: '{', headers: JSON_TYPE })).status, 200)
   })
@@ -153,7 +153,7 @@ describe('methods', () => {
     ['TRACE', '/api/config', 'GET, HEAD, OPTIONS'],
   ]
 
-  test('METHOD_NOT_ALLOWED: a method that the path does not take is 405 with Allow', async () => {
+  test('METHOD_NOT_ALLOWED: a method that the path does not support gives 405 with Allow', async () => {
     await using server = await startServer()
     for (const [method, path, allow] of cases) {
       const answer = await call(server, method, path)
@@ -162,7 +162,7 @@ describe('methods', () => {
     }
   })
 
-  test('OPTIONS tells the methods', async () => {
+  test('OPTIONS returns the methods', async () => {
     await using server = await startServer()
     for (const [, path, allow] of cases) {
       const answer = await call(server, 'OPTIONS', path)
@@ -195,7 +195,7 @@ describe('methods', () => {
 })
 
 describe('paths', () => {
-  test('NOT_FOUND: an unknown path is 404 in the form of its door', async () => {
+  test('NOT_FOUND: an unknown path gives 404 in the error format of its prefix', async () => {
     await using server = await startServer()
     const paths = [
       '/nowhere',
@@ -247,7 +247,7 @@ describe('paths', () => {
     }
   })
 
-  test('INVALID_REQUEST: broken percent-encoding and ids that are too long are 400', async () => {
+  test('INVALID_REQUEST: malformed percent-encoding and ids that are too long give 400', async () => {
     await using server = await startServer()
     for (const path of [
       '/api/workflows/%zz',
@@ -264,7 +264,7 @@ describe('paths', () => {
     assert.deepEqual(run, ['/path/id'])
   })
 
-  test('INVALID_REQUEST: unknown, repeated and empty query parameters are 400, all at once', async () => {
+  test('INVALID_REQUEST: unknown, repeated and empty query parameters give 400, all at once', async () => {
     await using server = await startServer()
     const list = await refused(server, 'GET', '/api/workflows?limit=x&nope=1&also=2', {}, [400, 'invalid_request'])
     assert.deepEqual(list, ['/query/also', '/query/limit', '/query/nope'])
@@ -291,7 +291,7 @@ describe('paths', () => {
 })
 
 describe('X-Request-Id', () => {
-  test('is echoed where it is visible ASCII of at most 128 characters', async () => {
+  test('is echoed if it is visible ASCII of at most 128 characters', async () => {
     await using server = await startServer()
     for (const id of ['a', 'my-id/1:2', '~'.repeat(128)]) {
       for (const path of ['/health', '/nowhere', '/api/workflows?limit=0']) {
@@ -316,7 +316,7 @@ describe('X-Request-Id', () => {
   })
 })
 
-test('a broken request does not harm the next one', async () => {
+test('a malformed request does not affect the next one', async () => {
   await using server = await startServer()
   for (const text of [
     '\r\n\r\n',

@@ -1,4 +1,4 @@
-// Mistakes that beginners make: the answer says what was meant.
+// Mistakes of beginners: the answer proposes the intended request.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { call, type ErrorBody } from '../helpers/http.ts'
@@ -12,29 +12,29 @@ async function told(server: { url: string }, path: string, body: string): Promis
   return { status: response.status, message: ((await response.json()) as ErrorBody).error.message }
 }
 
-describe('what a workflow takes', () => {
+describe('an input of a workflow outside of its member', () => {
   for (const [operation, path, place, body] of [
     ['runWorkflow', RUN, 'params', { name: 'Ada' }],
     ['preflightWorkflow', '/api/sdk/v1/preflight', 'inputs', { workflow_id: 'greeting', level: 'static', name: 'Ada' }],
   ] as const)
-    test(`${operation}: is sent back to ${place} where it stands beside that`, async () => {
+    test(`${operation}: gets a hint to put it into ${place}`, async () => {
       await using server = await startServer()
       const { status, message } = await told(server, path, JSON.stringify(body))
       assert.equal(status, 400)
-      assert.ok(message.includes(`is not a known property: what the workflow takes belongs in "${place}"`), message)
+      assert.ok(message.includes(`is not a known property: put inputs of the workflow in "${place}"`), message)
     })
 
-  test('runWorkflow: also in a large body', async () => {
+  test('runWorkflow: gets the hint also in a large body', async () => {
     await using server = await startServer()
     const { status, message } = await told(server, RUN, JSON.stringify({ name: 'x'.repeat(3_000_000) }))
     assert.equal(status, 400)
-    assert.match(message, /^\/body\/name: .*belongs in "params"$/)
+    assert.match(message, /^\/body\/name: .*put inputs of the workflow in "params"$/)
   })
 
-  test('runWorkflow: but not what stands deeper', async () => {
+  test('runWorkflow: gets no hint at a deeper level', async () => {
     await using server = await startServer()
     const { message } = await told(server, RUN, JSON.stringify({ params: { nmae: 'x' } }))
-    assert.doesNotMatch(message, /belongs in/)
+    assert.doesNotMatch(message, /put inputs of the workflow in/)
   })
 })
 
@@ -45,14 +45,14 @@ describe('a body that is not JSON', () => {
     ['no end', '{"params": {', "Expected property name or '}' (line 1, column 13)."],
     ['the mark of a byte order', '\ufeff{"params": }', "Unexpected token '}' (line 1, column 12)."],
   ] as const)
-    test(`is refused with the place of the mistake: ${what}`, async () => {
+    test(`is refused with the position of the mistake: ${what}`, async () => {
       await using server = await startServer()
       const { status, message } = await told(server, RUN, body)
       assert.equal(status, 400)
       assert.equal(message, `The body is not valid JSON. ${place}`)
     })
 
-  test('is refused with the place also where it comes in chunks', async () => {
+  test('is refused with the position also if it comes in chunks', async () => {
     await using server = await startServer()
     const body = new Blob(['{"params": {\n"name": ]}']).stream()
     const headers = { 'Content-Type': 'application/json' }
@@ -66,7 +66,7 @@ describe('a body that is not JSON', () => {
     assert.equal(error.message, "The body is not valid JSON. Unexpected token ']' (line 2, column 9).")
   })
 
-  test('is refused without the place where it is long: that is looked for by reading it again and again', async () => {
+  test('is refused without the position if it is long, since the search reads it again and again', async () => {
     await using server = await startServer()
     const { message } = await told(server, RUN, `{"params": "${'x'.repeat(20_000)}",}`)
     assert.equal(message, 'The body is not valid JSON.')
@@ -74,7 +74,7 @@ describe('a body that is not JSON', () => {
 })
 
 describe('WORKFLOW_NOT_FOUND:', () => {
-  test('proposes the bundled example that was meant', async () => {
+  test('proposes the intended bundled example', async () => {
     await using server = await startServer()
     const asked = [
       ['GET', '/api/workflows/greetin'],
@@ -90,13 +90,13 @@ describe('WORKFLOW_NOT_FOUND:', () => {
     }
   })
 
-  test('proposes nothing where nothing is near', async () => {
+  test('proposes nothing if no name is similar', async () => {
     await using server = await startServer()
     const { body } = await call<ErrorBody>(server, 'GET', '/api/workflows/wf_unknown')
     assert.equal(body.error.message, 'The workflow does not exist.')
   })
 
-  test('says of a bundled example that it cannot be changed', async () => {
+  test('explains that a bundled example cannot be changed', async () => {
     await using server = await startServer()
     const { status, body } = await call<ErrorBody>(server, 'DELETE', '/api/workflows/greeting')
     assert.equal(status, 404)

@@ -1,4 +1,4 @@
-// Integers beyond 2^53, over every door: refused with their place where the service reads them, and untouched where it hands them on.
+// Integers beyond 2^53, over every transport: refused with their path if the service reads them, and unchanged if it passes them on.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
@@ -12,7 +12,7 @@ import { fieldsForm } from './uploads-kit.ts'
 const WIDE = '12345678901234567890'
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 const INVALID = [400, 'invalid_request'] as [number, string]
-/** More than what is parsed at once. */
+/** More than is parsed at once. */
 const LARGE = `"${'x'.repeat(300_000)}"`
 
 let server: TestServer
@@ -22,7 +22,7 @@ before(async () => {
 after(() => server[Symbol.asyncDispose]())
 
 describe('an integer beyond 2^53', () => {
-  test('is refused in parameters and graphs, of small and of large bodies', async () => {
+  test('is refused in parameters and graphs of small and large bodies', async () => {
     for (const more of ['', `,"more":${LARGE}`]) {
       const run = `{"params":{"name":"Ada","list":[1,${WIDE}]${more}}}`
       const asked = { raw: run, headers: JSON_TYPE }
@@ -47,7 +47,7 @@ describe('an integer beyond 2^53', () => {
     assert.deepEqual(await refused(server, 'POST', '/api/assets', form, INVALID), ['/body/metadata/n'])
   })
 
-  test('is looked for in very long texts, and in no encoding that cannot be read', async () => {
+  test('is found in very long texts, and not searched in unreadable encodings', async () => {
     const raw = `{"params":{"name":"${'x'.repeat(12_000_000)} 1234567890123456"}}`
     const run = await call(server, 'POST', '/api/workflows/greeting/run', { raw, headers: JSON_TYPE })
     assert.equal(run.status, 200)
@@ -57,13 +57,13 @@ describe('an integer beyond 2^53', () => {
     await refused(server, 'POST', '/api/workflows/greeting/run', asked, [415, 'unsupported_media_type'])
   })
 
-  test('is read where it is a fraction, or exact', async () => {
+  test('is accepted if it is a fraction, or exact', async () => {
     const raw = `{"params":{"name":"${WIDE} 1e999"},"timeout_seconds":60.0}`
     const { status, text } = await call(server, 'POST', '/api/workflows/greeting/run', { raw, headers: JSON_TYPE })
     assert.equal(status, 200, text)
   })
 
-  test('is refused on the socket in JSON and in MessagePack, and the job is not touched', async () => {
+  test('is refused on the socket in JSON and in MessagePack, and the job is not affected', async () => {
     await using client = await connect(server)
     const isRefusal = ({ error }: Frame) => error === 'invalid_command'
     for (const more of ['', `,"more":${LARGE}`]) {
@@ -87,11 +87,11 @@ describe('an integer beyond 2^53', () => {
   })
 
   test('is refused in the terminal', () => {
-    assert.throws(() => parseJsonInput(`{"n": ${WIDE}}`), /^JsonTextError: \/n must not lie beyond 2\^53: 1234/)
+    assert.throws(() => parseJsonInput(`{"n": ${WIDE}}`), /^JsonTextError: \/n must be between -2\^53 and 2\^53: 1234/)
     assert.deepEqual(parseJsonInput(`{"n": "${WIDE}"}`), { n: WIDE })
   })
 
-  test('is handed on to a model server as it came', async () => {
+  test('is passed on to a model server unchanged', async () => {
     await using upstream = await startUpstream()
     await using gateway = await startServer({ environment: { SVC_MODEL_SERVERS: `up=${upstream.base_url}` } })
     const raw = `{"model":"up/gpt-4o-mini","messages":[{"role":"user","content":"Hi"}],"own":${WIDE}}`

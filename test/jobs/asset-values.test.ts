@@ -1,4 +1,4 @@
-// References to assets as values: they go along typed edges and into nodes, and the manifest lists each that a job hands out, wherever it was made.
+// Asset references as values: they pass typed edges and nodes, and the manifest lists each reference in an output, wherever it was made.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -37,7 +37,7 @@ async function manifestOf(
   return manifest
 }
 
-/** Each asset of the manifest stands where it says, has the digest that it says, and can be read. */
+/** Each asset of the manifest is at its path, has its digest, and can be read. */
 async function bound(server: TestServer, manifest: ResultManifest): Promise<[name: string, ...path: unknown[]][]> {
   for (const { output_name, path, asset } of manifest.assets) {
     const at = path.reduce(
@@ -52,7 +52,7 @@ async function bound(server: TestServer, manifest: ResultManifest): Promise<[nam
   return manifest.assets.map(({ output_name, path }) => [output_name, ...path])
 }
 
-/** An asset of the caller, as a value. */
+/** A reference to an asset of the caller. */
 async function made(server: TestServer, data: string, scope = OWNER): Promise<Reference> {
   const of = graph([node('save', 'asset.Save', { data, name: 'a.txt' }), sink('out')], ['save.asset->out.value'])
   return (await manifestOf(server, of, {}, scope)).outputs.out as unknown as Reference
@@ -95,7 +95,7 @@ describe('a reference to an asset', () => {
     assert.match(job.row.error!, /"type":"type_mismatch"/)
   })
 
-  test('is taken by nodes that work on files, and what they make is listed as well', async () => {
+  test('is accepted by nodes that work on files, and the manifest lists the files that they make', async () => {
     await using server = await startServer()
     const photo = '/api/assets/packages/pictures/photos/lake.jpg'
     const of = graph(
@@ -126,7 +126,7 @@ describe('a reference to an asset', () => {
     assert.notEqual(first.sha256, second.sha256)
   })
 
-  test('of somebody else, of none, or with another address is no asset of the job', async () => {
+  test('of another user, without an asset, or with another URL is not an asset of the job', async () => {
     await using server = await startServer()
     const theirs = await made(server, 'theirs', { user_id: '2', workspace_id: null })
     const own = await made(server, 'own')
@@ -150,10 +150,10 @@ describe('a reference to an asset', () => {
   })
 })
 
-describe('what nodes make', () => {
+describe('an asset that a node makes', () => {
   const PNG = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
 
-  test('is listed wherever it lies in lists and dicts', async () => {
+  test('is listed wherever it is inside of lists and dicts', async () => {
     const giving = mapType('test.Gives', (given) => ({
       list: [PNG, { in: [[{ type: 'image', data: PNG, name: 'a.png' }]] }],
       dict: { 'a key': { b: new Uint8Array([1, 2, 3]) } },
@@ -171,7 +171,7 @@ describe('what nodes make', () => {
     ])
   })
 
-  test('in a workflow that is called, and in the rounds of a loop, is listed as any other', async () => {
+  test('in a called workflow, or in a loop, is listed like any other', async () => {
     const bytes = mapType('test.Bytes', (given) => Buffer.from(`bytes of ${String(given)}`))
     const next = mapType('test.Next', (given) => Number(given) + 1)
     await using server = await startGated({ types: [bytes, next] })

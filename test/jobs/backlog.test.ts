@@ -1,4 +1,4 @@
-// A run that tells faster than its history is written waits for it: what is written at once would otherwise hold up everybody.
+// A run that publishes faster than its history is written waits for the commit: one large commit would delay all requests.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -9,7 +9,7 @@ import { startServer, until } from '../helpers/server.ts'
 import { ended, history, outputs, submit } from './kit.ts'
 
 const COUNT = 5_000
-/** As many events as wait for a commit at most, and those that one more turn of a node tells. */
+/** The most events that wait for a commit, plus those of one further turn of a node. */
 const MOST_STAGED = 1_100
 
 const numbers = graph(
@@ -17,7 +17,7 @@ const numbers = graph(
   ['numbers.item->out.value'],
 )
 
-test('a run waits where too much of its history is not written, and goes on after that', async () => {
+test('a run waits while too much of its history is unwritten, and then continues', async () => {
   await using server = await startServer()
   const { events } = server.context
   const commit = events.commit.bind(events)
@@ -33,7 +33,7 @@ test('a run waits where too much of its history is not written, and goes on afte
   assert.equal((await history(server, row)).filter(({ type }) => type === 'output_update').length, COUNT)
 })
 
-test('a run waits as well where few events have much text', async () => {
+test('a run also waits where few unwritten events have much text', async () => {
   await using server = await startServer()
   const { events } = server.context
   const commit = events.commit.bind(events)
@@ -55,7 +55,7 @@ test('a run waits as well where few events have much text', async () => {
   assert.equal(feed.staged_length, 0)
 })
 
-test('what is staged is counted until it is committed or cut off', () => {
+test('the length of staged events counts until they are committed or truncated', () => {
   const feed = new JobFeed(1, 0, true)
   const append = (value: string) => feed.append({ type: 'output_update', value } as EventBody, null, '')
   append('a'.repeat(1_000))
@@ -74,7 +74,7 @@ test('what is staged is counted until it is committed or cut off', () => {
   assert.equal(feed.staged_length, 0)
 })
 
-test('a run that waits for its history can be cancelled, and tells no more', async () => {
+test('a run that waits for its history can be cancelled, and publishes no more', async () => {
   await using server = await startServer()
   const { events, jobs } = server.context
   const commit = events.commit.bind(events)

@@ -1,4 +1,4 @@
-// A server that is killed while a job sends what it was given before: the outside sees one value of each node that had finished.
+// A server that is killed while a job sends values that it received before: the receiver sees one value of each finished node.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -16,9 +16,9 @@ import { temporaryFolder, until } from '../helpers/server.ts'
 
 const ITEMS = ['a', 'b', 'c', 'd']
 
-/** `/draw/<item>` gives a value that it never gave before; `/send/<item>:<number>` is where it goes. */
+/** `/draw/<item>` returns a new value each time; the job sends it to `/send/<item>:<number>`. */
 class Peer implements AsyncDisposable {
-  /** What was sent, in order. */
+  /** The values that were sent, in order. */
   readonly sent: string[] = []
   onSend: () => void = () => {}
   readonly #server = createServer((request, response) => this.#take(request, response))
@@ -44,7 +44,7 @@ class Peer implements AsyncDisposable {
   }
 }
 
-/** Each item is drawn, and what that gave is sent. */
+/** Draws a value for each item, and sends the value. */
 function drawing(at: string, method: string) {
   return graph(
     [
@@ -65,7 +65,7 @@ function drawing(at: string, method: string) {
   )
 }
 
-/** Makes the moment longer in which what a job remembers is not durable yet: it takes a good while to be written. */
+/** Slows down the writing of the journal, so that entries are not durable for longer. */
 function slowJournal(data_dir: string): void {
   const db = new Database(join(data_dir, 'svc.db'))
   db.exec(`create trigger slow_journal before insert on job_journal
@@ -85,7 +85,7 @@ async function killedAtSecondSend(method: string): Promise<string[]> {
       await using server = await serve(data_dir, environment)
       const body = { name: 'draws', graph: drawing(at, method) }
       const { body: workflow } = await call<Workflow>(server, 'POST', '/api/workflows', { body })
-      // What the slow count has to go through.
+      // The rows that the slow count scans.
       for (let runs = 0; runs < 15; runs++) await runOf(server, 'greeting', { params: { name: 'Ada' } })
       slowJournal(data_dir)
       peer.onSend = () => {
@@ -112,7 +112,7 @@ async function runOf(server: ServingProcess, id: string, body: object): Promise<
 }
 
 for (const method of ['GET', 'PUT']) {
-  test(`a server that is killed at the second ${method} of what it was given gives each item one value`, async () => {
+  test(`a server that is killed at the second ${method} of a drawn value sends one value for each item`, async () => {
     for (let runs = 0; runs < scaled(1); runs++) {
       const sent = await killedAtSecondSend(method)
       for (const item of ITEMS) {

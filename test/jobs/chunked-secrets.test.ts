@@ -1,4 +1,4 @@
-// Secrets in what several firings of one node say at once, in the results of nodes, and in what a cut leaves: nobody is told one.
+// Secrets in concurrent chunks of a node's firings, in the results of nodes, and in texts that were cut off: no secret is shown.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { NodeContext, NodeType } from '../../src/engine/node-api/node-type.ts'
@@ -10,7 +10,7 @@ import { history, OWNER, startGated, submit } from './kit.ts'
 const KEY = 'planted-key-4711-of-a-server'
 const environment = { SVC_SECRET_X: KEY }
 
-/** Each firing says what it is told to, under the value that it has. */
+/** Each firing outputs the texts that the test gives it, by its input value. */
 class Speakers {
   readonly #firings = new Map<unknown, { chunk: NodeContext['chunk']; leave: () => void }>()
   readonly type: NodeType = testType('test.Speaks', {
@@ -38,7 +38,7 @@ class Speakers {
     this.leave(who)
   }
 
-  /** Ends a firing that has not said all that it would. */
+  /** Ends a firing before it has output all of its text. */
   leave(who: string): void {
     this.#firings.get(who)!.leave()
   }
@@ -63,8 +63,8 @@ async function chunksOf(of: typeof speaking, speakers: Speakers, say: () => void
   return joined
 }
 
-describe('two firings of a node that speak at once', () => {
-  test('tell no secret when one ends in the middle of the secret of the other', async () => {
+describe('two firings of a node that stream text at once', () => {
+  test('show no secret when one ends in the middle of the secret of the other', async () => {
     const speakers = new Speakers()
     const joined = await chunksOf(speaking, speakers, () => {
       speakers.say('a', `It is ${KEY.slice(0, 16)}`)
@@ -76,7 +76,7 @@ describe('two firings of a node that speak at once', () => {
     assert.equal(joined, 'It is fine.[redacted] ok')
   })
 
-  test('tell no secret when their pieces come in turn', async () => {
+  test('show no secret when their pieces come in turn', async () => {
     const speakers = new Speakers()
     const joined = await chunksOf(speaking, speakers, () => {
       for (let at = 0; at < KEY.length; at += 5) for (const who of ['a', 'b']) speakers.say(who, KEY.slice(at, at + 5))
@@ -97,7 +97,7 @@ const pieces: NodeType = testType('test.Pieces', {
   },
 })
 
-test('the result of a node has no text that is an item of a stream, and has what is single', async () => {
+test('the shown result of a node has single texts, and no text items of a stream', async () => {
   await using server = await startGated({ environment, types: [pieces] })
   const of = graph(
     [
@@ -126,15 +126,15 @@ describe('a job that is cancelled in the middle of a secret', () => {
     ['in.output->out.value'],
   )
 
-  test('keeps and tells no part of it', async () => {
+  test('stores and shows no part of it', async () => {
     await using server = await startGated({ environment })
-    // On a busy machine a cancellation may come before the second piece is taken in: then there is nothing to hide.
+    // On a busy machine the cancellation may come before the second piece, and then there is no secret to hide.
     let told = await toldOfCancelled(server)
     for (let more = 20; told.length < 2 && more > 0; more--) told = await toldOfCancelled(server)
     assert.deepEqual(told, ['It is ', '[redacted]'])
   })
 
-  /** The values that are told of a job which is cancelled right behind the first half of a secret. */
+  /** The output values of a job that is cancelled right after the first half of a secret. */
   async function toldOfCancelled(server: TestServer): Promise<unknown[]> {
     const { jobs, events } = server.context
     const job = submit(server, { graph: streamed, acceptsStreamInput: true, hasFollower: true })
@@ -151,7 +151,7 @@ describe('a job that is cancelled in the middle of a secret', () => {
     return all.flatMap((event) => (event.type === 'output_update' ? [event.value] : []))
   }
 
-  test('tells no part of it in chunks', async () => {
+  test('shows no part of it in chunks', async () => {
     const speakers = new Speakers()
     await using server = await startGated({ environment, types: [speakers.type] })
     const job = submit(server, { graph: speaking, hasFollower: true })

@@ -1,4 +1,4 @@
-// Stored delays and limits where the machine's clock is set: they last as long as they should, and no time that is told goes backwards.
+// Stored delays and limits where the system clock is set: they last as long as they should, and no timestamp goes backwards.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -30,7 +30,7 @@ const gatedTwice = graph(
   ['in.output->one.value', 'one.output->two.value', 'two.output->out.value'],
 )
 
-/** A machine whose clock and whose time the test turns. */
+/** A platform whose system clock and elapsed time are set by the test. */
 function machine() {
   const turned = { wall: START, passed: 0 }
   const platform = {
@@ -48,7 +48,7 @@ const reaches = (server: GatedServer, id: string, wanted: string) =>
   until(`it to be ${wanted}`, async () => (await status(server, id)) === wanted)
 const suspended = (server: GatedServer, id: string) => reaches(server, id, 'paused')
 
-/** Has the service look at what is due. */
+/** Makes the service check for due jobs. */
 async function look(server: GatedServer): Promise<void> {
   await suspended(server, submit(server, { graph: delayed }).row.id)
 }
@@ -87,7 +87,7 @@ describe('a clock that is set', () => {
           await look(server)
           assert.equal(await status(server, ids[0]!), 'paused')
         }
-        // Another process counts from its own beginning.
+        // The monotonic clock of another process has another origin.
         turned.passed = 0
         await using server = await startGated({ data_dir, platform })
         await look(server)
@@ -142,7 +142,7 @@ describe('a clock that is set', () => {
       }
     })
 
-  test('is remembered as often as the time is asked for, not only where a job is suspended', async () => {
+  test('is stored whenever the time is read, not only when a job is suspended', async () => {
     const { turned, platform } = machine()
     await using server = await startGated({ platform })
     const { store } = server.context
@@ -161,7 +161,7 @@ describe('a clock that is set', () => {
     ['back', -5 * HOUR],
     ['forward', 5 * HOUR],
   ] as const)
-    test(`${how} right before a kill, or while nothing runs, changes no delay where the machine has not been started anew`, async () => {
+    test(`${how} right before a kill, or while no server runs, changes no delay where the machine was not rebooted`, async () => {
       const { turned, platform } = machine()
       await using opened = await openStore()
       const { store } = opened
@@ -172,13 +172,13 @@ describe('a clock that is set', () => {
       turned.wall += change
       turned.passed += 2_000
       assert.equal(new SteadyClock(store, started).now(), START + 2_000)
-      // Another start of the machine knows nothing of that, and neither does a clock that is behind.
+      // The offset is not used after a reboot, nor by a clock that is behind.
       assert.equal(new SteadyClock(store, { ...platform, boot: 'another' }).now(), turned.wall)
       turned.passed = -1
       assert.equal(new SteadyClock(store, started).now(), turned.wall)
     })
 
-  test('back while nothing runs gives no event of a job an earlier time than the one before it', async () => {
+  test('back while no server runs gives no event of a job an earlier time than the event before', async () => {
     const { turned, platform } = machine()
     const data_dir = temporaryFolder()
     const pass = () => {
@@ -205,7 +205,7 @@ describe('a clock that is set', () => {
     }
   })
 
-  test('makes the limit of a job that an older version began no longer at each look', () => {
+  test('does not extend the limit of a job of an older version at each check', () => {
     const { turned, platform } = machine()
     const options = JSON.stringify({ timeout_seconds: 3600 })
     const row = () => jobRow(1, { options, started_at: new Date(START).toISOString() })
@@ -222,7 +222,7 @@ describe('a clock that is set', () => {
     assert.deepEqual(parseStoredOptions(row), { ...DEFAULT_JOB_OPTIONS, timeout_seconds: 60 })
   })
 
-  test('makes the limit of a suspended job no longer', async () => {
+  test('does not extend the limit of a suspended job', async () => {
     const { turned, platform } = machine()
     await using server = await startGated({ platform })
     const { id } = submit(server, { graph: delayed, timeout_seconds: 60 }).row
@@ -234,7 +234,7 @@ describe('a clock that is set', () => {
     await inOrder(server, id)
   })
 
-  test('makes the limit of a running job no longer, and its times go on', async () => {
+  test('does not extend the limit of a running job, whose timestamps never go back', async () => {
     const { turned, platform } = machine()
     await using server = await startGated({ platform: { ...platform, elapsed: () => performance.now() } })
     const job = submit(server, { graph: gated, timeout_seconds: 0.3 })

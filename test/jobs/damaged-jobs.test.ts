@@ -1,5 +1,4 @@
-// Jobs that have not ended and of which something that is stored is damaged: they end as failed, whoever follows them is told, and no other job is
-// held up. What is damaged stays as it is.
+// Unfinished jobs with damaged stored data: they end as failed, their followers are told, and no other job is held up. The damaged data stays as it is.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +13,7 @@ import { type KeptLog, keptLog } from '../helpers/kept-log.ts'
 import { type TestServer, temporaryFolder, until } from '../helpers/server.ts'
 import { coded, ended, gated, OWNER, plain, startGated, submit, words } from './kit.ts'
 
-/** Changes a row of the first job behind the back of the service, as a flipped bit does: the checksum stays. */
+/** Changes a row of the first job without its checksum, like a flipped bit. */
 const DAMAGES = {
   event: `update job_event set payload = replace(payload, 'running', 'runninh')
     where sequence = (select min(sequence) from job_event where job_key = 1 and type = 'node_status') and job_key = 1`,
@@ -39,14 +38,14 @@ const awaited = graph(
 )
 const answer = { node_id: null, name: null, value: 1, at: '/body' }
 
-/** One job has room at a time: one that kept it would hold up all others. */
+/** One job runs at a time, so that a job that kept its slot would block all others. */
 const ONE = { max_concurrent_jobs: 1 }
 
-/** That a job has failed because of damage, which is still there and found, and that its end stands in the log once. */
+/** Checks that a job has failed because of damage, that a database check still finds the damage, and that the log has the end once. */
 async function hasEnded(server: TestServer, id: string, log: KeptLog): Promise<void> {
   const row = await ended(server, id)
   assert.deepEqual([row.status, (JSON.parse(row.error!) as JobError).type], ['failed', 'data_damaged'])
-  const lines = log.lines.filter((line) => line.includes('it ends') && line.includes(id))
+  const lines = log.lines.filter((line) => line.includes('the job ends') && line.includes(id))
   assert.equal(lines.length, 1, log.lines.join(''))
   assert.notEqual((await checkDatabase(join(server.data_dir, 'svc.db'))).length, 0, 'the damage is still found')
   const other = submit(server, { graph: plain })
@@ -54,7 +53,7 @@ async function hasEnded(server: TestServer, id: string, log: KeptLog): Promise<v
   assert.equal(other.row.status, 'completed')
 }
 
-/** Starts a job, damages something of it while no server runs, and gives what the next server makes of it. */
+/** Starts a job, damages its data while no server runs, and passes it to the next server. */
 async function goneOn(
   what: Damage,
   begin: (server: Awaited<ReturnType<typeof startGated>>) => Promise<string>,
@@ -79,7 +78,7 @@ async function goneOn(
   }
 }
 
-describe('a job of which something is damaged', () => {
+describe('a job with damaged data', () => {
   for (const what of ['event', 'graph'] as const) {
     test(`ends where it was running when the server stopped: its ${what}`, () =>
       goneOn(
@@ -104,7 +103,7 @@ describe('a job of which something is damaged', () => {
         hasEnded,
       ))
 
-    test(`ends where it is given the value that it waits for: its ${what}`, () =>
+    test(`ends where it gets the value that it waits for: its ${what}`, () =>
       goneOn(
         what,
         async (server) => {
@@ -134,7 +133,7 @@ describe('a job of which something is damaged', () => {
       },
     ))
 
-  test('ends where its history has to be trimmed; its followers are told, and a retry takes over what had finished', async () => {
+  test('ends where its history must be trimmed; its followers are told, and a retry reuses finished firings', async () => {
     const items = Array.from({ length: 90 }, (_, at) => at)
     const many = graph(
       [source('in', 1), node('gate', 'test.Gate'), source('xs', items), node('each', 'control.ForEach'), sink('items')],
@@ -157,7 +156,7 @@ describe('a job of which something is damaged', () => {
     assert.equal((await followed).at(-1), 'end failed')
     await hasEnded(server, job.row.id, log)
     const { row } = await jobs.retry(OWNER, job.row.id)
-    // Whether the gate had finished is told by the last commit that was whole: it is taken over, or fires again.
+    // The gate had finished if the last undamaged commit says so: it is reused then, or fires again.
     const again = await until('the firing, once more, or the end', async () => {
       const { status } = (await jobs.get(OWNER, row.id)).row
       return server.gate.waiting[0] ?? (status === 'completed' && 'taken over')

@@ -1,4 +1,4 @@
-// The rows of many files that one value has are written in parts before the value is told.
+// Where a value has many files, their rows are written in parts before the value is published.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,10 +17,10 @@ import { type TestServer, temporaryFolder } from '../helpers/server.ts'
 import { ended, OWNER, startGated, submit } from './kit.ts'
 
 const FILES = 450
-/** What one transaction may write of them. */
+/** The most rows of assets in one transaction. */
 const AT_ONCE = 100
 
-/** Gives files that differ each time it fires: what it gave is remembered. */
+/** A node whose files differ each time it fires, so that the test sees which firing they are from. */
 const files: NodeType = {
   ...mapType('test.Files', () =>
     Array.from({ length: FILES }, (_, at) => Buffer.from(`file ${at} of ${crypto.randomUUID()}`)),
@@ -32,13 +32,13 @@ const giving = graph(
   ['in.output->files.value', 'files.output->out.value'],
 )
 
-/** How many rows of assets each transaction of a server writes from now on. `first` is called after the first one that writes any. */
+/** Counts the rows of assets in each transaction of a server from now on. `first` is called after the first transaction with such rows. */
 function counted({ context: { assets } }: TestServer, first = () => {}): number[] {
   const counts: number[] = []
   const insert = assets.insert.bind(assets)
   let count = 0
   assets.insert = (...row) => {
-    // A transaction is written in one go.
+    // The rows of a transaction are written in one turn.
     if (count++ === 0)
       queueMicrotask(() => {
         if (counts.push(count) === 1) first()
@@ -82,7 +82,7 @@ test('the rows of many files are written in parts, and each file is listed', asy
   assert.equal(await assetsOf(server, job.row.id), FILES)
 })
 
-test('a value that cannot be told after its rows were written has the same ones when the job goes on', async () => {
+test('a value that could not be published after its rows were written has the same rows when the job continues', async () => {
   const data_dir = temporaryFolder()
   try {
     let id: string
@@ -107,7 +107,7 @@ test('a value that cannot be told after its rows were written has the same ones 
   }
 })
 
-test('a job that is cancelled meanwhile ends, and no more rows are written', async () => {
+test('a job that is cancelled while rows are written in parts ends, and writes no more rows', async () => {
   await using server = await startGated({ types: [files] })
   const counts = counted(server, () => void server.context.jobs.cancel(OWNER, job.row.id))
   const job = submit(server, { graph: giving })

@@ -1,4 +1,4 @@
-// Jobs that are interrupted after a node of them has failed: the end is the one that their history tells, and a retry knows nothing of it.
+// Jobs that are interrupted after a node has failed: they end with the failure in their history, and a retry does not see it.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { test } from 'node:test'
@@ -8,12 +8,12 @@ import { temporaryFolder, until } from '../helpers/server.ts'
 import { ended, history, OWNER, startGated, submit, words } from './kit.ts'
 
 const together = graph(
-  // The gate comes first: a failure ends the run, also where the time of a turn was over before the second node.
+  // The gate comes first, since a failure ends the run, even where the time of a turn is over before the second node.
   [source('in', 'x'), node('gate', 'test.Gate'), node('frail', 'test.Frail'), sink('out')],
   ['in.output->gate.value', 'in.output->frail.value', 'frail.output->out.value'],
 )
 
-/** Fails the first time. */
+/** A node that fails the first time. */
 function frail(retry_safe: boolean) {
   const seen = { begun: 0 }
   const type: NodeType = testType('test.Frail', {
@@ -29,7 +29,7 @@ function frail(retry_safe: boolean) {
 }
 
 for (const retry_safe of [true, false]) {
-  test(`a job goes on to the failure that it told, of a node that is ${retry_safe ? '' : 'not '}safe to run again`, async () => {
+  test(`a recovered job ends with the failure in its history, of a node that is ${retry_safe ? '' : 'not '}safe to run again`, async () => {
     const { seen, type } = frail(retry_safe)
     const data_dir = temporaryFolder()
     try {
@@ -60,7 +60,7 @@ for (const retry_safe of [true, false]) {
   })
 }
 
-test('a retry begins with the attempt that was under way, and does again nothing that had finished in it', async () => {
+test('a retry begins with the attempt that was under way, and repeats no finished step of it', async () => {
   const { seen, type } = frail(true)
   const paid: unknown[] = []
   const pay = testType('test.Pay', {

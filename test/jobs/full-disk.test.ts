@@ -1,4 +1,4 @@
-// Jobs on a disk that is full: while nothing can be written no job is touched in vain, the log hears once of each, and all go on when there is room.
+// Jobs on a full disk: they are not touched in vain, each is logged once, and all continue when there is space.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -16,10 +16,10 @@ import { type GatedServer, gated, OWNER, startGated, submit } from './kit.ts'
 const JOBS = 20
 const DISK_BYTES = 16 << 20
 const HOUR_MS = 3_600_000
-/** So much of what is given stays in each journal. */
+/** A value of this size stays in each journal. */
 const LARGE = 'x'.repeat(50_000)
 
-/** So long nothing can be written: some rounds of whoever looks after the jobs, in milliseconds. */
+/** Milliseconds for which the disk stays full: some rounds of the recovery and of the resumer. */
 const FULL_MS = 4_500
 
 const delayed = graph(
@@ -27,7 +27,7 @@ const delayed = graph(
   ['in.output->wait.value', 'wait.output->out.value'],
 )
 
-/** A reader keeps the write-ahead log from being begun again, so that every commit needs room. What room the log has is used up. */
+/** Fills the write-ahead log. A reader keeps the log from being reset, so that every commit needs space. */
 async function fullDisk(server: GatedServer): Promise<Disposable> {
   const reader = new Database(join(server.data_dir, 'svc.db'), { readonly: true })
   reader.exec('begin')
@@ -56,7 +56,7 @@ async function passed(ms: number): Promise<void> {
   await until('some time to pass', () => performance.now() > end)
 }
 
-/** Of how many jobs the log was told that something of them failed, each of them once. */
+/** The number of jobs with a logged failure, each logged once. */
 function told(lines: readonly string[]): number {
   const parsed = lines.map((line) => JSON.parse(line) as { msg: string; job_id?: string })
   const failed = parsed
@@ -71,7 +71,7 @@ function active(server: GatedServer): number {
 }
 
 describe('jobs on a full disk', { skip: cannotMount }, () => {
-  test('that are due are left alone until something can be written', async () => {
+  test('that are due are not touched until the disk can be written', async () => {
     using disk = smallDisk(DISK_BYTES)
     let ahead_ms = 0
     const now = () => Date.now() + ahead_ms
@@ -98,7 +98,7 @@ describe('jobs on a full disk', { skip: cannotMount }, () => {
     await until('all to end', () => active(server) === 0)
   })
 
-  test('that were running stop, and are not begun again until something can be written', async () => {
+  test('that were running stop, and are not started again until the disk can be written', async () => {
     using disk = smallDisk(DISK_BYTES)
     const { log, lines } = keptLog()
     await using server = await startGated({ data_dir: disk.path, log })

@@ -1,4 +1,4 @@
-// How much memory graphs of jobs may hold: users share it, jobs with the same plan hold it together, and what is released can be taken again.
+// The memory account of job graphs: users share it, jobs with the same plan count once, and released memory can be taken again.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -24,8 +24,8 @@ function holder(graph_bytes: number, user = 'a', plan = {} as Plan): GraphHolder
   return { user, plan, graph_bytes }
 }
 
-describe('memory of graphs', () => {
-  test('one user gets three quarters, and others find the rest', () => {
+describe('the memory account of graphs', () => {
+  test('gives one user at most three quarters, and the rest to others', () => {
     const memory = new GraphMemoryAccount(100)
     const [one, two] = [holder(40), holder(35)]
     memory.take(one)
@@ -38,7 +38,7 @@ describe('memory of graphs', () => {
     assert.throws(() => memory.take(holder(30)), coded('QUEUE_FULL'))
   })
 
-  test('jobs with the same plan hold it together, until the last of them is gone', () => {
+  test('counts a plan once for all of its jobs, until the last of them is released', () => {
     const memory = new GraphMemoryAccount(100)
     const plan = {} as Plan
     const jobs = [holder(70, 'a', plan), holder(70, 'a', plan), holder(70, 'a', plan)]
@@ -49,7 +49,7 @@ describe('memory of graphs', () => {
     memory.take(holder(70))
   })
 
-  test('what was accepted before is held beyond the limit', () => {
+  test('holds graphs that were accepted before, even beyond the limit', () => {
     const memory = new GraphMemoryAccount(100)
     const restored = Array.from({ length: 4 }, () => holder(50))
     for (const job of restored) memory.hold(job)
@@ -58,7 +58,7 @@ describe('memory of graphs', () => {
     memory.take(holder(1, 'b'))
   })
 
-  test('one graph finds room beside small ones, however large it is, and leaves room to others', () => {
+  test('has room for a graph of any size beside small graphs, and then still for others', () => {
     const memory = new GraphMemoryAccount(100)
     memory.take(holder(10, 'b'))
     memory.take(holder(10_000))
@@ -68,7 +68,7 @@ describe('memory of graphs', () => {
   })
 })
 
-/** `in -> gate -> out` with many values beside it, for which 84 bytes count each. */
+/** `in -> gate -> out` with many values beside it, which count 84 bytes each. */
 function large(count: number, first: string): Graph {
   const nodes = [source('in', 'x'), node('gate', 'test.Gate'), sink('out')]
   const beside = node('beside', 'constant.List', { value: [first, ...Array.from({ length: count }, () => ({}))] })
@@ -82,12 +82,12 @@ function later({ nodes, edges }: Graph): Graph {
 }
 
 describe('jobs with large graphs of their own', () => {
-  test('with the same graph share its plan, however long one of them waits', async () => {
+  test('share the plan of the same graph, however long one of them waits', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     submit(server, { graph: gated })
     const first = submit(server, { graph: large(900_000, 'a') })
     for (const more of ['b', 'c', 'd']) await submit(server, { graph: large(100_000, more) }).accepted()
-    // What nobody holds is gone in a later turn.
+    // A plan without holders is dropped in a later turn.
     await setImmediate()
     gc()
     assert.equal(submit(server, { graph: large(900_000, 'a') }).plan, first.plan)
@@ -95,7 +95,7 @@ describe('jobs with large graphs of their own', () => {
   })
 
   for (const running of [1, 10])
-    test(`are taken until they hold as much as one user may, where ${running} may run`, async () => {
+    test(`are accepted up to the share of one user, where ${running} may run`, async () => {
       await using server = await startGated({ config: { max_concurrent_jobs: running, max_jobs_per_user: running } })
       const count = Math.floor((heapShareBytes(0.125) * 0.75) / 84 / 2.5)
       submit(server, { graph: gated })
@@ -112,7 +112,7 @@ describe('jobs with large graphs of their own', () => {
       assert.deepEqual(outputs(await ended(server, next.row.id)), { out: 'x' })
     })
 
-  test('wait for room when they are due, and keep back no other job of their user', async () => {
+  test('wait for room when they are due, and hold back no other job of their user', async () => {
     let passed_ms = 0
     const platform = { ...systemPlatform(), elapsed: () => performance.now() + passed_ms }
     await using server = await startGated({ platform })
@@ -125,7 +125,7 @@ describe('jobs with large graphs of their own', () => {
     const running = ['a', 'b'].map((first) => submit(server, { graph: large(count, first) }))
     for (const job of running) await job.accepted()
     passed_ms += 3_600_000
-    // It begins to wait: due jobs are seen to.
+    // When this job is suspended, due jobs are checked.
     await submit(server, { graph: later(gated) }).settled()
     await until('the small one to go on', () => isOver(small!))
     assert.equal((await jobs.get(OWNER, due!.row.id)).row.status, 'paused')

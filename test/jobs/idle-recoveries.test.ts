@@ -1,4 +1,4 @@
-// A job that is interrupted over and over: it may be what brings the process down, unless it gets further each time.
+// A job that is interrupted over and over ends, since it may cause the crashes, unless it makes progress each time.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,17 +11,17 @@ import { runToCompletion } from '../../src/shared/time-slices.ts'
 import { temporaryFolder, until } from '../helpers/server.ts'
 import { type GatedServer, gated, OWNER, startGated, submit } from './kit.ts'
 
-/** As often a job may be interrupted in one and the same place. */
+/** A job may be interrupted this often without progress. */
 const MOST = 20
 
-/** Takes back that the server stopped by itself: the next one is to believe that it was killed. */
+/** Removes the mark of an orderly stop, so that the next server takes the last one for killed. */
 function makeItACrash(data_dir: string): void {
   const db = new Database(join(data_dir, 'svc.db'))
   db.prepare("delete from meta where name = 'stopped_at'").run()
   db.close()
 }
 
-/** Has a job interrupted `MOST` times, once more after `inLife`; gives its status and error after that. */
+/** Interrupts a job `MOST` times, and once more after `inLife`; returns its status and error after that. */
 async function interruptedOften(inLife: (life: number, job: ActiveJob) => void): Promise<(string | undefined)[]> {
   const data_dir = temporaryFolder()
   try {
@@ -52,11 +52,11 @@ async function running({ gate, context }: GatedServer): Promise<ActiveJob> {
 }
 
 describe('a job that was interrupted twenty times', () => {
-  test('ends there if it never got any further', async () => {
+  test('ends if it never made progress', async () => {
     assert.deepEqual(await interruptedOften(() => {}), ['failed', 'interrupted'])
   })
 
-  test('goes on if it has told a new value of an output in one of the last lives, though it remembered nothing', async () => {
+  test('continues if it published a new output value since one of these interruptions, even without a journal entry', async () => {
     const tell = (life: number, job: ActiveJob) => {
       if (life === MOST) job.publish('out', 'out', 'a value')
     }

@@ -1,9 +1,9 @@
-// What the changes of properties of one job count together.
+// The weight of all property changes of one job.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { estimateUpdateWeight, InputCounts } from '../../src/jobs/run/job-inputs.ts'
 
-test('so many small changes are not kept that they would take much memory', () => {
+test('small property changes are refused where all together would take much memory', () => {
   const counts = new InputCounts()
   let kept = 0
   while (counts.addChange(estimateUpdateWeight({ a: 1 }))) kept++

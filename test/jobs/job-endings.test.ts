@@ -1,4 +1,4 @@
-// How jobs end before their time: cancelled in every state, timed out, drained.
+// Jobs that end early: cancelled in every state, timed out, or drained.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -42,7 +42,7 @@ describe('cancel', () => {
     assert.equal(server.gate.started, 1)
   })
 
-  test('a queued job that is cancelled in the turn it was submitted in', async () => {
+  test('a queued job can be cancelled in the turn of its submission', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     submit(server, { graph: gated })
     const second = submit(server, { graph: gated })
@@ -50,7 +50,7 @@ describe('cancel', () => {
     assert.deepEqual((await history(server, second.row)).map(words).at(-1), 'end cancelled')
   })
 
-  test('a running job is first asked, then ends when its firings have settled', async () => {
+  test('a running job is cancel_requested first, and ends when its firings have settled', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: deaf })
     const entry = await firing(server, 'deaf')
@@ -71,7 +71,7 @@ describe('cancel', () => {
     assert.equal((await server.context.jobs.get(OWNER, row.id)).row.error, null)
   })
 
-  test('twice is once', async () => {
+  test('a second cancellation has no effect', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: deaf })
     const entry = await firing(server, 'deaf')
@@ -90,7 +90,7 @@ describe('cancel', () => {
   })
 
   for (const status of ['completed', 'failed', 'cancelled'] as const) {
-    test(`a ${status} job stays as it is`, async () => {
+    test(`a ${status} job stays as it is when it is cancelled`, async () => {
       const failing = mapType('test.Fails', () => {
         throw new Error('no')
       })
@@ -110,7 +110,7 @@ describe('cancel', () => {
     })
   }
 
-  test('one whose end is not committed yet is as it ended', async () => {
+  test('a job whose end is not committed yet keeps its end', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: plain })
     assert.equal(job.feed.committed, 0)
@@ -135,7 +135,7 @@ describe('cancel', () => {
     }
   })
 
-  test('it gives the slot to whoever waits', async () => {
+  test('a cancelled job gives its slot to a waiting job', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const first = submit(server, { graph: gated })
     const second = submit(server, { graph: plain })
@@ -162,20 +162,20 @@ describe('time limits', () => {
     valid('JobSnapshot', await readJobSnapshot(server.context, await server.context.jobs.get(OWNER, job.row.id)))
   })
 
-  test('the server’s own limit holds where the request has none', async () => {
+  test('the server’s own time limit holds where the request has none', async () => {
     await using server = await startGated({ config: { job_timeout_seconds: 0.02 } })
     const job = submit(server, { graph: gated })
     await job.settled()
     assert.equal(job.row.status, 'timed_out')
   })
 
-  test('a job that was cancelled before is cancelled', async () => {
+  test('a job that was cancelled before its time limit ends as cancelled', async () => {
     await withMoreTime(1_000, async (ms) => {
       await using server = await startGated()
       const job = submit(server, { graph: deaf, timeout_seconds: ms / 1_000 })
       const entry = await firing(server, 'deaf')
       await server.context.jobs.cancel(OWNER, job.row.id)
-      // Cancelled before its limit; the limit passes before the work ends.
+      // The job is cancelled before its limit, and the limit passes before the work ends.
       const from = performance.now()
       await until('the limit to pass', () => performance.now() - from > ms + 100)
       entry.open()
@@ -184,7 +184,7 @@ describe('time limits', () => {
     })
   })
 
-  test('a limit of years arms a timer that does not fire at once', async () => {
+  test('a time limit of years sets a timer that does not fire at once', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: gated, timeout_seconds: 31_536_000 })
     ;(await firing(server)).open()
@@ -194,7 +194,7 @@ describe('time limits', () => {
 })
 
 describe('drain', () => {
-  test('new jobs are SERVICE_UNAVAILABLE, running ones get their time, waiting ones are left for the next process', async () => {
+  test('new jobs are SERVICE_UNAVAILABLE, running jobs get time to end, and queued jobs wait for the next process', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const { jobs } = server.context
     const request = submission({ graph: gated, job_id: 'mine' })
@@ -213,7 +213,7 @@ describe('drain', () => {
     )
   })
 
-  test('after its time limit what runs and what waits goes on with the next process', async () => {
+  test('after the limit of the drain, running and queued jobs continue in the next process', async () => {
     const data_dir = temporaryFolder()
     try {
       const ids: string[] = []
@@ -246,7 +246,7 @@ describe('drain', () => {
     }
   })
 
-  test('what was asked to be cancelled ends as cancelled', async () => {
+  test('a job with a requested cancellation ends as cancelled', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     const job = submit(server, { graph: deaf })
@@ -259,7 +259,7 @@ describe('drain', () => {
     assert.equal((await jobs.get(OWNER, job.row.id)).row.status, 'cancelled')
   })
 
-  test('with nothing to do it is over at once', async () => {
+  test('a server without jobs drains at once', async () => {
     await using server = await startGated()
     await server.context.jobs.drain(60_000)
     assert.equal(server.context.jobs.draining, true)

@@ -1,4 +1,4 @@
-// Jobs of a test: graphs that wait for it, submissions, histories, and a database that refuses to be written.
+// Helpers for tests of jobs: graphs that wait for the test, submissions, histories, and a database that refuses writes.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -19,18 +19,18 @@ export const OWNER: OwnerScope = { user_id: '1', workspace_id: null }
 const waiting = (type: string): Graph =>
   graph([source('in', 'x'), node('gate', type), sink('out')], ['in.output->gate.value', 'gate.output->out.value'])
 
-/** `in -> gate -> out`: it runs until the test opens the gate, or until it is cancelled. */
+/** `in -> gate -> out`: the job runs until the test opens the gate, or until it is cancelled. */
 export const gated: Graph = waiting('test.Gate')
 
-/** The same with a node that does not hear that it is cancelled. */
+/** `gated`, with a node that ignores a cancellation. */
 export const deaf: Graph = waiting('test.Deaf')
 
-/** `in -> out`: it ends in the moment it is started. */
+/** `in -> out`: the job ends at its start. */
 export const plain: Graph = graph([source('in', 'x'), sink('out')], ['in.output->out.value'])
 
 export interface GatedServer extends TestServer {
   readonly gate: Gate
-  /** Whatever waits here must be let go by the test. */
+  /** The test must release every firing that waits here. */
   readonly deaf: Gate
 }
 
@@ -43,7 +43,7 @@ export async function startGated(settings: TestSettings & { types?: NodeType[] }
   return Object.assign(server, { gate, deaf: deafGate })
 }
 
-/** The gate's type, with firings that end when they are cancelled. */
+/** The type of the gate. Its firings end when they are cancelled. */
 function hearing(gate: Gate): NodeType {
   return {
     ...gate.type,
@@ -81,7 +81,7 @@ export function submit({ context }: TestServer, more: Partial<JobSubmission>, sc
   return active
 }
 
-/** A job once it has ended, however it did. */
+/** Resolves with the row of a job once it has ended in any way. */
 export function ended({ context: { jobs } }: TestServer, id: string): Promise<JobTable> {
   return until('its end', async () => {
     const { row } = await jobs.get(OWNER, id)
@@ -89,7 +89,7 @@ export function ended({ context: { jobs } }: TestServer, id: string): Promise<Jo
   })
 }
 
-/** What a job has given. */
+/** The outputs of a job. */
 export function outputs(row: Pick<JobTable, 'result'>): object {
   return (JSON.parse(row.result ?? 'null') as { outputs: object }).outputs
 }
@@ -100,7 +100,7 @@ export async function history({ context }: TestServer, row: JobTable): Promise<E
   for await (const { sequence, event, timestamp } of context.events.follow(row.key, 0, AbortSignal.timeout(60_000))) {
     if (sequence === null || event === null) continue
     const { id: job_id, workflow_id, workspace_id } = row
-    // As a client reads it: what a live event makes only where it is written stands in a stored one.
+    // The JSON text is what clients read: stored events have properties that live events derive while they are serialized.
     const written = JSON.parse(JSON.stringify(event)) as EventBody
     valid('JobEvent', { ...written, sequence, job_id, workflow_id, workspace_id, timestamp })
     events.push(written)
@@ -110,7 +110,7 @@ export async function history({ context }: TestServer, row: JobTable): Promise<E
   return events
 }
 
-/** An event in a few words: `status running`, `node a completed`, `output out "x"`, `end failed`. */
+/** A short form of an event: `status running`, `node a completed`, `output out "x"`, `end failed`. */
 export function words(event: EventBody): string {
   if (event.type === 'job_status')
     return `status ${event.status}${event.queue_position ? ` ${event.queue_position}` : ''}`
@@ -133,7 +133,7 @@ export function coded(code: ServiceError['code']): (error: unknown) => boolean {
   }
 }
 
-/** Bytes of all that jobs remember, without the files of large values. */
+/** Bytes of all job journals, without the files of large values. */
 export function journalBytes(data_dir: string): number {
   const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
   try {

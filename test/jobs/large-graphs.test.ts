@@ -1,4 +1,4 @@
-// Jobs with large graphs that go on: their graphs are compiled in time slices, as those of submissions are, so that nobody waits for it.
+// Continued jobs with large graphs: their graphs are compiled in time slices, like those of submissions, so that other requests are not delayed.
 
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
@@ -20,10 +20,10 @@ import { connect } from '../helpers/socket.ts'
 import { coded, ended, OWNER, submit } from './kit.ts'
 
 const NODES = 5_000
-/** How many nodes are compiled in one turn of the event loop at most: a step of them, and some more. */
+/** The most nodes that may be compiled in one turn of the event loop: one step, and some more. */
 const MOST_AT_ONCE = 1_500
 
-/** Counts the nodes that are looked up in one turn of the event loop, and takes its time for each. */
+/** Counts the node types that are looked up in one turn of the event loop, and slows each lookup down. */
 function countingTypes(): NodeRegistry & { most: number } {
   let turn = 0
   return {
@@ -48,7 +48,7 @@ function large(seconds: number): Graph {
   return graph([...waiting, ...nodes], ['in.output->wait.value', 'wait.output->out.value'])
 }
 
-/** Calls a workflow with the graph. */
+/** A graph that calls a workflow with the large graph. */
 async function calling(server: TestServer, called: Graph): Promise<Graph> {
   const { record } = await server.context.workflows.create(OWNER, { name: 'called', graph: called as never })
   const outputs = { dynamic_outputs: { out: { type: 'any' } } as never }
@@ -57,7 +57,7 @@ async function calling(server: TestServer, called: Graph): Promise<Graph> {
 
 type MakeGraph = (server: TestServer, large: Graph) => Graph | Promise<Graph>
 
-/** Submits a job that comes to a state, and gives how much the next process looks up at once until the job is in another one. */
+/** Submits a job that reaches a state. It returns the most lookups of the next process in one turn, until the job reaches another state. */
 async function mostAtOnce(
   seconds: number,
   before: string,
@@ -107,7 +107,7 @@ describe('a large graph is compiled in slices', () => {
       assert.ok(most > 0 && most < MOST_AT_ONCE, `${most} nodes at once`)
     })
 
-  test('where a socket is told how its job has ended', async () => {
+  test('where a socket gets the end of its job', async () => {
     const data_dir = temporaryFolder()
     try {
       let job_id: string
@@ -128,7 +128,7 @@ describe('a large graph is compiled in slices', () => {
   })
 })
 
-test('a large graph is compiled in slices where what a follower has missed of its job is read from the database', async () => {
+test('a large graph is compiled in slices where a follower reads missed events from the database', async () => {
   const data_dir = temporaryFolder()
   try {
     let job_id: string
@@ -160,7 +160,7 @@ test('a large graph is compiled in slices where what a follower has missed of it
   }
 })
 
-test('a job ends where the file of the large graph that it called is gone, and can be run anew alone', async () => {
+test('a job ends where the file of its called large graph is missing, and cannot be retried', async () => {
   const data_dir = temporaryFolder()
   let now = Date.now()
   const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
@@ -185,7 +185,7 @@ test('a job ends where the file of the large graph that it called is gone, and c
   }
 })
 
-test('a job goes on later where there is no room for the large graph that it called', async () => {
+test('a job continues later where there is no room for its called large graph', async () => {
   const data_dir = temporaryFolder()
   let now = Date.now()
   const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
@@ -216,9 +216,9 @@ test('a job goes on later where there is no room for the large graph that it cal
   }
 })
 
-/** More than are seen to at once, all with large graphs of their own. */
+/** More jobs than one turn handles, all with large graphs of their own. */
 const COUNT = 150
-/** As many of them may go on before a job of another user does. */
+/** At most this many of them may continue before a job of another user does. */
 const MOST_BEFORE = 20
 const OTHER: OwnerScope = { user_id: '2', workspace_id: null }
 
@@ -230,7 +230,7 @@ function waitingWith(text: string): Graph {
   )
 }
 
-test('jobs of a user with many large graphs keep back no job of another user that wakes up after them', async () => {
+test('jobs of a user with many large graphs do not hold back a job of another user that is due after them', async () => {
   const data_dir = temporaryFolder()
   let now = Date.now()
   const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
@@ -245,7 +245,7 @@ test('jobs of a user with many large graphs keep back no job of another user tha
       other = submit(server, { graph: waitingWith('') }, OTHER).row.id
       await until('the other one to wait', () => paused(OTHER) === 1)
     }
-    // All of them are due: the other one began to wait later than they did.
+    // All jobs are due. The job of the other user was suspended last.
     now += 3_700_000
     await using server = await startServer({ data_dir, platform })
     await until('the other one to end', async () => (await server.context.jobs.get(OTHER, other)).row.finished_at)

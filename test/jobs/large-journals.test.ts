@@ -1,4 +1,4 @@
-// What jobs with large journals leave when they complete: it goes step by step, holds nobody up, and is never taken for anything else.
+// The removal of large journals of completed jobs: it goes step by step, delays no request, and leaves all other data.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -19,9 +19,9 @@ import { ended, OWNER, outputs, startGated, submit } from './kit.ts'
 
 const AT = new Date().toISOString()
 const PAGE = 200_000
-/** A page has about so many bytes at most, as nearly all are. */
+/** Nearly all pages have at most about this many bytes. */
 const LARGEST = new Uint8Array(4_000_000)
-/** No time is left: what is done is the least. */
+/** A time budget that is used up, so that each step does the least. */
 const never = () => false
 
 /** How many rows of each kind a job has. */
@@ -53,8 +53,8 @@ function withJournal(tx: Tx, key: number, pages: number, of: { values?: number; 
     insertSpilledValue(tx, { content_key: `${key}/${at}`, job_key: key, size: 1, sha256: 'x' })
 }
 
-describe('the journal of a job that completes', () => {
-  test('goes at once where it is small', async () => {
+describe('the journal of a completed job', () => {
+  test('is removed at once where it is small', async () => {
     await using opened = await openStore()
     const { store, path } = opened
     const released = await store.write((tx) => {
@@ -65,7 +65,7 @@ describe('the journal of a job that completes', () => {
     assert.deepEqual(rowsOf(path, 7), { job_event: 1, job_journal: 0, spilled_value: 0, job_doomed: 0 })
   })
 
-  test('goes step by step where it is large, and each step is small', async () => {
+  test('is removed in small steps where it is large', async () => {
     await using opened = await openStore()
     const { store, path } = opened
     await store.write((tx) => {
@@ -90,7 +90,7 @@ describe('the journal of a job that completes', () => {
     assert.equal(rowsOf(path, 6).job_journal, 1)
   })
 
-  test('goes with the job where that is removed meanwhile', async () => {
+  test('is removed with the job where that is deleted meanwhile', async () => {
     await using opened = await openStore()
     const { store, path } = opened
     await store.write((tx) => {
@@ -103,7 +103,7 @@ describe('the journal of a job that completes', () => {
     assert.deepEqual(rowsOf(path, 7), { job_event: 0, job_journal: 0, spilled_value: 0, job_doomed: 0 })
   })
 
-  test('leaves the event loop free, whatever its pages are like', async () => {
+  test('is removed without blocking the event loop, whatever the size of its pages', async () => {
     await using server = await startServer()
     const { store, retention } = server.context
     const path = join(server.data_dir, 'svc.db')
@@ -111,7 +111,7 @@ describe('the journal of a job that completes', () => {
     await leavesLoopFree(async () => {
       key++
       await store.write((tx) => withJournal(tx, key, 2_000, { size: 300 }))
-      // Behind many small pages some of the largest.
+      // Some of the largest pages come after many small pages.
       for (let page = 2_000; page < 2_008; page++)
         await store.write((tx) => insertJournalPage(tx, { job_key: key, page, attempt: 1, body: LARGEST }))
       emptyLog(server)
@@ -124,7 +124,7 @@ describe('the journal of a job that completes', () => {
   })
 
   test(
-    'goes also after a restart, and nothing else of the job does',
+    'is removed after a restart as well, and all other data of the job stays',
     inFolder(async (data_dir) => {
       const path = join(data_dir, 'svc.db')
       const types = [

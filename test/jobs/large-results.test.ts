@@ -1,4 +1,4 @@
-// A large result, and events with large values, read the same through every door.
+// A large result, and events with large values, are the same through every transport.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
@@ -9,7 +9,7 @@ import { connect } from '../helpers/socket.ts'
 import { EventClient } from '../http/events-kit.ts'
 import { ended, plain, submit } from './kit.ts'
 
-/** In it are names that are numbers, which come first however they were written, and characters of every length. */
+/** A result with numeric names, which come first in any object, and with characters of every length. */
 const value = Array.from({ length: 10_000 }, (_, at) => ({ name: `row ${at} é€😀`, 7: [at, { 1: null, b: at / 3 }] }))
 
 async function ending(server: TestServer): Promise<string> {
@@ -19,7 +19,7 @@ async function ending(server: TestServer): Promise<string> {
 }
 
 describe('a large result', () => {
-  test('is the same in the state of its job, in lists, in events and in their stream', async () => {
+  test('is the same in the snapshot of its job, in lists, in events and in their stream', async () => {
     await using server = await startServer()
     const id = await ending(server)
     const state = await call<JobSnapshot>(server, 'GET', `/api/jobs/${id}`)
@@ -58,7 +58,7 @@ describe('a large result', () => {
     }
   })
 
-  test('is counted without being sent where only the head is asked for', async () => {
+  test('gives its length without its content for a HEAD request', async () => {
     await using server = await startServer()
     const id = await ending(server)
     const { text } = await call(server, 'GET', `/api/jobs/${id}`)

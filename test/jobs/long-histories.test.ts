@@ -1,4 +1,4 @@
-// Jobs that remember little and have told much: their histories are read in time slices before they go on.
+// Jobs with small journals and long histories: the histories are read in time slices before the jobs continue.
 import { test } from 'node:test'
 import { graph, item, node, sink, source, testType } from '../engine/kit.ts'
 import { longestTurn } from '../helpers/loop.ts'
@@ -9,7 +9,7 @@ import { ended, OWNER, startGated, submit } from './kit.ts'
 const TEXT = 'x'.repeat(900_000)
 const COUNT = 35
 
-/** Nothing of its firing is remembered: it comes out the same again. */
+/** A node without journal entries: its firing comes out the same again. */
 const many = testType('test.Many', {
   outputs: [item],
   *run() {
@@ -28,7 +28,7 @@ const of = graph(
   ['many.item->out.value', 'in.output->ask.value', 'ask.approved->yes.value'],
 )
 
-test('a job with a history of 31 MB goes on without a long turn of the event loop', async () => {
+test('a job with a history of 31 MB continues without a long turn of the event loop', async () => {
   await using server = await startGated({ types: [many] })
   const { jobs } = server.context
   await belowInSome(80, async () => {

@@ -1,11 +1,11 @@
-// The JSON text of a long text that an output gives is made in pieces, whether it is a value or an item of a stream.
+// The JSON text of a long output text is made in pieces, for a single value and for an item of a stream.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LONG_TEXT_LENGTH } from '../../src/shared/incremental-json.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { history, outputs, startGated, submit } from './kit.ts'
 
-/** Has nothing that is written as more than it is. */
+/** A text without characters that JSON escapes. */
 const text = 'some text '.repeat(100_000)
 
 /** The length of the longest text that `JSON.stringify` makes meanwhile. */

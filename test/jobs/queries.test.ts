@@ -1,4 +1,4 @@
-// How lists of jobs are read, and how jobs are deleted: by index, in small parts, and whole.
+// Lists of jobs are read by index and in small parts, and jobs are deleted completely.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -24,7 +24,7 @@ import { coded, OWNER } from './kit.ts'
 const AT = '2026-01-01T00:00:00.000Z'
 const ALL = { workflow_id: null, statuses: listStoredStatuses(null), before: Number.MAX_SAFE_INTEGER, limit: 100 }
 
-/** What the database says that it does for a statement. */
+/** The query plan of a statement. */
 function plan(path: string, statement: { sql: string }): string[] {
   const db = new Database(path, { readonly: true })
   try {
@@ -76,7 +76,7 @@ describe('the database reads lists and sweeps', () => {
 })
 
 describe('listedJobs', () => {
-  test('gives what reading everything would give, for every filter', async () => {
+  test('gives the same as filtering all rows, for every filter', async () => {
     await using opened = await openStore()
     const statuses = listStoredStatuses(null)
     const rows = Array.from({ length: 300 }, (_, at) =>
@@ -125,7 +125,7 @@ function traces(tx: Tx, job_key: number, events: number): void {
   saveIdempotencyKey(tx, OWNER, { key: `key${job_key}`, request_sha256: 'r', job_key, created_at: AT })
 }
 
-/** How many rows of each kind still speak of a job. */
+/** Counts the rows of each table that belong to a job. */
 function left({ data_dir }: TestServer, job_key: number): Record<string, number> {
   const db = new Database(`${data_dir}/svc.db`, { readonly: true })
   const count = (table: string) =>
@@ -144,7 +144,7 @@ async function discard(parts: AsyncIterable<string>): Promise<void> {
   for await (const part of parts) assert.ok(part.length > 0)
 }
 
-/** Half of the time of these turns is in such as are no shorter. */
+/** The length of a turn such that half of the total time is in turns no shorter than this. */
 function middleTurn(turns: readonly number[]): number {
   const sorted = turns.toSorted((a, b) => b - a)
   const half = turns.reduce((sum, turn) => sum + turn, 0) / 2
@@ -157,7 +157,7 @@ function middleTurn(turns: readonly number[]): number {
 }
 
 describe('listJobs', () => {
-  test('a page of large results leaves the event loop free', async () => {
+  test('a page of large results does not block the event loop', async () => {
     await using server = await startServer()
     const outputs = { text: 'x'.repeat(20_000) }
     const of = { version: 1, completed_at: AT, outputs, assets: [], cost: null, provenance: {} }
@@ -187,12 +187,12 @@ describe('listJobs', () => {
     const turns = await turnsOf(async () => {
       await Promise.all(pages.map((page) => discard(page)))
     })
-    // Some turns collect the garbage of half a gigabyte of texts, so that the longest tells little.
+    // Some turns collect the garbage of half a gigabyte of texts, so the longest turn says little.
     const middle = middleTurn(turns)
     assert.ok(middle < 20, `half of the time is in turns of ${middle} ms and more`)
   })
 
-  test('leaves out what is gone, or of another status, when its turn comes', async () => {
+  test('leaves out jobs that are removed, or have another status, when their turn comes', async () => {
     await using server = await startServer()
     const { store } = server.context
     await store.write((tx) => putJob(tx, jobRow(1), jobRow(2), jobRow(3)))
@@ -207,7 +207,7 @@ describe('listJobs', () => {
 })
 
 describe('deleteJob', () => {
-  test('takes everything of a job with it, and nothing of another', async () => {
+  test('removes everything of a job, and nothing of another job', async () => {
     await using server = await startServer()
     const { store } = server.context
     await store.write((tx) => {
@@ -216,14 +216,14 @@ describe('deleteJob', () => {
       traces(tx, 2, 3)
     })
     await deleteJob(server.context, OWNER, 'job_1')
-    // What there was no time for goes later.
+    // The sweep removes the rest for which there was no time.
     await store.write((tx) => purgeRemovedJobs(tx, () => true))
     assert.deepEqual(left(server, 1), NOTHING)
     assert.deepEqual(left(server, 2), { job_event: 3, job_journal: 1, job_doomed: 0 })
     await assert.rejects(deleteJob(server.context, OWNER, 'job_1'), coded('JOB_NOT_FOUND'))
   })
 
-  test('of two who delete a job, one finds it gone', async () => {
+  test('of two requests that delete a job, one gets JOB_NOT_FOUND', async () => {
     await using server = await startServer()
     await server.context.store.write((tx) => putJob(tx, ended(1)))
     const both = await Promise.allSettled([1, 2].map(() => deleteJob(server.context, OWNER, 'job_1')))
@@ -240,7 +240,7 @@ describe('deleteJob', () => {
     )
   })
 
-  test('a job of a hundred thousand events is gone at once, and what it leaves goes in small parts', async () => {
+  test('a job with a hundred thousand events is gone at once, and its rows are removed in small parts', async () => {
     await using server = await startServer()
     const { store, retention } = server.context
     const count = Math.min(scaled(20_000), 100_000)
@@ -262,7 +262,7 @@ describe('deleteJob', () => {
     })
   })
 
-  test('the key of a job whose traces are still there is not given to another', async () => {
+  test('the key of a deleted job is not given to another job while rows of it remain', async () => {
     await using opened = await openStore()
     const none = () => false
     await opened.store.write((tx) => {
@@ -277,7 +277,7 @@ describe('deleteJob', () => {
     assert.equal(store.read(findLastJobKey), 9)
   })
 
-  test('the key of the newest job is not given to another when nothing is left of it, removed or expired', async () => {
+  test('the key of the newest job is not reused after the job was deleted or has expired', async () => {
     await using opened = await openStore()
     const all = () => true
     await opened.store.write((tx) => putJob(tx, ended(3), ended(8), ended(9)))

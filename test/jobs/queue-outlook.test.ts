@@ -1,4 +1,4 @@
-// What the queue says of a job that is not there yet is what that job meets when it comes.
+// The forecast of the queue for a job agrees with what happens when the job comes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ interface Step {
   readonly user: string
   readonly workflow: string
   readonly exclusive: boolean
-  /** Which of the running jobs end before it comes. */
+  /** The running jobs that end before the job comes. */
   readonly ends: readonly number[]
 }
 
@@ -22,7 +22,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 })
 
 for (const waiting of [3, 8])
-  test(`with ${waiting} places an outlook comes true, and changes nothing`, () => comesTrue(waiting))
+  test(`with ${waiting} places a forecast comes true, and changes nothing`, () => comesTrue(waiting))
 
 function comesTrue(waiting: number): void {
   const seen = new Set<AdmissionForecast>()

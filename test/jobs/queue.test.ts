@@ -34,7 +34,7 @@ class Job implements QueueableJob {
   }
 }
 
-/** What the service does with a new job: run it or let it wait. */
+/** Does what the service does with a new job: starts it or lets it wait. */
 function submit(queue: JobQueue, job: Job): 'runs' | 'waits' {
   if (queue.tryTakeSlot(job)) return 'runs'
   queue.enqueue(job)
@@ -44,7 +44,7 @@ function submit(queue: JobQueue, job: Job): 'runs' | 'waits' {
 const isFull = (error: unknown) => error instanceof ServiceError && error.code === 'QUEUE_FULL'
 
 describe('queue', () => {
-  test('of very many who wait a few are told their places at once, and all of them one after the other', (t) => {
+  test('a few of very many waiting jobs get their new position at once, and the others one after the other', (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const queue = new JobQueue({ ...WIDE, running: 1, waiting: 4_000 })
     const jobs = Array.from({ length: 1_000 }, (_, at) => new Job(String(at), at % 2 ? 'x' : 'y', String(at)))
@@ -52,7 +52,7 @@ describe('queue', () => {
     const told = () => jobs.reduce((sum, { positions }) => sum + positions.length, 0)
     queue.remove(jobs[1]!)
     assert.ok(told() < 50, String(told()))
-    // More leave before all have been told, and those at the end are told nevertheless.
+    // More jobs leave before all have their positions, and the jobs at the end get theirs nevertheless.
     queue.remove(jobs[2]!)
     t.mock.timers.tick(20)
     assert.ok(told() < 100, String(told()))
@@ -63,7 +63,7 @@ describe('queue', () => {
     assert.ok(told() < 2_000)
   })
 
-  test('the limit over all jobs', () => {
+  test('runs no more jobs than the limit over all jobs', () => {
     const queue = new JobQueue({ ...WIDE, running: 2 })
     const [a, b, c] = [new Job('a', 'x'), new Job('b', 'y'), new Job('c', 'z')] as const
     assert.deepEqual([submit(queue, a), submit(queue, b), submit(queue, c)], ['runs', 'runs', 'waits'])
@@ -72,7 +72,7 @@ describe('queue', () => {
     assert.deepEqual([c.admitted, queue.running, queue.waiting, queue.position(c)], [1, 2, 0, 0])
   })
 
-  test('a user at its limit lets others pass', () => {
+  test('a user at its limit lets other users pass', () => {
     const queue = new JobQueue({ ...WIDE, running_per_user: 1 })
     const [a, b, c] = [new Job('a', 'x'), new Job('b', 'x', 'other'), new Job('c', 'y')] as const
     assert.deepEqual([submit(queue, a), submit(queue, b), submit(queue, c)], ['runs', 'waits', 'runs'])
@@ -90,7 +90,7 @@ describe('queue', () => {
     assert.equal(b.admitted, 1)
   })
 
-  test('an exclusive job waits behind running ones of its workflow, and is not overtaken by later ones', () => {
+  test('an exclusive job waits for running jobs of its workflow, and is not overtaken by later jobs', () => {
     const queue = new JobQueue(WIDE)
     const first = new Job('first')
     const exclusive = new Job('exclusive', 'u', 'w', true)
@@ -120,7 +120,7 @@ describe('queue', () => {
     assert.equal(jobs[2]!.admitted, 1)
   })
 
-  test('the first of a user comes first, whatever the workflow', () => {
+  test('the first job of a user comes first, whatever its workflow is', () => {
     const queue = new JobQueue({ ...WIDE, running: 1 })
     const jobs = ['a', 'b', 'c', 'd'].map((name, at) => new Job(name, 'u', `w${at}`))
     for (const job of jobs) submit(queue, job)
@@ -130,7 +130,7 @@ describe('queue', () => {
     assert.deepEqual(order, ['b', 'c', 'd'])
   })
 
-  test('a full queue refuses with QUEUE_FULL and says when to come back', () => {
+  test('a full queue refuses with QUEUE_FULL and Retry-After', () => {
     const queue = new JobQueue({ ...WIDE, running: 1, waiting: 1 })
     submit(queue, new Job('a'))
     submit(queue, new Job('b'))
@@ -160,7 +160,7 @@ describe('queue', () => {
     assert.throws(() => submit(queue, new Job('a13', 'a')), isFull)
   })
 
-  test('with few places there are no shares', () => {
+  test('with few places, a single user may take all', () => {
     for (const waiting of [0, 1, 2, 7]) {
       const queue = new JobQueue({ ...WIDE, running: 1, waiting })
       submit(queue, new Job('running', 'a'))
@@ -169,7 +169,7 @@ describe('queue', () => {
     }
   })
 
-  test('restored jobs count, and are taken in beyond the share', () => {
+  test('restored jobs count, and are accepted beyond the share of their user', () => {
     const queue = new JobQueue({ ...WIDE, running: 1, waiting: 8 })
     queue.restore(Array.from({ length: 7 }, (_, at) => new Job(`${at}`, 'a')))
     assert.equal(queue.waiting, 7)
@@ -179,7 +179,7 @@ describe('queue', () => {
     assert.throws(() => submit(queue, new Job('c', 'c')), isFull)
   })
 
-  test('those behind one that leaves or is admitted are told their new place', () => {
+  test('jobs behind a job that leaves or is admitted get their new position', () => {
     const queue = new JobQueue({ ...WIDE, running: 1 })
     const jobs = ['a', 'b', 'c', 'd', 'e'].map((name) => new Job(name))
     for (const job of jobs) submit(queue, job)
@@ -195,7 +195,7 @@ describe('queue', () => {
     assert.deepEqual([b.admitted, d.positions, e.positions], [1, [2, 1], [3, 2]])
   })
 
-  test('whoever only waited behind one that leaves is admitted', () => {
+  test('a job that waited only for a leaving job is admitted', () => {
     const queue = new JobQueue(WIDE)
     const exclusive = new Job('exclusive', 'u', 'w', true)
     const later = new Job('later')
@@ -204,7 +204,7 @@ describe('queue', () => {
     assert.equal(later.admitted, 1)
   })
 
-  test('restored jobs are not admitted before they are let in, whoever leaves or ends', () => {
+  test('restored jobs are not admitted before they are released, whichever job leaves or ends', () => {
     const queue = new JobQueue({ ...WIDE, running: 2 })
     const first = new Job('first', 'a', 'x')
     assert.equal(submit(queue, first), 'runs')
@@ -219,7 +219,7 @@ describe('queue', () => {
     assert.deepEqual([b.admitted, c.admitted, queue.waiting], [1, 1, 0])
   })
 
-  test('closed, it admits nobody any more', () => {
+  test('a closed queue admits no more jobs', () => {
     const queue = new JobQueue({ ...WIDE, running: 1 })
     const [a, b] = [new Job('a'), new Job('b')] as const
     submit(queue, a)
@@ -229,7 +229,7 @@ describe('queue', () => {
     assert.deepEqual([b.admitted, queue.waiting, queue.running], [0, 1, 0])
   })
 
-  test('ten thousand jobs that end in the moment they are admitted do not nest', () => {
+  test('ten thousand jobs that end during their admission do not nest', () => {
     const queue = new JobQueue({ ...WIDE, running: 1, waiting: 20_000 })
     const first = new Job('first')
     submit(queue, first)
@@ -251,7 +251,7 @@ describe('queue', () => {
   })
 })
 
-/** The same rules, said as plainly as they can be: after every change the first waiting job that may run runs. */
+/** The same rules as a simple model: after every change the first waiting job that may run runs. */
 class Model {
   readonly limits: QueueLimits
   running: Job[] = []
@@ -282,7 +282,7 @@ class Model {
     return 'waits'
   }
 
-  /** From 8 places on, one who would have more than an eighth of them leaves a quarter free. */
+  /** From 8 places on, a user with more than an eighth of them must leave a quarter free. */
   #hasPlace(job: Job): boolean {
     const { waiting: limit } = this.limits
     const own = this.waiting.filter((other) => other.user === job.user).length + 1
@@ -329,7 +329,7 @@ describe('queue against a model', () => {
     { weight: 1, arbitrary: fc.record({ do: fc.constant('leave' as const), at: fc.nat(20) }) },
   )
 
-  test('the same jobs run, the same wait, in the same places', () => {
+  test('has the same running and waiting jobs, in the same positions', () => {
     const property = fc.property(limits, fc.array(step, { minLength: 10, maxLength: 80 }), (given, steps) => {
       const queue = new JobQueue(given)
       const model = new Model(given)
@@ -370,7 +370,7 @@ describe('queue against a model', () => {
     fc.assert(property, { numRuns: scaled(300), interruptAfterTimeLimit: 60_000 })
   })
 
-  test('nobody starves, however many come after: a job runs once as many have ended as were there before it', () => {
+  test('starves no job, however many come later: a job runs once as many have ended as were before it', () => {
     const property = fc.property(
       fc.record({
         running: fc.integer({ min: 1, max: 4 }),
@@ -401,7 +401,7 @@ describe('queue against a model', () => {
         come(late)
         for (let ended = 0; !alive.includes(late); ended++) {
           assert.ok(ended <= before.length, 'as many have ended as were there before it')
-          // The flood goes on: two newcomers for each job that ends, of its own user as well as of others.
+          // Two new jobs come for each job that ends, of its own user and of others.
           for (const user of ['a', 'late']) come(new Job('after', user, 'w', ended % 3 === 0))
           const oldest = alive.shift()!
           queue.release(oldest)

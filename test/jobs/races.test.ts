@@ -1,4 +1,4 @@
-// Who asks at the same time, or at an awkward one: a suspended job goes on once, what is acknowledged is done, and what has run stays as it ran.
+// Concurrent requests, and requests at awkward times: a suspended job is resumed once, acknowledged requests take effect, and finished work stays.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -22,8 +22,8 @@ async function resting({ context: { jobs } }: TestServer, id: string): Promise<v
   })
 }
 
-describe('at the same time', () => {
-  test('of many answers one is taken, before and after the suspension is stored', async () => {
+describe('with concurrent requests', () => {
+  test('a suspended job takes one of many answers, before and after the suspension is stored', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     for (const late of [false, true]) {
@@ -39,7 +39,7 @@ describe('at the same time', () => {
     }
   })
 
-  test('cancelled often and answered, it ends once, and everybody is told the same', async () => {
+  test('a job that is cancelled several times and answered ends once, and all requests get the same end', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     for (let round = 0; round < 20; round++) {
@@ -63,7 +63,7 @@ describe('at the same time', () => {
 })
 
 describe('while the server stops', () => {
-  test('what waits can be cancelled, and stays cancelled', async () => {
+  test('a suspended job can be cancelled, and stays cancelled', async () => {
     const data_dir = temporaryFolder()
     try {
       const ids: string[] = []
@@ -93,7 +93,7 @@ describe('while the server stops', () => {
     }
   })
 
-  test('again and again, no job is to blame for it', async () => {
+  test('and restarts many times, no job counts as the cause', async () => {
     const data_dir = temporaryFolder()
     const fed = graph(
       [node('in', 'input.String', { name: 'in', stream: true }), node('all', 'control.Collect'), sink('out')],
@@ -116,8 +116,8 @@ describe('while the server stops', () => {
   })
 })
 
-describe('a job that goes on', () => {
-  test('keeps the properties that it ran with, while it waits for its turn again', async () => {
+describe('a job that continues', () => {
+  test('keeps its properties of the first run while it is queued again', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const { jobs } = server.context
     const of = graph(
@@ -143,8 +143,8 @@ describe('a job that goes on', () => {
     assert.deepEqual(JSON.parse(row.result!).outputs, { early: 'A x', yes: 'A x' })
   })
 
-  test('has no more time than it had, however long it waited for its turn', async () => {
-    // It has to be resumed before its time is over.
+  test('has no more time than before, however long it is queued', async () => {
+    // The job must be resumed before its time is over.
     await withMoreTime(1_000, async (ms) => {
       await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
       const { jobs } = server.context

@@ -1,4 +1,4 @@
-// What a refused submission means: nothing is stored. Where the server cannot know that, or the job goes on, the answer names the job.
+// A refused submission means that no job is stored. Where the server cannot know that, or the job continues, the error names the job.
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ import { coded, ended, type GatedServer, gated, OWNER, outputs, plain, Saboteur,
 const run = (server: GatedServer, id: string, body: object = {}) =>
   call<ErrorBody>(server, 'POST', `/api/workflows/${id}/run`, { body })
 
-/** 503 that names a job, which is there: gives its id. */
+/** Checks that a 503 names a stored job, and returns its id. */
 async function named(server: GatedServer, { status, body, headers }: Answer<ErrorBody>): Promise<string> {
   assert.deepEqual([status, body.error.type], [503, 'outcome_unknown'])
   const [, id] =
@@ -28,8 +28,8 @@ async function named(server: GatedServer, { status, body, headers }: Answer<Erro
   return id!
 }
 
-describe('a run that is waited for, and is stored', () => {
-  test('is named where the server stops', async () => {
+describe('a stored job whose client waits for its end', () => {
+  test('is named in the error where the server stops', async () => {
     await using server = await startGated()
     const { id } = await workflow(server, gated)
     const answer = run(server, id)
@@ -42,7 +42,7 @@ describe('a run that is waited for, and is stored', () => {
     await stopped
   })
 
-  test('is named where it waits for time while the server stops', async () => {
+  test('is named in the error where it waits for time while the server stops', async () => {
     await using server = await startGated()
     const delayed = graph(
       [source('in', 'x'), node('wait', 'control.Delay', { seconds: 3_600 }), sink('out')],
@@ -56,7 +56,7 @@ describe('a run that is waited for, and is stored', () => {
     await stopped
   })
 
-  test('is named where its history cannot be written any further, and goes on', async () => {
+  test('is named in the error where its history cannot be written any further, and continues', async () => {
     await using server = await startGated()
     using saboteur = new Saboteur(server)
     const { id } = await workflow(server, gated)
@@ -73,7 +73,7 @@ describe('a run that is waited for, and is stored', () => {
 })
 
 describe('a submission that is refused', () => {
-  test('is not stored where the server stops before its commit, though the commit was asked for', async () => {
+  test('is not stored where the server stops before its requested commit', async () => {
     await using server = await startGated()
     const last = server.context.store.read(findLastJobKey)
     const job = submit(server, { graph: plain })
@@ -99,7 +99,7 @@ describe('a submission that is refused', () => {
     assert.equal(server.context.store.read(findLastJobKey), last)
   })
 
-  test('names its job where the time for an answer is over while it is stored', async () => {
+  test('names its job where the request times out while the job is being stored', async () => {
     await using server = await startPreview()
     const held = graph(
       [node('in', 'input.Any', { name: 'in' }), node('gate', 'test.Gate'), sink('out')],
@@ -110,7 +110,7 @@ describe('a submission that is refused', () => {
     const late = new AbortController()
     const answer = submitJob(server.context, LOCAL_PRINCIPAL, request, { at: '/body', signal: late.signal })
     const refused = answer.catch((error: ServiceError) => error)
-    // Its large value goes to disk before its first commit.
+    // The large value is written to disk before the first commit.
     await until('its files', () => readdirSync(journalFolderPath(server.data_dir)).length > 0)
     late.abort()
     const error = (await refused) as ServiceError
@@ -139,7 +139,7 @@ describe('a retry', () => {
     ['in.output->large.value', 'large.output->bad.value', 'bad.output->out.value'],
   )
 
-  test('whose value file is missing is 409 with the reason, and no job is made', async () => {
+  test('of a job whose value file is missing is 409 with the reason, and no job is made', async () => {
     await using server = await startGated({ types: [large, failing] })
     const job = submit(server, { graph: of })
     await job.settled()
@@ -154,7 +154,7 @@ describe('a retry', () => {
     assert.equal(server.context.store.read(findLastJobKey), last)
   })
 
-  test('whose parameters are missing is 409 as well', async () => {
+  test('of a job whose parameters are missing is 409 as well', async () => {
     await using server = await startGated({ types: [failing] })
     const given = graph(
       [node('in', 'input.Any', { name: 'in' }), node('bad', 'test.Fails'), sink('out')],
@@ -170,7 +170,7 @@ describe('a retry', () => {
   })
 })
 
-test('a job that failed for what the server lacked may be tried again', async () => {
+test('a job that failed for a missing resource of the server is retryable', async () => {
   let lacks = true
   const lacking = mapType('test.Lacks', (given) => {
     if (lacks) throw new NodeError('There is no room now.', 'unavailable')

@@ -1,4 +1,4 @@
-// The same submission twice, and the same job again: idempotency keys, and retries that take over what had finished.
+// Repeated submissions and retries: idempotency keys, and retries that reuse finished firings.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -49,7 +49,7 @@ describe('an idempotency key', () => {
     }
   })
 
-  test('comes before the workflow, its graph and the queue', async () => {
+  test('is checked before the workflow, its graph and the queue', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1, max_queued_jobs: 0 } })
     const { jobs } = server.context
     const first = jobs.submit(OWNER, submission({ graph: gated, idempotency_key: 'k' }))
@@ -59,7 +59,7 @@ describe('an idempotency key', () => {
     entry.open()
   })
 
-  test('of a refused submission stays free', async () => {
+  test('of a refused submission can be used again', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     const refused = submission({ workflow_id: 'nowhere', idempotency_key: 'k' })
@@ -86,7 +86,7 @@ describe('an idempotency key', () => {
 })
 
 describe('a retry', () => {
-  /** `slow` answers later; `frail` fails as often as it is told. */
+  /** `slow` ends later; `frail` fails as often as the test wants. */
   function counting() {
     const ran = { slow: 0, frail: 0 }
     let failures = 1
@@ -111,7 +111,7 @@ describe('a retry', () => {
     ['in.output->slow.value', 'slow.output->frail.value', 'frail.output->out.value'],
   )
 
-  test('runs what had failed again, and nothing that had finished', async () => {
+  test('runs failed firings again, and no finished firings', async () => {
     const { ran, types } = counting()
     await using server = await startGated({ types })
     const { jobs } = server.context

@@ -1,4 +1,4 @@
-// Results of more than a million characters are written in parts before their jobs end, and come out whole.
+// Results of more than a million characters are written in parts before their jobs end, and are read whole.
 import assert from 'node:assert/strict'
 import { cpSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const twice: Graph = graph(
   ['in.output->gate.value', 'gate.output->large.value', 'large.output->a.value', 'large.output->b.value'],
 )
 
-/** How many parts are stored, and how many a row counts. */
+/** The number of stored parts, and the number in the row. */
 function stored(data_dir: string): { parts: number; counted: number | null } {
   const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
   try {
@@ -38,7 +38,7 @@ function stored(data_dir: string): { parts: number; counted: number | null } {
 
 describe('a result in parts', () => {
   test(
-    'is the same to whoever asks, also after a restart, and goes with its job',
+    'is the same for every reader, even after a restart, and is removed with its job',
     inFolder(async (data_dir) => {
       const first = await startGated({ data_dir, types: [large] })
       const job = submit(first, { graph: twice })
@@ -63,7 +63,7 @@ describe('a result in parts', () => {
   )
 
   test(
-    'of which a part is missing is an error for who asks for it, and no entry of a list; its job can be deleted',
+    'with a missing part is an error for its readers and is left out of lists, and its job can be deleted',
     inFolder(async (data_dir) => {
       await using server = await startGated({ data_dir, types: [large] })
       const job = submit(server, { graph: twice })
@@ -85,7 +85,7 @@ describe('a result in parts', () => {
   )
 
   test(
-    'is read for those who show it, and not for those who ask for something else of its job',
+    'is read only by requests that show it',
     inFolder(async (data_dir) => {
       await using server = await startGated({ data_dir, types: [large] })
       const job = submit(server, { graph: twice })
@@ -115,7 +115,7 @@ describe('a result in parts', () => {
   )
 
   test(
-    'comes out whole where the server is killed between its parts, and the job ends once',
+    'is whole where the server is killed between its parts, and the job ends once',
     inFolder(async (folder) => {
       const [before, data_dir] = [join(folder, 'before'), join(folder, 'killed')]
       const first = await startGated({ data_dir: before, types: [large] })
@@ -125,7 +125,7 @@ describe('a result in parts', () => {
       const write = store.writeThen.bind(store)
       store.writeThen = (unit, done) =>
         write(unit, (error, result) => {
-          // What a kill in this moment leaves.
+          // The data that a kill in this moment leaves.
           if (!existsSync(data_dir) && stored(before).parts > 1) cpSync(before, data_dir, { recursive: true })
           done(error, result)
         })
@@ -146,7 +146,7 @@ describe('a result in parts', () => {
   )
 
   test(
-    'of a job that the server leaves between its parts is no failure: the next process goes on',
+    'of a job that is detached between its parts does not fail: the next process continues the job',
     inFolder(async (data_dir) => {
       const { log, lines } = keptLog()
       const first = await startGated({ data_dir, types: [large], log })

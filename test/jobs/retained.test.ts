@@ -1,5 +1,5 @@
-// The bound on the events that are kept of one job: what is older goes while the job lives, whoever asks for it is told, and a run that goes
-// on after an interruption tells nothing twice of what went.
+// The limit of stored events per job: older events are removed while the job is active, and readers are told so. A run that continues after an
+// interruption does not repeat removed events.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ import { ended, type GatedServer, outputs, startGated, submit } from './kit.ts'
 const KEPT = 20
 const ITEMS = Array.from({ length: 90 }, (_, at) => at)
 
-/** Many values of one output, and a gate that holds the job open. */
+/** Many values of one output, and a gate that keeps the job running. */
 const many = graph(
   [
     source('xs', ITEMS),
@@ -48,14 +48,14 @@ async function opened({ gate }: GatedServer): Promise<void> {
   waiting.open()
 }
 
-/** How many values of the output are in the history, and were. */
+/** The numbers of output values that are in the history, and that were removed from it. */
 function counted({ context: { store } }: TestServer, key: number): number {
   const all = store.read((tx) => [...countOutputValues(tx, key), ...countTrimmedOutputValues(tx, key)])
   return all.filter(({ output_name }) => output_name === 'items').reduce((sum, { count }) => sum + count, 0)
 }
 
-describe('a history that grows beyond its bound', () => {
-  test('keeps exactly its last events; what is older is expired for readers, and the rest is whole', async () => {
+describe('a history that grows beyond its limit', () => {
+  test('keeps exactly its last events; older events are expired for readers, and the rest is complete', async () => {
     await using server = await startGated({ max_job_events: KEPT })
     const job = submit(server, { graph: many })
     await opened(server)
@@ -86,7 +86,7 @@ describe('a history that grows beyond its bound', () => {
     )
   })
 
-  test('is told once by a run that goes on after an interruption', async () => {
+  test('has no repeated events of a run that continues after an interruption', async () => {
     const data_dir = temporaryFolder()
     try {
       const first = await startGated({ max_job_events: KEPT, data_dir })
@@ -97,7 +97,7 @@ describe('a history that grows beyond its bound', () => {
       await opened(second)
       const after = await ended(second, row.id)
       assert.equal(counted(second, row.key), ITEMS.length)
-      // Recovering, queued or running again, the gate's and the last output's events, and the end.
+      // The events are: recovering, queued or running again, those of the gate and of the last output, and the end.
       assert.ok(after.last_sequence - before.last_sequence < 12, `${before.last_sequence} … ${after.last_sequence}`)
       assert.deepEqual(outputs(after), { items: ITEMS, out: 1 })
       const told = second.context.store.read((tx) => listTrimmedNodeStatuses(tx, row.key))
@@ -108,7 +108,7 @@ describe('a history that grows beyond its bound', () => {
     }
   })
 
-  test('gives a socket that comes back no output of which the beginning is gone; its end tells it whole', async () => {
+  test('gives a returning socket no output with a removed beginning; the terminal event has it whole', async () => {
     await using server = await startGated({ max_job_events: KEPT })
     await using client = await connect(server)
     const { row } = submit(server, { graph: many })
@@ -124,7 +124,7 @@ describe('a history that grows beyond its bound', () => {
     assert.deepEqual(end?.result, { outputs: { items: ITEMS, out: [1] } })
   })
 
-  test('of an earlier version is removed little by little, and never grows', async () => {
+  test('of an earlier version is trimmed little by little, and never grows', async () => {
     await using test = await openStore()
     const { store } = test
     await store.write((tx) => {
@@ -143,7 +143,7 @@ describe('a history that grows beyond its bound', () => {
     )
   })
 
-  test('goes by its room where it began with large events: as many bytes go as are added, a megabyte at least', async () => {
+  test('is trimmed by bytes where its first events are large: as many as are added, a megabyte at least', async () => {
     await using test = await openStore()
     const { store } = test
     await store.write((tx) => {
@@ -163,7 +163,7 @@ describe('a history that grows beyond its bound', () => {
     )
   })
 
-  test('is known to be long by the first of its events where they are large: each that is looked at is read whole', async () => {
+  test('counts as long by its first events where they are large, without reading the others', async () => {
     await using test = await openStore()
     const { store } = test
     await store.write((tx) => {

@@ -1,4 +1,4 @@
-// What is left of jobs as time goes by, and that nobody notices how it is removed.
+// The retention of jobs: when their data is removed, and that the removal delays no request.
 import assert from 'node:assert/strict'
 import { existsSync, statSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ import { OWNER, plain, submission, submit } from './kit.ts'
 const START = Date.parse('2026-01-01T00:00:00.000Z')
 const DAY = 86_400_000
 
-/** A server whose clock the test moves on, by days. */
+/** A server whose clock the test moves by days. */
 async function aging(more: { job_retention_days?: number } = {}) {
   let now = START
   const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
@@ -59,7 +59,7 @@ function withTraces(tx: Tx, row: JobTable, events = 3): void {
   insertJournalPage(tx, { job_key: row.key, page: 0, attempt: 1, body: new Uint8Array([1]) })
 }
 
-/** Of which jobs there is a row, an event, a page of the journal, a tombstone. */
+/** The jobs that have a row, an event, a journal page or a tombstone. */
 function kept({ context }: TestServer, keys: readonly number[]) {
   return context.store.read((tx) => ({
     rows: keys.filter((key) => findJobByKey(tx, key)),
@@ -70,7 +70,7 @@ function kept({ context }: TestServer, keys: readonly number[]) {
 }
 
 describe('retention', () => {
-  test('events go after 7 days, jobs after those of the setting, the memory of them after 90 more', async () => {
+  test('removes events after 7 days, jobs after the days of the setting, and tombstones after 90 more', async () => {
     await using server = await aging({ job_retention_days: 30 })
     const { store } = server.context
     await store.write((tx) => {
@@ -93,7 +93,7 @@ describe('retention', () => {
     assert.deepEqual(kept(server, all), { rows: [3], events: [3], journal: [3], tombstones: [2] })
   })
 
-  test('jobs with long results go as others do, and are read some at a time', async () => {
+  test('removes jobs with long results like others, and reads a few at a time', async () => {
     await using server = await aging()
     const { store } = server.context
     const keys = Array.from({ length: 12 }, (_, at) => at + 1)
@@ -111,7 +111,7 @@ describe('retention', () => {
     await refused(server, 'GET', '/api/jobs/job_1', {}, [410, 'job_expired'])
   })
 
-  test('JOB_EXPIRED, REPLAY_EXPIRED: what the owner is told, and nobody else', async () => {
+  test('shows JOB_EXPIRED and REPLAY_EXPIRED to the owner alone', async () => {
     await using server = await aging()
     await server.context.store.write((tx) => {
       withTraces(tx, ended(1, 0))
@@ -135,7 +135,7 @@ describe('retention', () => {
     }
   })
 
-  test('the id of an expired job may be used again, and the new job is seen', async () => {
+  test('lets the id of an expired job be used again, and shows the new job', async () => {
     await using server = await aging()
     await server.context.store.write((tx) => withTraces(tx, ended(1, 0)))
     await server.sweepAfter(31)
@@ -147,7 +147,7 @@ describe('retention', () => {
     await refused(server, 'GET', '/api/jobs/job_1', {}, [404, 'job_not_found'])
   })
 
-  test('idempotency keys go after a day', async () => {
+  test('removes idempotency keys after a day', async () => {
     await using server = await aging()
     const { store } = server.context
     const reader = new Database(join(server.data_dir, 'svc.db'), { readonly: true })
@@ -166,7 +166,7 @@ describe('retention', () => {
     reader.close()
   })
 
-  test('leaves nothing of jobs in any table in the end, not even of those that nobody can find any more', async () => {
+  test('leaves no rows of removed jobs in any table, not even of jobs without a row', async () => {
     await using server = await aging()
     const counts = () => {
       const db = new Database(join(server.data_dir, 'svc.db'), { readonly: true })
@@ -189,12 +189,12 @@ describe('retention', () => {
     for (const table of ['job', 'job_event', 'graph', 'idempotency_key'])
       assert.ok(during[table]! > before[table]!, table)
     for (const days of [31, 31 + 91]) await server.sweepAfter(days)
-    // How far a sweep has come, and the highest key that was removed, are one row each, for ever.
+    // The position of a sweep, and the highest removed key, stay as one row each.
     const steady = { sweep_position: 0, meta: 0 }
     assert.deepEqual({ ...counts(), ...steady }, { ...before, ...steady })
   })
 
-  test('goes on where it was, and looks at no job twice', async () => {
+  test('continues at its position, and visits no job twice', async () => {
     await using opened = await openStore()
     const rows = Array.from({ length: 450 }, (_, key) => ended(key + 1, 0))
     await opened.store.write((tx) => {
@@ -225,7 +225,7 @@ describe('retention', () => {
     assert.ok(first > 450 && again < 20, `${first} statements, then ${again}`)
   })
 
-  test('goes on past damaged rows of its own, and begins anew where its position is one', async () => {
+  test('skips damaged rows of its own, and starts again where its position is damaged', async () => {
     const damages = {
       job_doomed:
         "insert into job_doomed values (1, 12345); insert into job_doomed values (2, row_checksum('job_doomed', 2))",
@@ -257,8 +257,8 @@ describe('retention', () => {
     }
   })
 
-  test('goes on behind damaged rows, however many there are', async () => {
-    /** More than are chosen from at once. */
+  test('continues after damaged rows, however many there are', async () => {
+    /** More rows than one batch selects. */
     const MANY = 250
     await using server = await aging()
     const { store } = server.context
@@ -279,7 +279,7 @@ describe('retention', () => {
     saboteur.close()
   })
 
-  test('goes on with the next rows where those of one kind cannot be removed', async () => {
+  test('continues with other kinds of rows where one kind cannot be removed', async () => {
     await using server = await aging()
     await server.context.store.write((tx) => {
       withTraces(tx, ended(1, 0))
@@ -297,7 +297,7 @@ describe('retention', () => {
     saboteur.close()
   })
 
-  test('goes on with the other files where those of one kind cannot be removed', async () => {
+  test('continues with other kinds of files where one kind cannot be removed', async () => {
     await using opened = await openStore()
     const swept: string[] = []
     const said: string[] = []
@@ -318,10 +318,10 @@ describe('retention', () => {
     await retention.sweep()
     assert.deepEqual(swept, ['near', 'far', 'temporary'])
     assert.equal(said.length, 1)
-    assert.match(said[0]!, /files that nobody needs could not be removed/)
+    assert.match(said[0]!, /unused files could not be removed/)
   })
 
-  test('ends with the server, in the middle of its work', async () => {
+  test('stops with the server, in the middle of its work', async () => {
     await using server = await aging()
     await server.context.store.write((tx) => {
       for (let key = 1; key <= 300; key++) withTraces(tx, ended(key, 0))
@@ -331,7 +331,7 @@ describe('retention', () => {
     await sweeping
   })
 
-  test('what cannot be written is tried again', async () => {
+  test('retries removals that could not be written', async () => {
     await using server = await aging()
     await server.context.store.write((tx) => withTraces(tx, ended(1, 0)))
     const saboteur = new Database(join(server.data_dir, 'svc.db'))
@@ -345,7 +345,7 @@ describe('retention', () => {
   })
 })
 
-describe('a sweep leaves the event loop free', () => {
+describe('a sweep does not block the event loop', () => {
   const rounds = Math.min(scaled(1), 5)
 
   test('over many jobs with few events each', async () => {
@@ -376,7 +376,7 @@ describe('a sweep leaves the event loop free', () => {
     assert.deepEqual(kept(server, [key]), { rows: [key], events: [], journal: [key], tombstones: [] })
   })
 
-  test('removes files that no asset names any more', async () => {
+  test('while it removes files that no asset names any more', async () => {
     await using server = await startServer()
     const { assets, retention } = server.context
     const { row } = assets.prepare({ user_id: '1', workspace_id: null }, Buffer.from('left behind'), {
@@ -393,10 +393,10 @@ describe('a sweep leaves the event loop free', () => {
   })
 })
 
-describe('the room of what was removed', () => {
+describe('the space of removed rows', () => {
   const bytes = ({ data_dir }: TestServer) => statSync(join(data_dir, 'svc.db')).size
 
-  test('goes back to the file system, in steps that nobody notices', async () => {
+  test('is given back to the file system, in steps that delay no request', async () => {
     await using server = await aging()
     const count = scaled(1_000)
     let key = 0
@@ -404,7 +404,7 @@ describe('the room of what was removed', () => {
       await server.context.store.write((tx) => {
         for (let i = 0; i < count; i++) withTraces(tx, ended(++key, 0), 20)
       })
-      // What stays lies between what goes, and at the end of the file.
+      // The rows that stay are between removed rows, and at the end of the file.
       await server.context.store.write((tx) => {
         for (let i = 0; i < count / 10; i++) withTraces(tx, ended(++key, 25), 20)
       })
@@ -416,14 +416,14 @@ describe('the room of what was removed', () => {
     await server.sweepAfter(31)
     await until('the file to be as short as the database', () => bytes(server) <= pages * page_bytes)
     const findings = await checkDatabase(join(server.data_dir, 'svc.db'))
-    // The rows of this test are no real jobs, but the pages are sound.
+    // The rows of this test are not real jobs, but the pages are valid.
     assert.deepEqual(
       findings.filter(({ check }) => check === 'the file'),
       [],
     )
   })
 
-  test('stays in the file while there is little of it: it is for the next rows', async () => {
+  test('stays in the file for new rows while it is small', async () => {
     await using server = await aging()
     await server.context.store.write((tx) => {
       for (let key = 1; key <= 50; key++) withTraces(tx, ended(key, 0), 20)

@@ -1,4 +1,4 @@
-// What a retry takes over of very many firings is found in short steps.
+// A retry decides about the reuse of very many firings in short steps.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Plan } from '../../src/engine/compile/compiler.ts'
@@ -7,7 +7,7 @@ import { decideReuseSteps } from '../../src/jobs/retry/firing-reuse.ts'
 import { graph, item, node, output, planOf, sink, source, testType, value, withTypes } from '../engine/kit.ts'
 
 const COUNT = 4_000
-/** Milliseconds of the processor, garbage included: looked through one by one they take five seconds. */
+/** Milliseconds of CPU time, with garbage collection. Searching the firings one by one would take five seconds. */
 const LONGEST_STEP = 300
 
 const known = (of: Partial<JournaledFiring>): JournaledFiring => ({
@@ -21,7 +21,7 @@ const known = (of: Partial<JournaledFiring>): JournaledFiring => ({
   ...of,
 })
 
-/** A stream `news` that was cut, and two below each of a list, `a` and `b`, that nobody wanted any more: the first of them meets what comes again. */
+/** A stream `news` that was cut, and two unwanted streams for each item of a list, `a` and `b`. The first of them overlaps with the repeated stream. */
 function planned(): Plan {
   const run = () => ({})
   const stream = testType('test.Stream', { properties: [value], outputs: [item], run })
@@ -61,7 +61,7 @@ function planned(): Plan {
   return planOf(of, withTypes(stream, both))
 }
 
-test('however many firings meet what comes again, each step is short', () => {
+test('each step is short, however many firings overlap with repeated firings', () => {
   const firings = new Map([['"news"', known({})]])
   for (let at = 0; at < COUNT; at++)
     for (const id of ['a', 'b']) firings.set(`"${id}"${at}`, known({ end: { unwanted: true } }))

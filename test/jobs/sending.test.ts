@@ -1,4 +1,4 @@
-// What a job is sent while it waits or runs is not lost once it is acknowledged: it is there again after the process was killed.
+// Inputs that are sent to a queued or running job are not lost once they are acknowledged, even where the process is killed.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -21,7 +21,7 @@ const streamed = graph(
   ['in.output->t.b', 't.output->all.item', 'all.list->out.value', 't.output->told.value'],
 )
 
-/** What is stored of the output that tells each item as it comes. */
+/** The stored values of the output that has each item as it comes. */
 function told({ context: { store } }: TestServer, job_key: number): unknown[] {
   const events = store.read((tx) => listJobEventsOfType(tx, job_key, 'output_update', 0))
   return events
@@ -30,7 +30,7 @@ function told({ context: { store } }: TestServer, job_key: number): unknown[] {
     .map(({ value }) => value)
 }
 
-/** A job once it runs, as after a restart. */
+/** Waits until a job runs, for example after a restart. */
 function running({ context: { jobs } }: TestServer, id: string): Promise<ActiveJob> {
   return until('the job to run', () => {
     const living = jobs.living(OWNER, id)
@@ -38,8 +38,8 @@ function running({ context: { jobs } }: TestServer, id: string): Promise<ActiveJ
   })
 }
 
-describe('values and changes that a job was sent', () => {
-  test('are all there after a restart, in their order, where they are too many to be in memory, and in a retry', async () => {
+describe('values and property changes that were sent to a job', () => {
+  test('are complete and in order after a restart and in a retry, where they are too many for memory', async () => {
     const data_dir = temporaryFolder()
     const counted = graph(
       [
@@ -84,7 +84,7 @@ describe('values and changes that a job was sent', () => {
     }
   })
 
-  test('lie in files of their own where they are large, and are there after a restart', async () => {
+  test('are in files of their own where they are large, and are there after a restart', async () => {
     const data_dir = temporaryFolder()
     const long = 'b'.repeat(300_000)
     try {
@@ -135,7 +135,7 @@ describe('values and changes that a job was sent', () => {
   )
 
   test(
-    'that are large are taken some at a time, and all of them are stored',
+    'that are large are applied a few at a time, and all of them are stored',
     inFolder(async (data_dir) => {
       await using server = await startGated({ data_dir })
       const job = submit(server, { graph: streamed, acceptsStreamInput: true })
@@ -156,7 +156,7 @@ describe('values and changes that a job was sent', () => {
   )
 
   test(
-    'have an end to what changes weigh together, also after a restart',
+    'have a limit for the weight of all changes, even after a restart',
     inFolder(async (data_dir) => {
       const long = { a: 'b'.repeat(15_000_000) }
       let id: string
@@ -194,7 +194,7 @@ describe('values and changes that a job was sent', () => {
           await job.accepted()
           for (const value of ['1', '2', '3']) assert.equal(job.inputs?.pushInput('in', value), 'ok')
           await job.flushed()
-          // It holds for the firings that have not begun when it is stored.
+          // The change applies to firings that have not begun when it is stored.
           if (!busy) await until('three firings', () => told(server, job.row.key).length === 3)
           before = told(server, job.row.key).length
           assert.deepEqual(job.inputs?.updateProperties('t', { a: 'b' }), ['a'])

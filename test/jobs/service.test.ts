@@ -1,4 +1,4 @@
-// Jobs as their service keeps them: what a submission leaves behind, what a job shows at each stage, and who may have its id.
+// The job service: the effects of a submission, the snapshots of each stage, and the ownership of ids.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -17,7 +17,7 @@ const failing = mapType('test.Fails', () => {
 })
 
 describe('submit', () => {
-  test('the history of a job that completes, event by event', async () => {
+  test('writes the history of a job that completes, event by event', async () => {
     await using server = await startGated()
     const job = submit(server, { workflow_id: 'greeting', params: { name: 'Ada' } })
     await job.settled()
@@ -35,7 +35,7 @@ describe('submit', () => {
     ])
   })
 
-  test('the history of a job that waits for its turn', async () => {
+  test('writes the history of a job that is queued first', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const first = submit(server, { graph: gated })
     const second = submit(server, { graph: plain })
@@ -57,7 +57,7 @@ describe('submit', () => {
     ])
   })
 
-  test('a node that throws fails its job, with its id and nothing of the cause', async () => {
+  test('fails the job of a node that throws, with the node’s id and without the cause', async () => {
     await using server = await startGated({ types: [failing] })
     const of = graph(
       [source('in', 'x'), node('bad', 'test.Fails'), sink('out')],
@@ -79,7 +79,7 @@ describe('submit', () => {
     assert.ok(!JSON.stringify(events).includes('secret'))
   })
 
-  test('the row, the snapshot and the last event agree', async () => {
+  test('makes a row, a snapshot and a last event that agree', async () => {
     await using server = await startGated()
     const job = submit(server, { workflow_id: 'greeting', params: { name: 'Ada' }, name: 'a name' })
     await job.settled()
@@ -95,9 +95,9 @@ describe('submit', () => {
     assert.deepEqual(snapshot.result?.provenance.inputs, { name: 'Ada' })
   })
 
-  test('nothing of a job is seen before it is stored', async () => {
+  test('shows no part of a job before it is stored', async () => {
     await using server = await startGated()
-    // On a busy machine the engine's slice may pass before the graph is through, so that it needs another turn.
+    // On a busy machine the engine may need a second turn for the graph.
     let job = submit(server, { graph: plain })
     for (let tries = 20; !job.terminal && tries > 0; tries--) {
       await history(server, job.row)
@@ -142,7 +142,7 @@ describe('submit', () => {
     await submit(server, { graph: plain, job_id: 'mine' }).settled()
   })
 
-  test('an inline graph wins over the workflow, whose id is only a label then', async () => {
+  test('runs an inline graph instead of the workflow, whose id is only a label then', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: plain, workflow_id: 'greeting' })
     await job.settled()
@@ -153,7 +153,7 @@ describe('submit', () => {
 })
 
 describe('the workflow of a run', () => {
-  test('it runs as it was changed last, and not any more once it was deleted', async () => {
+  test('is the last version, and no run starts once it was deleted', async () => {
     await using server = await startGated()
     const { workflows, jobs } = server.context
     const saying = (value: string) => graph([source('in', value), sink('out')], ['in.output->out.value']) as never
@@ -173,7 +173,7 @@ describe('the workflow of a run', () => {
     assert.throws(() => jobs.submit(OWNER, request), coded('WORKFLOW_NOT_FOUND'))
   })
 
-  test('a job keeps the graph that it was accepted with, also after its workflow was deleted', async () => {
+  test('stays the accepted graph of a job, even after the workflow was deleted', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const { workflows } = server.context
     const { record } = await workflows.create(OWNER, { name: 'plain', graph: plain as never })
@@ -261,7 +261,7 @@ describe('snapshots', () => {
     provenance: { workflow_id: 'wf', workflow_revision: null, inputs: {}, providers: [], models: [], seed: null },
   })
   const error = JSON.stringify({ message: 'It failed.', type: 'node_error', node_id: null, retryable: false })
-  // Nothing pauses a job yet: what a suspended one waits for is not stored.
+  // The suspended job of this test has no stored waits.
   const ROWS: Record<Exclude<StoredStatus, 'paused'>, Partial<JobTable>> = {
     scheduled: {},
     pending: {},
@@ -277,7 +277,7 @@ describe('snapshots', () => {
   }
 
   for (const [status, more] of Object.entries(ROWS)) {
-    test(`one of a job that is ${status} is what its schema says`, () => {
+    test(`of a job that is ${status} match their schema`, () => {
       const row = jobRow(1, { status: status as StoredStatus, last_sequence: 3, ...more })
       const snapshot = { ...buildJobSnapshot(row, () => 2), result: row.result && (JSON.parse(row.result) as object) }
       valid('JobSnapshot', snapshot)
@@ -286,7 +286,7 @@ describe('snapshots', () => {
     })
   }
 
-  test('real ones: queued, running, cancel_requested, cancelled', async () => {
+  test('of real jobs match their schema: queued, running, cancel_requested, cancelled', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const { jobs } = server.context
     const shown = async (id: string) => {
@@ -325,7 +325,7 @@ describe('sub-workflows', () => {
     assert.match(message, /16 deep/)
   })
 
-  test('one that is another owner’s is not found', async () => {
+  test('a workflow of another owner is not found', async () => {
     await using server = await startGated()
     const { record } = await server.context.workflows.create(
       { user_id: '2', workspace_id: null },

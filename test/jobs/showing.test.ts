@@ -1,4 +1,4 @@
-// What of a job is shown and kept: no known secret, no bytes, and nothing twice.
+// Shown and stored job data has no known secrets, no bytes, and no content twice.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -18,7 +18,7 @@ const through = (type: string) =>
   graph([source('in', 'x'), node('n', type), sink('out')], ['in.output->n.value', 'n.output->out.value'])
 
 describe('secrets that the server knows', () => {
-  test('are replaced in outputs, frames, errors, provenance and what is stored of them', async () => {
+  test('are replaced in outputs, frames, errors, provenance and stored data', async () => {
     const telling: NodeType = {
       ...mapType('test.Tells', (value) => ({ said: `it is ${SECRET}`, [SECRET]: value })),
     }
@@ -46,7 +46,7 @@ describe('secrets that the server knows', () => {
     assert.deepEqual(manifest.outputs, { out: { said: 'it is [redacted]', '[redacted]': '[redacted]' } })
   })
 
-  test('leave ids and names of outputs as the workflow has them, and not the names of nodes', async () => {
+  test('are not replaced in ids and in names of outputs, but in names of nodes', async () => {
     const failing = mapType('test.Fails', () => {
       throw new NodeError('no frail-node here', 'odd')
     })
@@ -73,7 +73,7 @@ describe('secrets that the server knows', () => {
     assert.ok(update?.type === 'output_update' && update.output_name === 'said-output')
   })
 
-  test('are there unchanged for the nodes, also after the job was read back', async () => {
+  test('are unchanged for the nodes, even after the job was loaded again', async () => {
     const given: unknown[] = []
     const listening = mapType('test.Listens', (value) => {
       given.push(value)
@@ -156,7 +156,7 @@ describe('media', () => {
     }
   })
 
-  test('is shown to one who comes back as it was shown live, with what describes it', async () => {
+  test('is shown to a returning client as it was shown live, with its description', async () => {
     const data = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
     const whole = mapType('test.Whole', () => ({ type: 'image', data, width: 3, height: 4 }))
     await using server = await startGated({ types: [whole] })
@@ -180,14 +180,14 @@ describe('media', () => {
     assert.deepEqual(about, { type: 'output_update', output_name: 'out', value })
     const { width, height, uri } = value as Record<string, unknown>
     assert.deepEqual([width, height, uri], [3, 4, asset.uri])
-    // An event of an earlier time, which has the asset alone.
+    // An event of an older version has the asset alone.
     const earlier = createEventFrame(row, { type: 'output_update', output_name: 'out', asset }, 1, context) as {
       value: unknown
     }
     assert.deepEqual(earlier.value, asset)
   })
 
-  test('that was given is told by its size and digest in the provenance', async () => {
+  test('in parameters is shown by size and digest in the provenance', async () => {
     await using server = await startGated()
     const data = Buffer.alloc(20_000, 'a')
     const url = `data:text/plain;base64,${data.toString('base64')}`

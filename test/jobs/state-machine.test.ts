@@ -1,4 +1,4 @@
-// The table of states, against one written by hand: every state with every trigger.
+// Checks the table of states against a table written by hand, for every state and trigger.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredStatus } from '../../src/db/schema.ts'
@@ -23,7 +23,7 @@ const TRIGGERS: JobTrigger[] = [
   'settle',
 ]
 
-// One row a state; the columns are the triggers above. A dash is refused.
+// Each row is a state, and the columns are the triggers above. A dash means that the trigger is refused.
 const TABLE = `
                    queue   start    suspend  resume   recover           cancel            complete   fail    time_out   settle
   scheduled        queued  running  -        -        -                 cancelled         -          failed  timed_out  -
@@ -82,7 +82,7 @@ describe('states of a job', () => {
     }
   })
 
-  test('terminal is what nothing leads out of', () => {
+  test('a state without transitions is terminal', () => {
     const terminal = Object.keys(PUBLIC).filter((state) => isTerminal(state as StoredStatus))
     assert.deepEqual(terminal, ['completed', 'failed', 'error', 'timed_out', 'cancelled'])
   })

@@ -1,4 +1,4 @@
-// Work on stored jobs that is under way when the server stops: it is refused as anything is then, and nothing is said to be wrong with the jobs.
+// Requests for stored jobs that are under way when the server stops. They are refused like other requests, and no job is reported as faulty.
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -16,7 +16,7 @@ const approval = graph(
   [source('in', 'x'), node('ask', 'human.Approval', { message: 'Send it?' }), sink('yes')],
   ['in.output->ask.value', 'ask.approved->yes.value'],
 )
-/** It takes longer to read than the server to stop. */
+/** A value that takes longer to read than the server takes to stop. */
 const TEXT = 'much'.repeat(6_000_000)
 const ANSWER = { node_id: null, name: null, value: true, at: '/body' }
 /** Resolves when a file in a folder is opened. */
@@ -34,7 +34,7 @@ function firstOpened(folder: string): Disposable & { readonly promise: Promise<v
   return { promise, [Symbol.dispose]: () => replace(real) }
 }
 
-/** Each has a stored job, and gives what is to be under way. */
+/** Each case has a stored job, and returns the request that is under way. */
 const WORK: Readonly<Record<string, (server: GatedServer) => Promise<() => Promise<unknown>>>> = {
   resume: async (server) => {
     const { jobs } = server.context
@@ -58,7 +58,7 @@ const WORK: Readonly<Record<string, (server: GatedServer) => Promise<() => Promi
 describe('a server that stops', () => {
   for (const [what, prepare] of Object.entries(WORK))
     test(
-      `refuses what is under way, and does not blame the job: ${what}`,
+      `refuses a request that is under way, and does not blame the job: ${what}`,
       inFolder(async (data_dir) => {
         const { log, lines } = keptLog()
         const server = await startGated({ data_dir, log })
@@ -81,7 +81,7 @@ describe('a server that stops', () => {
     assert.throws(() => opened.store.read(() => opened.store.pragma('synchronous')), coded('SERVICE_UNAVAILABLE'))
   })
 
-  test('notes no use of a token in a store that is closed, and says nothing of it', async () => {
+  test('records no use of a token in a closed store, and does not log that', async () => {
     await using opened = await openStore()
     const { log, lines } = keptLog()
     const uses = new LastUsedTimes(opened.store, log)

@@ -1,4 +1,4 @@
-// Secrets that come in pieces: of a streamed output and of the chunks of a node nobody is told one, live, later or after a restart.
+// Secrets that come in pieces, in a streamed output or in chunks: no secret is shown, live, later or after a restart.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -33,7 +33,7 @@ const textsOf = (events: readonly EventBody[]) =>
   events.flatMap((event) => (event.type === 'output_update' ? [event.value as string] : []))
 
 describe('a secret in pieces', () => {
-  test('of a streamed output is in no event, frame or result, and the pieces are as many as came', async () => {
+  test('of a streamed output is in no event, frame or result, and the number of pieces stays the same', async () => {
     await using server = await startGated({ environment })
     const { jobs, events } = server.context
     const job = submit(server, { graph: streamed, acceptsStreamInput: true, hasFollower: true })
@@ -66,7 +66,7 @@ describe('a secret in pieces', () => {
     )
   })
 
-  test('whose beginning stands in very many texts of a stream: the run ends with a sentence before all of them wait', async () => {
+  test('that may begin over very many texts of a stream ends the run with a message, before all of them are held back', async () => {
     const long = `${'a'.repeat(20_000)}b`
     await using server = await startGated({ environment: { SVC_SECRET_X: long } })
     const job = submit(server, { graph: streamed, params: { in: Array.from({ length: 5_001 }, () => 'a') } })
@@ -74,12 +74,15 @@ describe('a secret in pieces', () => {
     const { row } = await server.context.jobs.get(OWNER, job.row.id)
     const { type, message } = JSON.parse(row.error!)
     assert.equal(type, 'result_too_large')
-    assert.match(message, /More than 5,000 texts of the stream wait, because one of your secrets begins as they do/)
+    assert.match(
+      message,
+      /More than 5,000 texts of the stream are held back, because together they match the beginning of one of your secrets/,
+    )
     const texts = textsOf(await history(server, row))
     assert.equal(texts.join(''), '[redacted]')
   })
 
-  test('whose beginning stands in large texts of a stream is decided about in steps, and told as it came', async () => {
+  test('that may begin in large texts of a stream is checked in steps, and the texts are published unchanged', async () => {
     const long = `${'a'.repeat(60_000)}b`
     await using server = await startGated({ environment: { SVC_SECRET_X: long } })
     const pieces = [...Array.from({ length: 59 }, () => 'a'.repeat(1_000)), 'c', 'd']
@@ -90,7 +93,7 @@ describe('a secret in pieces', () => {
     assert.deepEqual(textsOf(await history(server, row)), pieces)
   })
 
-  test('and a restart between them: what was told before is not told again, and the whole is safe', async () => {
+  test('with a restart between them is not shown, and published pieces are not repeated', async () => {
     const data_dir = temporaryFolder()
     try {
       for (let cut = 1; cut < PIECES.length; cut += 2) {
@@ -122,12 +125,12 @@ describe('a secret in pieces', () => {
     }
   })
 
-  test('is told as far as it may be when its job is cancelled', async () => {
+  test('is shown as far as it is safe when its job is cancelled', async () => {
     await using server = await startGated({ environment })
     const { jobs } = server.context
     const job = submit(server, { graph: streamed, acceptsStreamInput: true })
     for (const piece of ['It is ', KEY.slice(0, 9), KEY.slice(9), ' plan']) job.inputs!.pushInput('in', piece)
-    // The third piece is stored once the fourth, which is held back, has come.
+    // The third piece is stored once the fourth piece has come, which is held back.
     const stored = () => server.context.store.read((tx) => listJobEventsOfType(tx, job.row.key, 'output_update', 0))
     await until('three pieces to be stored', () => stored().length === 3)
     job.cancel()
@@ -137,7 +140,7 @@ describe('a secret in pieces', () => {
     assert.equal(textsOf(await history(server, row)).join(''), 'It is [redacted] plan')
   })
 
-  test('of chunks is in no frame, of text and of thoughts, wherever they interrupt each other', async () => {
+  test('of chunks is in no frame, of text or of thinking, wherever they interrupt each other', async () => {
     const talking: NodeType = testType('test.Talks', {
       properties: [value],
       outputs: [output],

@@ -1,4 +1,4 @@
-// Jobs that end while they wait for people: what was held back of their streamed texts, as it might have begun a secret, is told then.
+// Jobs that end while they wait for a person: streamed text that was held back as the possible beginning of a secret is published then.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { graph, node, sink } from '../engine/kit.ts'
@@ -10,7 +10,7 @@ import { ended, history, OWNER, submit } from './kit.ts'
 
 const SECRET = 'planted-key-4711-of-a-server'
 
-/** Says the pieces, asks a person, and says one more piece behind the answer. */
+/** A node that outputs the pieces, asks a person, and outputs one more piece after the answer. */
 const asking = (...say: string[]) => ({
   environment: { SVC_SECRET_X: SECRET },
   providers: [
@@ -39,9 +39,9 @@ async function told(server: TestServer, id: string): Promise<unknown[]> {
   return (await history(server, row)).flatMap((event) => (event.type === 'output_update' ? [event.value] : []))
 }
 
-describe('what a job that waits has held back of a text', () => {
+describe('a text that a suspended job has held back', () => {
   test(
-    'is told when it is cancelled, after a restart as well',
+    'is published when the job is cancelled, after a restart as well',
     inFolder(async (data_dir) => {
       const settings = { data_dir, ...asking('Shall I send ', 'the report to p') }
       let id: string
@@ -56,7 +56,7 @@ describe('what a job that waits has held back of a text', () => {
     }),
   )
 
-  test('is told when its time is over', async () => {
+  test('is published when the time limit of the job is over', async () => {
     await using server = await startServer(asking('Shall I send ', 'the report to p'))
     await withMoreTime(2_000, async (ms) => {
       const { row } = submit(server, { graph: of, timeout_seconds: ms / 1_000 })
@@ -65,7 +65,7 @@ describe('what a job that waits has held back of a text', () => {
     })
   })
 
-  test('is told without what may begin a secret', async () => {
+  test('is published without the possible beginning of a secret', async () => {
     await using server = await startServer(asking('It is ', `${SECRET.slice(0, 14)}`))
     const { id } = submit(server, { graph: of }).row
     await waits(server, id)
@@ -75,7 +75,7 @@ describe('what a job that waits has held back of a text', () => {
     assert.doesNotMatch(all, /planted/)
   })
 
-  test('is told once where it goes on', async () => {
+  test('is published once where the job is resumed', async () => {
     await using server = await startServer(asking('Shall I send ', 'the report to p'))
     const { id } = submit(server, { graph: of }).row
     await waits(server, id)

@@ -1,4 +1,4 @@
-// Jobs that wait: for a person, for a value, for time. They cost nothing meanwhile, survive a restart, and go on with what they are given.
+// Suspended jobs, which wait for a person, a value, or time. They cost nothing meanwhile, survive a restart, and are resumed with their answers.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -38,9 +38,9 @@ async function suspended({ context }: TestServer, id: string): Promise<WaitingFo
   })
 }
 
-/** Judging a costly schema takes its time on a busy machine. */
+/** Validating with a costly schema takes long on a busy machine. */
 
-/** What is said of a value that is refused. */
+/** The problems of a refused value. */
 async function problems(resumed: Promise<unknown>): Promise<Problem[]> {
   const error = await resumed.then(
     () => assert.fail('the value was taken'),
@@ -56,7 +56,7 @@ function costly(): object {
   return { properties, unevaluatedProperties: false }
 }
 
-test('a job that asks more than one row can keep fails, and says why', async () => {
+test('a job whose wait requests are too large for one row fails with the reason', async () => {
   await using server = await startGated()
   const asking = (count: number) =>
     graph(
@@ -74,10 +74,10 @@ test('a job that asks more than one row can keep fails, and says why', async () 
   await five.settled()
   const row = await ended(server, five.row.id)
   assert.deepEqual([row.status, row.waiting], ['failed', null])
-  assert.match(String(row.error), /"message":"What the job waits for has more than 4 million characters/)
+  assert.match(String(row.error), /"message":"The requests that the job waits for have more than 4 million characters/)
 })
 
-test('names of firings count among what one row can keep', async () => {
+test('names of firings count towards the size of wait requests', async () => {
   await using server = await startGated()
   const asking = (count: number) =>
     graph(
@@ -91,7 +91,7 @@ test('names of firings count among what one row can keep', async () => {
   await many.settled()
   const row = await ended(server, many.row.id)
   assert.deepEqual([row.status, row.waiting], ['failed', null])
-  assert.match(String(row.error), /"message":"What the job waits for has more than 4 million characters/)
+  assert.match(String(row.error), /"message":"The requests that the job waits for have more than 4 million characters/)
 })
 
 describe('a job that waits for a person', () => {
@@ -99,7 +99,7 @@ describe('a job that waits for a person', () => {
     [true, { yes: 'x' }],
     [false, { no: 'x' }],
   ] as const) {
-    test(`goes on with ${value}`, async () => {
+    test(`is resumed with ${value}`, async () => {
       await using server = await startGated()
       const { jobs } = server.context
       const job = submit(server, { graph: approval })
@@ -139,7 +139,7 @@ describe('a job that waits for a person', () => {
     }
   })
 
-  test('whoever follows it sees it go on, from before and from while it waits', async () => {
+  test('is seen to continue by followers from before and from during the wait', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: approval })
     const early = history(server, job.row)
@@ -177,7 +177,7 @@ describe('a job that waits for a person', () => {
 describe('a value for a job that waits', () => {
   const schema = { type: 'object', properties: { age: { type: 'integer', minimum: 1 } }, required: ['age'] }
 
-  test('that does not fit is refused with its path, and the job stays as it is', async () => {
+  test('that does not match the schema is refused with its path, and the job stays as it is', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     const job = submit(server, { graph: awaited(schema) })
@@ -195,7 +195,7 @@ describe('a value for a job that waits', () => {
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: { age: 3 } })
   })
 
-  test('for which there is no room goes on when it is given again', async () => {
+  test('for which there is no room resumes the job when it is sent again', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1, max_queued_jobs: 1 } })
     const { jobs } = server.context
     const job = submit(server, { graph: awaited(null) })
@@ -208,7 +208,7 @@ describe('a value for a job that waits', () => {
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: 2 })
   })
 
-  test('is refused with all that is wrong with it, up to 20 problems', async () => {
+  test('is refused with all of its problems, up to 20', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     const lists = { ...schema, additionalProperties: { type: 'string' } }
@@ -223,7 +223,7 @@ describe('a value for a job that waits', () => {
     assert.equal((await problems(jobs.resume(OWNER, job.row.id, answer(wrong)))).length, 20)
   })
 
-  test('is judged aside: a schema that would take for ever keeps nobody else waiting', async () => {
+  test('is validated in a separate thread, so that an endless schema delays no other request', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     const endless = { properties: { a: { allOf: [{ $ref: '#' }, { $ref: '#' }] } } }
@@ -231,7 +231,7 @@ describe('a value for a job that waits', () => {
     await suspended(server, job.row.id)
     let deep: object = {}
     for (let i = 0; i < 40; i++) deep = { a: deep }
-    // Of the processor's time, as a machine that is busy lets every loop stand still.
+    // This is CPU time, since a busy machine delays every event loop.
     const longest = await longestTurn(async () => {
       const [problem] = await problems(jobs.resume(OWNER, job.row.id, answer(deep)))
       assert.match(problem!.message, /too much work/)
@@ -241,7 +241,7 @@ describe('a value for a job that waits', () => {
     await ended(server, job.row.id)
   })
 
-  test('may come while another is judged: one of them is taken', async () => {
+  test('may come while another value is validated, and one of them is accepted', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     const job = submit(server, { graph: awaited(schema) })
@@ -257,7 +257,7 @@ describe('a value for a job that waits', () => {
     'is asynchronous': { $async: true, type: 'string' },
     'is too long': { description: 'x'.repeat(70_000) },
   })) {
-    test(`is not even begun to be waited for where its schema ${what}`, async () => {
+    test(`cannot be waited for where its schema ${what}: the submission is refused`, async () => {
       await using server = await startGated()
       assert.throws(() => submit(server, { graph: awaited(bad) }), coded('INVALID_WORKFLOW_GRAPH'))
     })
@@ -269,7 +269,7 @@ describe('a value for a job that waits', () => {
     'refers to itself without end': { $ref: '#' },
     'takes too long to compile': costly(),
   })) {
-    test(`is not waited for where its schema ${what}`, async () => {
+    test(`cannot be waited for where its schema ${what}: the job fails`, async () => {
       await using server = await startGated()
       const job = submit(server, { graph: awaited(bad) })
       const row = await ended(server, job.row.id)
@@ -278,7 +278,7 @@ describe('a value for a job that waits', () => {
     })
   }
 
-  test('is judged by a schema of an older draft as by one of 2020-12', async () => {
+  test('is validated by a schema of an older draft like by a 2020-12 schema', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     const older = { $schema: 'http://json-schema.org/draft-07/schema#', type: 'integer' }
@@ -289,7 +289,7 @@ describe('a value for a job that waits', () => {
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: 1 })
   })
 
-  test('is for what the job asks in truth, where that is shown redacted', async () => {
+  test('is validated against the unredacted request, where that is shown redacted', async () => {
     const secret = 'sup3rSecretValue99'
     await using server = await startGated({ environment: { OPENAI_API_KEY: secret } })
     const { jobs } = server.context
@@ -335,7 +335,7 @@ describe('a value for a job that waits', () => {
       [{ node_id: 'c' }, '/body/node_id'],
     ] as const) {
       assert.deepEqual(await problems(jobs.resume(OWNER, job.row.id, answer(1, whom))), [
-        { path, message: 'No such node or name waits. These wait: a (name first), b (name second).' },
+        { path, message: 'No waiting node has this node_id or name. Waiting: a (name first), b (name second).' },
       ])
     }
     await jobs.resume(OWNER, job.row.id, answer(2, { name: 'second' }))
@@ -347,7 +347,7 @@ describe('a value for a job that waits', () => {
     assert.deepEqual(outputs(await ended(server, job.row.id)), { x: 1, y: 2 })
   })
 
-  test('is refused where the job does not wait, and taken once of two at the same time', async () => {
+  test('is refused where the job is not waiting, and one of two concurrent values is accepted', async () => {
     await using server = await startGated()
     const { jobs } = server.context
     const job = submit(server, { graph: awaited(null) })
@@ -364,7 +364,7 @@ describe('a value for a job that waits', () => {
   })
 })
 
-test('a job that is suspended already is waited for no longer', async () => {
+test('a request that waits for a job returns where the job is already suspended', async () => {
   await using server = await startGated()
   const job = submit(server, { graph: awaited(null) })
   await suspended(server, job.row.id)
@@ -401,7 +401,7 @@ describe('a job that waits for time', () => {
   })
 })
 
-test('a job with an expression that this version cannot read goes on, as it was accepted', async () => {
+test('a job with an expression that this version cannot read continues with its accepted graph', async () => {
   const data_dir = temporaryFolder()
   const kind = testType('test.Kind', {
     properties: [

@@ -1,4 +1,4 @@
-// A retry that takes over very much: it is written a part at a time, and the new job is stored with all of it or not at all.
+// A retry that reuses many entries: they are written in parts, and the new job is stored with all of them or not at all.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -17,7 +17,7 @@ import { coded, ended, type GatedServer, OWNER, outputs, startGated, submit } fr
 
 const COUNT = 100
 const DISK_BYTES = 192 << 20
-/** Too short for files of their own, and together more than one commit writes. */
+/** Values that are too short for files of their own, and together are more than one commit writes. */
 const texts = Array.from({ length: COUNT }, (_, at) => `${at} ${'x'.repeat(200_000)}`)
 
 function* items() {
@@ -80,7 +80,7 @@ interface Rows {
   readonly job_doomed: number
 }
 
-/** How many rows there are: all jobs, and of the retry, whose key follows that of the job before, its pages and whether they are doomed. */
+/** Counts rows: of all jobs, and of the retry, whose key is the next one, its pages and its removal mark. */
 function rowsOf(data_dir: string): Rows {
   using reader = opened(data_dir)
   const count = (sql: string) => reader.db.prepare(sql).pluck().get() as number
@@ -104,7 +104,7 @@ function takes({ context }: GatedServer, text: string): Promise<boolean> {
   )
 }
 
-/** Tries the job again, and does `during` between the first part that is written of what it takes over and the next one. */
+/** Retries the job, and calls `during` between the first and the second part of the reused entries. */
 async function retried(server: GatedServer, job_id: string, during: () => Promise<void> | void): Promise<string> {
   const { store, jobs } = server.context
   const write: Store['write'] = store.write.bind(store)
@@ -126,7 +126,7 @@ async function retried(server: GatedServer, job_id: string, during: () => Promis
   }
 }
 
-/** Does `work` while others write so much that everything waits for many of their transactions. */
+/** Calls `work` while other writes are so many that each write waits for several transactions. */
 async function behindOthers<T>({ context: { store } }: GatedServer, work: () => Promise<T>): Promise<T> {
   let over = false
   const write = async () => {
@@ -141,9 +141,9 @@ async function behindOthers<T>({ context: { store } }: GatedServer, work: () => 
   }
 }
 
-describe('a retry that takes over more than is written at once', () => {
+describe('a retry that reuses more than one transaction writes', () => {
   test(
-    'runs nothing again; what a kill leaves of it before it is stored is removed',
+    'runs no firing again, and pages that a kill leaves before the job is stored are removed',
     inFolder(async (data_dir) => {
       using copies = new FolderCopies(data_dir)
       const world = new World()
@@ -170,7 +170,7 @@ describe('a retry that takes over more than is written at once', () => {
   )
 
   test(
-    'stays whole where a kill comes as soon as it is stored',
+    'is complete where a kill comes as soon as it is stored',
     inFolder(async (data_dir) => {
       using copies = new FolderCopies(data_dir)
       const world = new World()
@@ -191,7 +191,7 @@ describe('a retry that takes over more than is written at once', () => {
     }),
   )
 
-  test('leaves nothing of it where it completes before others have let it be stored', async () => {
+  test('leaves no pages where it completes before it is stored', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const old = await failed(server)
@@ -203,21 +203,21 @@ describe('a retry that takes over more than is written at once', () => {
     assert.equal(world.runs, COUNT)
   })
 
-  test('stores nothing where the disk is full, and can be tried again', { skip: cannotMount }, async () => {
+  test('stores nothing where the disk is full, and can be repeated', { skip: cannotMount }, async () => {
     using disk = smallDisk(DISK_BYTES)
     const world = new World()
     await using server = await startGated({ data_dir: disk.path, types: world.types })
     const old = await failed(server)
     world.cut = null
     {
-      // It keeps the write-ahead log from being begun again, so that every commit needs room.
+      // This reader keeps the write-ahead log from being reset, so that every commit needs space.
       using reader = opened(server.data_dir)
       reader.db.exec('begin')
       reader.db.prepare('select count(*) from job').get()
       let filled: Disposable | null = null
       const refused = retried(server, old, async () => {
         filled = fill(server.data_dir)
-        // The log may have room of its own.
+        // The log may have free space of its own.
         while (await takes(server, 'x'.repeat(50_000)));
       })
       await assert.rejects(refused, (error: ServiceError) => coded('SERVICE_UNAVAILABLE')(error))

@@ -1,4 +1,4 @@
-// What a history says is read step by step, however large the events are that stand between those that are asked for.
+// A published history is read in steps, however large the other events are.
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path'
 import { test } from 'node:test'
@@ -10,10 +10,10 @@ import { openStore } from '../helpers/store.ts'
 
 const EVENTS = 100
 const SIZE = 4_000_000
-/** Milliseconds; far below what reading all events takes. */
+/** Milliseconds, far less than reading all events takes. */
 const LONGEST_TURN = 75
 
-test('what a history of large outputs says of nodes is read in steps', async () => {
+test('the node statuses in a history of large outputs are read in steps', async () => {
   await using opened = await openStore()
   const { store } = opened
   const put = (sequence: number, type: string, payload: object) =>

@@ -1,4 +1,4 @@
-// What was removed of the history of a job with very many nodes is read in steps.
+// The trimmed node statuses of a job with very many nodes are read in steps.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { insertJobEvent } from '../../src/db/jobs/events.ts'
@@ -8,7 +8,7 @@ import { jobRow, openStore, putJob } from '../helpers/store.ts'
 
 const NODES = 3_000
 
-test('each node that was told of is known, and few are read in a step', async () => {
+test('each published node status is found, and a step reads few of them', async () => {
   await using opened = await openStore()
   const { store } = opened
   await store.write((tx) => {

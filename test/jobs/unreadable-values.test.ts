@@ -1,4 +1,4 @@
-// Large values of waiting jobs that the file system does not give for a while: the jobs wait on, and the log is told once.
+// Large values of suspended jobs that cannot be read for a while: the jobs wait longer, and the fault is logged once.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Health } from '../../generated/types.ts'
@@ -22,7 +22,7 @@ const TEXT = 'much'.repeat(300_000)
 const ANSWER = { node_id: null, name: null, value: true, at: '/body' }
 
 describe('a waiting job whose values cannot be read for a while', () => {
-  test('is neither resumed nor cancelled meanwhile, and the log is told once', async () => {
+  test('is neither resumed nor cancelled meanwhile, and is logged once', async () => {
     const { log, lines } = keptLog()
     await using server = await startGated({ log })
     const { jobs } = server.context
@@ -50,7 +50,7 @@ const twice = graph(
 )
 
 describe('a running job of an earlier process, of which a file cannot be read', () => {
-  /** Runs a job until its first large value is stored; gives the id. */
+  /** Runs a job until its first large value is stored, and returns its id. */
   async function interrupted(data_dir: string, of: 'parameters' | 'value'): Promise<string> {
     await using server = await startGated({ data_dir })
     const { gate } = server
@@ -71,7 +71,7 @@ describe('a running job of an earlier process, of which a file cannot be read', 
 
   for (const what of ['parameters', 'value'] as const)
     test(
-      `waits, is told once, is tried seldom, and goes on by itself: ${what}`,
+      `waits, is logged once, is retried seldom, and continues by itself: ${what}`,
       inFolder(async (data_dir) => {
         const id = await interrupted(data_dir, what)
         const { log, lines } = keptLog()
@@ -91,7 +91,7 @@ describe('a running job of an earlier process, of which a file cannot be read', 
           assert.ok(files.tried - tried <= pauses, `${files.tried - tried} tries in ${pauses} s`)
           await until('it to be tried again', () => files.tried > tried)
           assert.deepEqual(
-            [told('a file of a job'), told('cannot go on'), told('could not be written'), told('a node failed')],
+            [told('a file of a job'), told('cannot continue'), told('could not be written'), told('a node failed')],
             [1, 0, 0, 0],
           )
           files[Symbol.dispose]()
@@ -99,7 +99,7 @@ describe('a running job of an earlier process, of which a file cannot be read', 
           assert.deepEqual(await journalOf(server), [200, undefined])
           entry.open('over')
           assert.deepEqual(outputs(await ended(server, id)), { out: 'over' })
-          assert.equal(told('has gone on'), 1)
+          assert.equal(told('has continued'), 1)
         } finally {
           files[Symbol.dispose]()
         }
@@ -110,7 +110,7 @@ describe('a running job of an earlier process, of which a file cannot be read', 
 describe('jobs whose files cannot be read', () => {
   const fault = (path: string) => new TransientFileError(Object.assign(new Error('EACCES'), { code: 'EACCES', path }))
 
-  test('are tried after pauses that grow to a minute, and told of every ten minutes', () => {
+  test('are retried after pauses that grow to a minute, and logged every ten minutes', () => {
     const { log, lines } = keptLog()
     let now = 0
     const jobs = new UnreadableJobs(log, () => now)

@@ -1,5 +1,5 @@
-// Calls of a job whose history cannot be written for a while, in one process: a call whose end is stored is never made again, one whose end is not is,
-// and one that must not be made twice ends the job.
+// Calls of a job whose history cannot be written for a while, in one process. A call with a stored end is never repeated, other calls are. A call that must
+// not be made twice ends the job.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -9,7 +9,7 @@ import { graph, node } from '../engine/kit.ts'
 import { startServer, until } from '../helpers/server.ts'
 import { ended, OWNER, Saboteur, submit } from './kit.ts'
 
-/** Writes down each call, and answers it at once, but for those under `/slow`, which wait until they are let go. */
+/** Records each call, and answers it at once. Calls under `/slow` wait until the test releases them. */
 class Peer implements AsyncDisposable {
   readonly calls: string[] = []
   readonly waiting: ServerResponse[] = []
@@ -24,7 +24,7 @@ class Peer implements AsyncDisposable {
     return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** Lets the next slow call go. */
+  /** Releases the next slow call. */
   async letGo(): Promise<void> {
     const response = await until('a slow call', () => this.waiting.shift())
     response.end('slow')
@@ -36,7 +36,7 @@ class Peer implements AsyncDisposable {
   }
 }
 
-/** One call after the other, each with the answer to the one before it in its path. */
+/** Calls in sequence, each with the answer to the call before in its path. */
 function chain(at: string, ...calls: readonly (readonly ['GET' | 'POST', string])[]) {
   const nodes = calls.flatMap(([method, path], place) => [
     node(`url${place}`, 'text.Template', { template: `http://${at}${path}${place === 0 ? '' : '/{{before}}'}` }),
@@ -49,7 +49,7 @@ function chain(at: string, ...calls: readonly (readonly ['GET' | 'POST', string]
   return graph(nodes, edges)
 }
 
-/** Runs the calls, and has nothing stored from the moment of the slow one until its answer is there. */
+/** Runs the calls, and makes writes fail from the start of the slow call until its answer. */
 async function interruptedAtSlow(...calls: readonly (readonly ['GET' | 'POST', string])[]) {
   await using peer = new Peer()
   const at = await peer.listen()
@@ -67,7 +67,7 @@ async function interruptedAtSlow(...calls: readonly (readonly ['GET' | 'POST', s
   return { status, error: error && (JSON.parse(error) as { type: string }).type, calls: peer.calls }
 }
 
-test('a call that may be made twice is made again, and what had finished before it is not', async () => {
+test('a call that may be made twice is repeated, and calls that finished before it are not', async () => {
   assert.deepEqual(await interruptedAtSlow(['POST', '/first'], ['GET', '/slow'], ['POST', '/last']), {
     status: 'completed',
     error: null,

@@ -1,4 +1,4 @@
-// When histories cannot be written: nothing is acknowledged that is not stored, nobody waits for ever, and the service goes on.
+// Histories that cannot be written: no unstored change is acknowledged, no request waits for ever, and the service continues.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Health, JobError, RunResult } from '../../generated/types.ts'
@@ -9,7 +9,7 @@ import { until } from '../helpers/server.ts'
 import { coded, gated, history, OWNER, plain, Saboteur, startGated, submit, words } from './kit.ts'
 
 describe('a history that cannot be written', () => {
-  test('the submitter gets SERVICE_UNAVAILABLE, and no job is left', async () => {
+  test('gives the submitter SERVICE_UNAVAILABLE, and leaves no job', async () => {
     await using server = await startGated()
     using saboteur = new Saboteur(server)
     saboteur.break()
@@ -24,7 +24,7 @@ describe('a history that cannot be written', () => {
     assert.equal(again.row.status, 'completed')
   })
 
-  test('a run over HTTP is answered with 503, and says nothing of the cause', async () => {
+  test('answers a run over HTTP with 503, without the cause', async () => {
     await using server = await startGated()
     using saboteur = new Saboteur(server)
     saboteur.break()
@@ -40,10 +40,10 @@ describe('a history that cannot be written', () => {
     assert.equal((await run({})).status, 200)
   })
 
-  test('other jobs of the same turn are not touched', async () => {
+  test('does not affect other jobs of the same turn', async () => {
     await using server = await startGated()
     const good = submit(server, { graph: plain })
-    // Its row breaks the foreign key of its graph: only this unit of the transaction fails.
+    // The row breaks the foreign key of its graph, so only this part of the transaction fails.
     const bad = submit(server, { graph: plain })
     bad.row.graph_sha256 = 'no such graph'
     await assert.rejects(bad.accepted(), coded('SERVICE_UNAVAILABLE'))
@@ -51,7 +51,7 @@ describe('a history that cannot be written', () => {
     assert.equal((await server.context.jobs.get(OWNER, good.row.id)).row.status, 'completed')
   })
 
-  test('a running job stops; whoever waits or watches hears of it; it goes on when it can be written again', async () => {
+  test('stops a running job, ends its waiters and followers, and lets it continue when it can be written again', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     using saboteur = new Saboteur(server)
     const { jobs, events } = server.context
@@ -73,10 +73,10 @@ describe('a history that cannot be written', () => {
     const settled = job.settled()
     saboteur.break()
     entry.open()
-    // It is stored, and goes on: whoever waits for its end is told where it is.
+    // The job is stored, and continues, so the error for a waiter names it.
     await assert.rejects(settled, coded('OUTCOME_UNKNOWN'))
     assert.deepEqual(await watched, [1, 2, 3, 4, 5])
-    // A read needs no room.
+    // A read needs no free slot.
     assert.equal((await jobs.get(OWNER, job.row.id)).row.status, 'running')
     saboteur.mend()
     const { row } = await jobs.get(OWNER, job.row.id)
@@ -95,7 +95,7 @@ describe('a history that cannot be written', () => {
     await submit(server, { graph: plain }).settled()
   })
 
-  test('a job that was interrupted by it, and waits for its turn, is told as running once, when its turn has come', async () => {
+  test('lets an interrupted job that is queued again publish `running` once, when it runs', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     using saboteur = new Saboteur(server)
     const job = submit(server, { graph: gated })
@@ -105,7 +105,7 @@ describe('a history that cannot be written', () => {
     first.open()
     await until('the loss', () => server.context.jobs.living(OWNER, job.row.id) === null)
     saboteur.mend()
-    // One that runs, and one that waits before it.
+    // One job runs, and another job is queued before the interrupted job.
     for (const another of [gated, gated]) submit(server, { graph: another })
     const second = await until('the firing of another job', () => server.gate.waiting[0])
     const told: unknown[] = []
@@ -127,7 +127,7 @@ describe('a history that cannot be written', () => {
     ])
   })
 
-  test('a waiting job is not started any more', async () => {
+  test('keeps a queued job from starting', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     using saboteur = new Saboteur(server)
     const first = submit(server, { graph: gated })

@@ -1,4 +1,4 @@
-// What jobs remember that wait for their turn: where it is much it lies in the database alone, and is read again for their turn.
+// Journals of queued jobs: a large journal is in the database alone, and is read again when the job is admitted.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -21,7 +21,7 @@ const ONE = { max_concurrent_jobs: 1 }
 const TEXT = 'much'.repeat(300_000)
 const LIST = Array.from({ length: 50_000 }, (_, at) => ({ at }))
 
-/** `in -> out`, and the texts of a stream, each with something before it. */
+/** `in -> out`, and a stream of texts that get a prefix. */
 const fed = graph(
   [
     source('in', 'x'),
@@ -34,7 +34,7 @@ const fed = graph(
   ['in.output->out.value', 'more.output->t.b', 't.output->all.item', 'all.list->texts.value'],
 )
 
-/** Takes the only slot; gives what gives it back. */
+/** Takes the only slot, and returns the function that releases it. */
 async function occupy(server: GatedServer): Promise<() => void> {
   submit(server, { graph: gated, params: { in: 'first' } })
   const first = await until('the gate', () => server.gate.waiting[0])
@@ -43,11 +43,11 @@ async function occupy(server: GatedServer): Promise<() => void> {
 
 interface Waiting {
   readonly job: ActiveJob
-  /** Its parameters, as long as they are in memory. */
+  /** The parameters of the job, while they are in memory. */
   readonly held: WeakRef<object>
 }
 
-/** A job that waits with large parameters. */
+/** A queued job with large parameters. */
 async function waits(server: GatedServer, graph: Graph): Promise<Waiting> {
   const list = structuredClone(LIST)
   const job = submit(server, { graph, acceptsStreamInput: true, params: { in: list } })
@@ -63,8 +63,8 @@ async function collected(held: WeakRef<object>): Promise<void> {
   })
 }
 
-describe('a job that waits with large parameters', () => {
-  test('has them in the database alone, and runs once with them when its turn comes', async () => {
+describe('a queued job with large parameters', () => {
+  test('has them in the database alone, and runs once with them when it is admitted', async () => {
     await using server = await startGated({ config: ONE })
     const free = await occupy(server)
     const { job, held } = await waits(server, gated)
@@ -78,7 +78,7 @@ describe('a job that waits with large parameters', () => {
     assert.deepEqual(server.context.jobs.load, { running: 0, waiting: 0 })
   })
 
-  test('takes what it is sent, and does not read them for that', async () => {
+  test('accepts inputs without reading them', async () => {
     await using server = await startGated({ config: ONE })
     const free = await occupy(server)
     const { job, held } = await waits(server, fed)
@@ -97,7 +97,7 @@ describe('a job that waits with large parameters', () => {
     assert.deepEqual(outputs(await ended(server, job.row.id)), { out: LIST, texts })
   })
 
-  test('takes what it is sent while they are read for its turn', async () => {
+  test('accepts inputs while they are read for its start', async () => {
     await using server = await startGated({ config: ONE })
     const free = await occupy(server)
     const { job, held } = await waits(server, fed)
@@ -113,7 +113,7 @@ describe('a job that waits with large parameters', () => {
     assert.deepEqual(server.context.jobs.load, { running: 0, waiting: 0 })
   })
 
-  test('is cancelled while it waits, and while they are read for its turn: the next one runs', async () => {
+  test('can be cancelled while it waits, and while they are read for its start, and the next job runs', async () => {
     await using server = await startGated({ config: ONE })
     const { jobs } = server.context
     const free = await occupy(server)
@@ -128,7 +128,7 @@ describe('a job that waits with large parameters', () => {
     assert.deepEqual(jobs.load, { running: 0, waiting: 0 })
   })
 
-  test('ends where they are missing when its turn comes, and the next one runs', async () => {
+  test('ends where they are missing at its start, and the next job runs', async () => {
     await using server = await startGated({ config: ONE })
     const free = await occupy(server)
     const { job, held } = await waits(server, plain)
@@ -143,7 +143,7 @@ describe('a job that waits with large parameters', () => {
     assert.deepEqual(server.context.jobs.load, { running: 0, waiting: 0 })
   })
 
-  test('waits on where their file cannot be read when its turn comes, and goes on later', async () => {
+  test('waits where their file cannot be read at its start, and continues later', async () => {
     await using server = await startGated({ config: ONE })
     const free = await occupy(server)
     const job = submit(server, { graph: plain, params: { in: TEXT } })
@@ -161,7 +161,7 @@ describe('a job that waits with large parameters', () => {
   })
 
   test(
-    'runs in the next process, with what it was sent',
+    'runs in the next process, with its inputs',
     inFolder(async (data_dir) => {
       let id: string
       {

@@ -1,4 +1,5 @@
-// Any request to the job operations of the preview: it gets one of the declared answers, over both doors, and none is a fault of the server.
+// Tests that any request to the job operations of the preview gets one of the declared answers over both transports. None is a server
+// error.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
@@ -47,7 +48,7 @@ const inputs = fc.oneof(
     fc.jsonValue({ maxDepth: 3 }),
   ),
 )
-/** Submissions that could be taken, under few keys. */
+/** Submissions that may be accepted, under few keys. */
 const likely = fc
   .record({
     which: fc.nat(1),

@@ -1,4 +1,4 @@
-// What the tests of the preview share: a server that serves it, workflows of its own, and submissions.
+// Helpers for tests of the preview: a server that serves it, its workflows, and submissions.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { SubmitJobRequest, SubmitJobResponse, Workflow } from '../../generated/types.ts'
@@ -21,18 +21,18 @@ export function startPreview(settings: Parameters<typeof startGated>[0] = {}): P
   })
 }
 
-/** `x -> out`: it ends in the moment it is started. */
+/** `x -> out`: a workflow that ends at once. */
 export const QUICK = plain
-/** The same with a gate between. */
+/** The same workflow with a gate in between. */
 export const GATED = gated
 
-/** An input that must be given, and is a number from 1 to 9. */
+/** A required input that is a number from 1 to 9. */
 export const STRICT: Graph = graph(
   [node('in', 'input.Integer', { name: 'n', min: 1, max: 9 }), sink('out')],
   ['in.output->out.value'],
 )
 
-/** Every item of a list on its own, and a gate beside them that holds the job open. */
+/** Outputs every item of a list, while a gate beside them holds the job open. */
 export function streaming(items: readonly unknown[]): Graph {
   return graph(
     [
@@ -56,7 +56,7 @@ export async function workflow(server: TestServer, of: Graph, headers = {}): Pro
 
 let keys = 0
 
-/** A submission under a key of its own. */
+/** Returns a submission under a key of its own. */
 export function submissionOf({ id, etag }: Workflow, more: Partial<SubmitJobRequest> = {}): SubmitJobRequest {
   return {
     client_request_id: `attempt-${++keys}`,
@@ -76,7 +76,7 @@ export function post<T = SubmitJobResponse>(
   return call<T>(server, 'POST', '/api/sdk/v1/jobs', { body, headers })
 }
 
-/** Submits a job, which must be taken. */
+/** Submits a job, which must be accepted. */
 export async function submitted(
   server: TestServer,
   body: SubmitJobRequest,
@@ -89,7 +89,7 @@ export async function submitted(
 
 export type SdkErrorBody = ErrorBody & { code: string; retryable: boolean }
 
-/** Submits a job, which must be refused with this code; gives the problems. */
+/** Submits a job, which must be refused with this code; returns the problems. */
 export async function refusedWith(
   server: TestServer,
   body: unknown,
@@ -101,7 +101,7 @@ export async function refusedWith(
   return answer.body.error.problems ?? []
 }
 
-/** What `svc check` finds in the server's database. */
+/** Returns what `svc check` finds in the server's database. */
 export function faults({ data_dir }: { readonly data_dir: string }): ReturnType<typeof checkDatabase> {
   return checkDatabase(join(data_dir, 'svc.db'))
 }

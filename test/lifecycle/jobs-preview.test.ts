@@ -1,5 +1,5 @@
-// The preview is there for those who switch it on: without it its paths and commands answer as those that nobody has heard of, byte for byte;
-// with the kill switch they say that they are switched off; and the documents of a server say what it serves.
+// Tests the switch of the preview. Without it, its paths and commands answer like unknown ones, byte for byte; with the kill switch they
+// answer that they are disabled; and the documents of a server describe what it serves.
 import assert from 'node:assert/strict'
 import { request as send } from 'node:http'
 import { describe, test } from 'node:test'
@@ -26,7 +26,7 @@ const DATA: Readonly<Record<string, object>> = {
   request_job_cancellation: { job_id: 'x' },
 }
 
-/** The whole answer as it came: status line, headers in their order, body; without what no two answers share. */
+/** Returns the whole answer: status line, headers in their order, body; without the parts that differ between any two answers. */
 function answered({ url }: TestServer, method: string, path: string, body: string | null): Promise<string> {
   const headers = { 'X-Request-Id': 'the-same', ...(body === null ? {} : { 'Content-Type': 'application/json' }) }
   return new Promise((resolve, reject) => {
@@ -44,7 +44,7 @@ function answered({ url }: TestServer, method: string, path: string, body: strin
 }
 
 describe('without the preview', () => {
-  test('its operations are what no path is', async () => {
+  test('its operations answer like unknown paths', async () => {
     await using server = await startServer()
     assert.deepEqual(operations.map(({ operationId }) => operationId).sort(), [
       'getJobSnapshot',
@@ -64,7 +64,7 @@ describe('without the preview', () => {
     }
   })
 
-  test('its commands are what no command is, with and without a request id, well formed or not', async () => {
+  test('its commands answer like unknown commands, with and without a request id, valid or not', async () => {
     await using server = await startServer()
     await using client = await connect(server, { mode: 'text' })
     const raw: string[] = []
@@ -115,12 +115,12 @@ describe('with the preview', () => {
     )
     const told = Object.entries(sockets.operations).filter(([, one]) => one['x-svc-implementation'] === 'preview')
     assert.deepEqual(told.map(([name]) => name).sort(), [...Object.keys(DATA), 'sendJobEvents'].sort())
-    // A subscription may end with it.
+    // A subscription may end with this event.
     const names = sockets.operations.sendJobEvents!.messages.map(({ $ref }) => $ref.split('/').at(-1))
     assert.deepEqual(names, ['job_event', 'command_refused'])
   })
 
-  test('a server whose preview is switched off as a whole says so, in the order of the checks', async () => {
+  test('a server whose preview is disabled says so, in the order of the checks', async () => {
     await using server = await startServer({ environment: { ...PREVIEW, SVC_DISABLE_SDK_LIFECYCLE_V1: '1' } })
     for (const { path, method, operationId } of operations) {
       const there = path.replace('{job_id}', 'job_1')
@@ -141,7 +141,7 @@ describe('with the preview', () => {
     }
   })
 
-  test('a submission is judged by its content type, then by its schema, then by what there is', async () => {
+  test('a submission is checked by its content type, then its schema, then the stored data', async () => {
     await using server = await startServer({ environment: PREVIEW })
     const typed = await call<SdkErrorBody>(server, 'POST', '/api/sdk/v1/jobs', {
       raw: '{',

@@ -1,5 +1,5 @@
-// Random interleavings of submissions, subscriptions, cancellations and lost connections, with the server killed or stopped in between: nothing
-// that was acknowledged is lost, a key has one job, and a job has one history, whoever is told it and when.
+// Tests random interleavings of submissions, subscriptions, cancellations and lost connections, with the server killed or stopped in
+// between. No acknowledged job is lost, a key has one job, and a job has one history for all clients at all times.
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { scaled } from '../helpers/scale.ts'
@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const), orderly: fc.boolean() }) },
 )
 
-test('whatever clients do and whenever the server dies, jobs have one history', { timeout: 300_000 }, async () => {
+test('jobs have one history, whatever clients do and whenever the server dies', { timeout: 300_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 15, maxLength: 40 }), async (steps) => {
       await using world = await World.create()

@@ -1,4 +1,5 @@
-// Submissions under one key that meet each other, a restart, a lost disk or the end of the key's time: there is one job, and it is told to all.
+// Tests submissions under one key that meet each other, a restart, a lost disk or the end of the key's time. There is one job, and all
+// clients get it.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -26,7 +27,7 @@ const COUNT = 50
 const many = <T>(make: (at: number) => Promise<T>) => Promise.all(Array.from({ length: COUNT }, (_, at) => make(at)))
 
 describe('submissions under one key', () => {
-  test('fifty at once, over both doors: one job, and one of them is not a duplicate', async () => {
+  test('fifty at once, over both transports: one job, and one of them is not a duplicate', async () => {
     await using server = await startPreview()
     await using client = await connect(server)
     const body = submissionOf(await workflow(server, QUICK), { inputs: { in: 1 } })
@@ -46,7 +47,7 @@ describe('submissions under one key', () => {
     assert.deepEqual(await faults(server), [])
   })
 
-  test('two at once with other requests: one is taken, the other is a conflict', async () => {
+  test('two at once with different requests: one is accepted, the other is a conflict', async () => {
     await using server = await startPreview()
     const body = submissionOf(await workflow(server, QUICK), { inputs: { in: 1 } })
     const answers = await Promise.all(
@@ -56,7 +57,8 @@ describe('submissions under one key', () => {
     assert.equal(answers.find(({ status }) => status === 409)!.body.code, 'IDEMPOTENCY_CONFLICT')
   })
 
-  // Both have passed the look-up, the etag and the preflight before either is admitted; or the later one fails where the earlier has got in.
+  // Both submissions have passed the lookup, the etag and the preflight before either is admitted; or the later one fails after the earlier
+  // one succeeded.
   test('that pass, or fail, their preflights at the same time: the loser reads the job of the winner', async () => {
     await using server = await startPreview({ config: { max_concurrent_jobs: 1, max_queued_jobs: 1 } })
     const { context } = server
@@ -105,7 +107,7 @@ describe('submissions under one key', () => {
     })
   })
 
-  test('of whom nobody waits any more are not admitted', async () => {
+  test('whose clients no longer wait are not admitted', async () => {
     await using server = await startPreview()
     const gone = new AbortController()
     const { context } = server
@@ -143,7 +145,7 @@ describe('submissions under one key', () => {
     }
   })
 
-  test('after the time for which it is kept: a new job', async () => {
+  test('after the time for which the key is kept: a new job', async () => {
     let later = 0
     const system = systemPlatform()
     const now = () => Date.now() + later

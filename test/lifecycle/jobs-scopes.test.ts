@@ -1,5 +1,5 @@
-// Whose jobs, and by what: keys belong to a user within a workspace, expired jobs are told of to their owners alone, and a token does what it is
-// good for. What the log says of a submission.
+// Tests access to jobs: keys belong to a user within a workspace, only owners see expired jobs, and a token allows what its scopes say. It
+// also tests the log lines of submissions.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { LOCAL_PRINCIPAL, type TokenScope } from '../../src/access/principal.ts'
@@ -55,7 +55,7 @@ describe('a key', () => {
 })
 
 describe('an expired job', () => {
-  test('is JOB_EXPIRED for its owner, and to anybody else as one that never was', async () => {
+  test('is JOB_EXPIRED for its owner, and looks to others like one that never existed', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startPreview({ environment: idp.environment })
     const headers = (sub: string) => idp.token({ sub }).then((token) => ({ Authorization: `Bearer ${token}` }))
@@ -125,7 +125,7 @@ function minted(server: { context: Awaited<ReturnType<typeof startPreview>>['con
 }
 
 describe('the log', () => {
-  test('names each attempt by what its client calls it, whatever came of it', async () => {
+  test('names each attempt by the id of its client, whatever the result', async () => {
     const lines: Record<string, unknown>[] = []
     const log = createLog('info', new Redactor(), { write: (line: string) => void lines.push(JSON.parse(line)) })
     await using server = await startPreview({ log })
@@ -185,7 +185,7 @@ const SUMMARY = {
 } as const
 
 describe('a preflight that does not pass', () => {
-  test('is told with the place of each thing, errors first, warnings last', () => {
+  test('is reported with the place of each problem, errors first, warnings last', () => {
     const { problems, message, code } = preflightFailedError(structuredClone(SUMMARY) as never, '/body')
     assert.equal(code, 'PREFLIGHT_FAILED')
     assert.equal(message, 'Old. (and 7 more)')

@@ -1,5 +1,5 @@
-// Submissions of the lifecycle profile: submitJob and submit_job, getJobSnapshot and get_job_snapshot, requestJobCancellation and
-// request_job_cancellation. What is asked first, what a key stands for, and what is kept of it.
+// Tests submissions of the lifecycle profile: submitJob and submit_job, getJobSnapshot and get_job_snapshot, requestJobCancellation and
+// request_job_cancellation. It covers the order of the checks, idempotency keys, and what is stored.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { CancelJobResponse, JobSnapshot, SubmitJobRequest, SubmitJobResponse } from '../../generated/types.ts'
@@ -35,14 +35,14 @@ function cancel(job_id: string) {
   return call<CancelJobResponse>(server, 'POST', `/api/sdk/v1/jobs/${encodeURIComponent(job_id)}/cancel`)
 }
 
-/** Opens one gate as soon as somebody waits at it. */
+/** Opens one gate as soon as a job waits at it. */
 async function open(): Promise<void> {
   const waiting = await until('a gate', () => server.gate.waiting[0])
   waiting.open()
 }
 
 describe('a submission', () => {
-  test('is answered with 202, its place, what it is known by and its preflight, and runs', async () => {
+  test('is answered with 202, its place in the queue, its ids and its preflight, and runs', async () => {
     const of = await workflow(server, QUICK)
     const body = submissionOf(of, { inputs: { in: 'Ada' } })
     const { status, headers, body: answer } = await post(server, body)
@@ -104,7 +104,7 @@ describe('a submission', () => {
     assert.deepEqual([later.status, later.queue_position, later.duplicate], ['accepted', null, true])
   })
 
-  test('keeps generated files for a while where the result is what counts, else as usual', async () => {
+  test('keeps generated files temporarily if only the result counts, else as usual', async () => {
     const of = await workflow(server, QUICK)
     for (const [options, kept] of [
       [undefined, 'temporary'],
@@ -138,7 +138,7 @@ describe('an idempotency key', () => {
     }
   })
 
-  test('gives the same job where inputs are nested and ordered otherwise', async () => {
+  test('gives the same job for inputs with another order of nested keys', async () => {
     const of = await workflow(server, QUICK)
     const body = submissionOf(of, { inputs: { in: { a: [{ b: 1, c: 2 }], d: null } } })
     const { job_id } = await submitted(server, body)
@@ -146,7 +146,7 @@ describe('an idempotency key', () => {
     assert.deepEqual([again.job_id, again.duplicate], [job_id, true])
   })
 
-  test('is a conflict for another request, before anything else is looked at', async () => {
+  test('is a conflict for another request, before anything else is checked', async () => {
     const of = await workflow(server, QUICK)
     const other = await workflow(server, QUICK)
     const body = submissionOf(of, { inputs: { in: 1 } })
@@ -168,7 +168,7 @@ describe('an idempotency key', () => {
     }
   })
 
-  test('is a conflict where what looks alike is not the same: bytes and their text, null and no number, null and nothing', async () => {
+  test('is a conflict for values that look alike: bytes and their text, null and no number, null and absent', async () => {
     const of = await workflow(server, QUICK)
     await using client = await connect(server)
     const codeOf = async (inputs: Record<string, unknown>, body: SubmitJobRequest) =>
@@ -184,7 +184,7 @@ describe('an idempotency key', () => {
     }
   })
 
-  test('gives its job whatever has become of the workflow', async () => {
+  test('gives its job even if the workflow was changed or deleted', async () => {
     const of = await workflow(server, QUICK)
     const body = submissionOf(of)
     const { job_id } = await submitted(server, body)
@@ -193,7 +193,7 @@ describe('an idempotency key', () => {
     await refusedWith(server, submissionOf(of), 'WORKFLOW_NOT_FOUND')
   })
 
-  test('of a refused submission stays free, and that of a deleted job stays taken: nothing runs again', async () => {
+  test('of a refused submission stays free, and that of a deleted job stays used: nothing runs again', async () => {
     const of = await workflow(server, STRICT)
     const body = submissionOf(of, { inputs: { n: 10 } })
     await refusedWith(server, body, 'PREFLIGHT_FAILED')
@@ -219,7 +219,7 @@ describe('a submission is refused', () => {
     await refusedWith(server, submissionOf(of, wrong), 'PREFLIGHT_FAILED')
   })
 
-  test('with everything that the preflight found, each with its place, over both doors', async () => {
+  test('with everything that the preflight found, each with its place, over both transports', async () => {
     const of = await workflow(server, STRICT)
     const body = submissionOf(of, { inputs: { n: 10, 'a/b': 1 } })
     const problems = await refusedWith(server, body, 'PREFLIGHT_FAILED')
@@ -244,7 +244,7 @@ describe('a submission is refused', () => {
     )
   })
 
-  test('where the queue is full, after everything else', async () => {
+  test('if the queue is full, after everything else', async () => {
     await using small = await startPreview({ config: { max_concurrent_jobs: 1, max_queued_jobs: 1 } })
     const of = await workflow(small, GATED)
     const bodies = [1, 2, 3].map((at) => submissionOf(of, { inputs: { in: at } }))
@@ -271,7 +271,7 @@ describe('a submission is refused', () => {
     await closing
   })
 
-  test('where the request is not what its schema says, with every problem', async () => {
+  test('if the request does not match its schema, with every problem', async () => {
     const { body } = await post<SdkErrorBody>(server, { client_request_id: '', idempotency_key: 'k', extra: 1 })
     assert.equal(body.code, 'INVALID_REQUEST')
     const paths = (body.error.problems ?? []).map(({ path }) => path)
@@ -280,8 +280,8 @@ describe('a submission is refused', () => {
   })
 })
 
-describe('what is told of a submission', () => {
-  test('has no secrets', async () => {
+describe('the answer and the log of a submission', () => {
+  test('have no secrets', async () => {
     const secret = 'a-secret-of-the-user'
     await using own = await startPreview()
     await call(own, 'PUT', '/api/secrets/MY_SECRET', { body: { value: secret } })
@@ -310,7 +310,7 @@ describe('getJobSnapshot and requestJobCancellation', () => {
     assert.deepEqual((await snapshot(job_id)).body, first.body.snapshot)
   })
 
-  test('of a job that does not hear it: cancel_requested, again and again, until it ends', async () => {
+  test('of a job that ignores it: cancel_requested, again and again, until it ends', async () => {
     const deaf = graph(
       [node('in', 'input.Any', { name: 'in' }), node('gate', 'test.Deaf'), sink('out')],
       ['in.output->gate.value', 'gate.output->out.value'],
@@ -351,7 +351,7 @@ describe('getJobSnapshot and requestJobCancellation', () => {
         )
   })
 
-  test('show jobs of other doors, whose snapshots have no preflight', async () => {
+  test('show jobs of other transports, whose snapshots have no preflight', async () => {
     const of = await workflow(server, QUICK)
     const { body } = await call<{ job_id: string }>(server, 'POST', `/api/workflows/${of.id}/run`, { body: {} })
     const { body: shown } = await snapshot(body.job_id)

@@ -1,5 +1,5 @@
-// A world of clients that submit, subscribe, cancel and come back, while the server is now and then killed and started anew with what it left on
-// the disk. It remembers what was acknowledged and what was told, and holds all of that against what the server says in the end.
+// Simulates clients that submit, subscribe, cancel and reconnect, while the server is killed now and then and restarted with the files on
+// its disk. It records what was acknowledged and sent, and compares that with what the server says at the end.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import type { JobEvent, JobSnapshot, SubmitJobRequest, SubmitJobResponse, Workflow } from '../../generated/types.ts'
@@ -24,7 +24,7 @@ const GRAPHS = [QUICK, GATED, streaming([1, 2, 3, 4, 5])]
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** What came on one socket, in its order, checked as it came: within a subscription no sequence is missing and none comes twice. */
+/** The frames of one socket, in order, checked on arrival: within a subscription no sequence is missing and none comes twice. */
 class Tape {
   readonly socket: Client
   readonly #next = new Map<string, number>()
@@ -34,7 +34,7 @@ class Tape {
     this.socket = socket
   }
 
-  /** The events that came since it was last asked. */
+  /** Yields the events since the last call. */
   *events(): Generator<JobEvent> {
     while (this.#read < this.socket.frames.length) yield* this.#eventOf(this.socket.frames[this.#read++]!)
   }
@@ -60,9 +60,9 @@ export class World implements AsyncDisposable {
   #life = 0
   #workflows: Workflow[] = []
   #tapes: Tape[] = []
-  /** By key and variant: the job that was acknowledged. */
+  /** The acknowledged job by key and variant. */
   readonly acknowledged = new Map<string, string>()
-  /** By job: what anybody was told of it. */
+  /** The events that any client received, by job. */
   readonly #told = new Map<string, Map<number, JobEvent>>()
   readonly #under_way = new Set<Promise<void>>()
 
@@ -78,7 +78,7 @@ export class World implements AsyncDisposable {
     return world
   }
 
-  /** Begins a step; it need not be over when the next one begins. */
+  /** Begins a step, which need not end before the next one begins. */
   async take(step: Step): Promise<void> {
     if (step.do === 'crash') return this.#crash(step.orderly)
     if (step.do === 'turns') {
@@ -87,7 +87,7 @@ export class World implements AsyncDisposable {
     }
     const life = this.#life
     const work = this.#work(step).catch((error) => {
-      // What a dead server did not answer is nobody's fault.
+      // A request that a dead server did not answer is no fault.
       if (life === this.#life) throw error
     })
     this.#under_way.add(work)
@@ -128,12 +128,12 @@ export class World implements AsyncDisposable {
     this.acknowledged.set(name, job_id)
   }
 
-  /** The answer over one of the doors; null where it is a conflict. */
+  /** Returns the answer over one of the transports; null if it is a conflict. */
   async #ask(door: number, command: 'submit_job' | 'request_job_cancellation', data: object): Promise<unknown> {
     const socket = this.#tapes[door]?.socket
     if (socket?.open) {
       const { error, result } = await socket.ask(command, data).catch((fault) => {
-        // The client itself has left: it does not know what became of it.
+        // The client itself has disconnected, and does not know the outcome.
         if (socket.open) throw fault
         return { error: undefined, result: null }
       })
@@ -154,7 +154,7 @@ export class World implements AsyncDisposable {
     if (socket.open) socket.command('subscribe_job', { job_id, after_sequence }, `s-${Math.random()}`)
   }
 
-  /** Takes in what the clients were told: of one sequence everybody is told the same, for ever. */
+  /** Records the received events: all clients must get the same event for a sequence, for ever. */
   #listen(): void {
     for (const tape of this.#tapes)
       for (const event of tape.events()) {
@@ -165,7 +165,7 @@ export class World implements AsyncDisposable {
       }
   }
 
-  /** The server is gone from one moment to the next; what lies on the disk then is all that the next one has. */
+  /** Kills the server at once. The next one has only the files on the disk. */
   async #crash(orderly: boolean): Promise<void> {
     this.#listen()
     const copy = orderly ? null : this.#copies.use(new FolderCopies(this.#server.data_dir))
@@ -182,7 +182,7 @@ export class World implements AsyncDisposable {
     for (let at = 0; at < CLIENTS; at++) this.#tapes.push(new Tape(await connect(this.#server)))
   }
 
-  /** Lets every job end, and holds what the server says of it against what was acknowledged and told. */
+  /** Lets every job end, and compares what the server says of it with what was acknowledged and sent. */
   async settle(): Promise<void> {
     await Promise.all(this.#under_way)
     this.#listen()

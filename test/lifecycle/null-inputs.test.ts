@@ -1,4 +1,4 @@
-// An input that is null: a value where anything is one, and elsewhere as if nothing were given. A preflight, a run and a submission agree.
+// Tests inputs that are null: a value for inputs of type any, and absent for all others. A preflight, a run and a submission agree.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { PreflightSummary, RunResult } from '../../generated/types.ts'
@@ -18,7 +18,7 @@ after(() => server[Symbol.asyncDispose]())
 
 const MISSING = 'asset://none'
 
-/** By type of input: a value of its own, which refers to an asset where it can. */
+/** A default by type of input, which refers to an asset if the type allows it. */
 const OWN: Readonly<Record<string, unknown>> = {
   'input.String': MISSING,
   'input.Integer': 7,
@@ -70,7 +70,7 @@ for (const [type, own] of Object.entries(OWN)) {
       else await refusedWith(server, submission, 'PREFLIGHT_FAILED')
     })
 
-    test('for a stream leaves it open to no value, and its own value is none of it', async () => {
+    test('for a stream gives no items, and its default is not used', async () => {
       const of = await workflow(server, taking(type, { value: own, stream: true }))
       for (const inputs of [NULL, {}]) {
         const summary = await look(of.id, inputs)
@@ -81,7 +81,7 @@ for (const [type, own] of Object.entries(OWN)) {
   })
 }
 
-test('null for an input that names a model names none', async () => {
+test('null for an input that names a model names no model', async () => {
   const asking = graph(
     [node('in', 'input.Any', { name: 'x', value: 'priced/small' }), node('ask', 'chat.Complete', { prompt: 'Hi' })],
     ['in.output->ask.model'],

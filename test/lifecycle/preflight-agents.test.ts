@@ -1,4 +1,4 @@
-// Agents as a preflight looks at them: their tools, what these need and call in turn, and what nobody can know of the costs.
+// Tests preflights of agents: their tools, what these need and call in turn, and which costs cannot be known.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { graph, node, source } from '../engine/kit.ts'
@@ -24,7 +24,7 @@ const MISFIT = 'error graph_type_mismatch agent tools'
 
 const AVAILABLE = ['model priced/small available true', 'provider priced available true']
 
-test('the tools of an agent are looked at: workflows, node types, and what is none', async () => {
+test('the tools of an agent are checked: workflows, node types, and invalid entries', async () => {
   const whole = await stored(server, chat({ model: 'priced/small', prompt: 'x' }))
   const broken = await stored(server, graph([node('n', 'nowhere.None')], []))
   for (const [tool, ...issues] of [
@@ -45,14 +45,14 @@ test('the tools of an agent are looked at: workflows, node types, and what is no
   }
 })
 
-test('each entry that is no tool is told, the misspelt ones with what was meant', async () => {
+test('each invalid tool entry is reported, misspelt ones with a suggestion', async () => {
   const same = { node_type: 'text.Join', name: 'same' }
   const { issues } = await preflightOf(server, agent(['text.Tmplate', 'text.Template', same, same]))
   assert.deepEqual(
     issues.map(({ code, message }) => `${code}: ${message}`),
     [
       'graph_unknown_node: Node "agent": Tool 1: There is no node type "text.Tmplate". Did you mean "text.Template"?',
-      'tool_invalid: Tool 4 has the name "same" of another one.',
+      'tool_invalid: Tool 4 has the name "same", which another tool has already.',
     ],
   )
   for (const [tool, meant] of [
@@ -74,7 +74,7 @@ test('each entry that is no tool is told, the misspelt ones with what was meant'
   }
 })
 
-test('an agent with tools requires a model that calls some, as far as anybody knows', async () => {
+test('an agent with tools requires a model that can call tools, as far as that is known', async () => {
   for (const [model, tools, status] of [
     ['mute/speaks', ['text.Template'], 'unavailable'],
     ['mute/speaks', [], 'available'],
@@ -90,9 +90,9 @@ test('an agent with tools requires a model that calls some, as far as anybody kn
   }
 })
 
-test('a workflow in the place of a model is told before anything is asked, with what calls it', async () => {
+test('a workflow in the place of a model is reported before any provider is asked, with the calling node', async () => {
   const cure =
-    '"workflow/abc" is a workflow, and nodes ask models alone: call it with a node workflow.Call whose workflow_id is "abc".'
+    '"workflow/abc" is a workflow, not a model. Call it with a node workflow.Call whose workflow_id is "abc".'
   for (const [type, data] of [
     ['agent.Run', { prompt: 'x' }],
     ['chat.Complete', { prompt: 'x' }],
@@ -117,7 +117,7 @@ test('a workflow in the place of a model is told before anything is asked, with 
   assert.deepEqual([answer.status, answer.error!.type, answer.error!.message], ['failed', 'bad_input', cure])
 })
 
-test('the built-in model with tools is told with what to do, before a run and in the place of one', async () => {
+test('the built-in model with tools is reported with advice, before a run and instead of one', async () => {
   const of = agent(['math.Formula'], 'builtin/echo')
   const cure = 'calls no tools. Name one that does, such as openai/gpt-4o-mini, or leave out the tools.'
   const text = `Node "agent": The model "builtin/echo" ${cure}`
@@ -128,7 +128,7 @@ test('the built-in model with tools is told with what to do, before a run and in
   await assert.rejects(run(server, of), /calls no tools\. Name one that does, such as/)
 })
 
-test('what the tools of an agent need, a run of it needs', async () => {
+test('a run of an agent needs what its tools need', async () => {
   const whole = await stored(server, chat({ model: 'nobody/none', prompt: 'x' }))
   const missing = ['model nobody/none missing true', ...AVAILABLE.slice(0, 1), 'provider nobody missing true']
   for (const tool of [
@@ -145,7 +145,7 @@ test('what the tools of an agent need, a run of it needs', async () => {
   assert.equal(chosen.runnable, true)
 })
 
-test('tools that come along an edge need no secrets, and all else that they name', async () => {
+test('tools that come along an edge need no secrets, but everything else that they name', async () => {
   const tools = [
     { node_type: 'http.Request', data: { url: 'https://x.example/{{secret:TOOL_KEY}}' } },
     { node_type: 'chat.Complete', data: { model: 'nobody/none' } },
@@ -160,7 +160,7 @@ test('tools that come along an edge need no secrets, and all else that they name
   }
 })
 
-test('an agent that may be its own tool is one that may not end', async () => {
+test('an agent that may be its own tool may not end', async () => {
   const id = await stored(server, agent([]))
   const answer = await fetch(`${server.url}/api/workflows/${id}`, {
     method: 'PUT',
@@ -172,7 +172,7 @@ test('an agent that may be its own tool is one that may not end', async () => {
   assert.deepEqual(issuesOf(summary), ['warning called_workflow_recursive agent -'])
 })
 
-test('how many turns and calls an agent makes nobody knows, unless it can make but one, or all is free', async () => {
+test('the turns and calls of an agent are not known, unless it can make only one, or all is free', async () => {
   const paid = await stored(server, chat({ model: 'priced/small', prompt: 'x' }))
   for (const [of, amount, confidence] of [
     [agent([]), 1, 'exact'],

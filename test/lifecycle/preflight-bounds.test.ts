@@ -1,4 +1,4 @@
-// However much there is to say: a preflight takes time and memory by the size of what it looks at, and its answer has a bound.
+// Tests that a preflight takes time and memory in proportion to its input, and that its answer is bounded.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { AbortableTimeSlices } from '../../src/lifecycle/preflight/abortable-time-slices.ts'
@@ -31,7 +31,7 @@ async function processorMs(work: () => Promise<unknown>): Promise<number> {
   return (user + system) / 1_000
 }
 
-describe('calls', () => {
+describe('calls of workflows', () => {
   test('by many nodes that each lack many inputs take as long as both together, not their product', async () => {
     const named = Array.from({ length: 2_000 }, (_, at) => `n${at}`)
     const callee = await stored(
@@ -54,7 +54,7 @@ describe('calls', () => {
     assert.ok(ms < 2_000, `${ms} ms`)
   })
 
-  test('with long names are told shortly', async () => {
+  test('with long names have short issues', async () => {
     const name = 'x'.repeat(100_000)
     const callee = await stored(server, graph([node('in', 'input.String', { name })], []))
     const { issues } = await preflightOf(server, calling(callee), { level: 'static' })
@@ -64,7 +64,7 @@ describe('calls', () => {
 })
 
 describe('issues', () => {
-  test('that are too many are counted, and warnings go first', () => {
+  test('beyond the limit are counted, and warnings are omitted first', () => {
     const issues = new IssueCollector()
     for (let at = 0; at < 600; at++) issues.add(createWarningIssue('w', `${at}`))
     for (let at = 0; at < 1_200; at++) issues.add(createErrorIssue('e', `${at}`))
@@ -76,7 +76,7 @@ describe('issues', () => {
     )
   })
 
-  test('are each told once', () => {
+  test('are each listed once', () => {
     const issues = new IssueCollector()
     for (let at = 0; at < 3; at++) issues.add(createErrorIssue('e', 'the same', 'node', 'pin'))
     assert.equal(issues.list().length, 1)
@@ -87,7 +87,7 @@ describe('secrets', () => {
   const placeholders = (count: number) => Array.from({ length: count }, (_, at) => `{{secret:s${at}}}`).join('')
   const sending = (id: string, body: string) => node(id, 'http.Request', { url: 'http://a.test', method: 'POST', body })
 
-  test('that a node names without end are looked for up to a bound, and told as one beyond it', async () => {
+  test('that a node names without end are looked up to a limit, and reported as one beyond it', async () => {
     const nodes = [sending('a', placeholders(200_000)), sending('b', '{{secret:s1}}')]
     const { requirements, runnable } = await preflightOf(server, graph(nodes, []), { level: 'availability' })
     assert.equal(requirements.length, 2_001)
@@ -106,7 +106,7 @@ describe('secrets', () => {
   })
 })
 
-test('of a list of files no more are looked at than a firing takes', () => {
+test('no more files of a list are checked than a firing accepts', () => {
   const files = Array.from({ length: 100_000 }, (_, at) => `asset://${at}`)
   const data = { files, names: null }
   const found = builtinRegistry.get('archive.Zip')!.needs!({ node_id: 'a', data, isConnected: () => false })
@@ -123,7 +123,7 @@ describe('references', () => {
     return [...references.found.keys()]
   }
 
-  test('full of marks take no longer than others of their length', async () => {
+  test('full of punctuation take no longer than others of their length', async () => {
     const textOf = (sign: string) => `asset://${sign.repeat(2_030)}a `.repeat(1_500)
     await found(textOf('b'))
     const letters = await processorMs(() => found(textOf('b')))
@@ -131,11 +131,11 @@ describe('references', () => {
     assert.ok(dots < 10 * letters + 100, `${dots} ms, and ${letters} ms`)
   })
 
-  test('lose the marks behind them, and only those', async () => {
+  test('lose the punctuation after them, and only that', async () => {
     assert.deepEqual(await found('See asset://a.b-c.-. and asset://d--, too'), ['asset://a.b-c', 'asset://d'])
   })
 
-  test('in a list of very many values are looked for in turns, and no more values are read before each', async () => {
+  test('in a list of very many values are collected in turns, with a limited number of values each', async () => {
     let read = 0
     let most = 0
     const list = new Proxy(Array<string>(50_000).fill('a'), {
@@ -157,7 +157,7 @@ describe('references', () => {
     assert.deepEqual([...references.found.keys()], ['asset://one', 'asset://two'])
   })
 
-  test('inside of a long text leave their turns to others, and end where nobody waits any more', async () => {
+  test('inside of a long text let other work run, and stop if the client no longer waits', async () => {
     const gone = new AbortController()
     const references = new AssetReferences('', new AbortableTimeSlices(new TimeSliceScheduler(), 'one', gone.signal))
     const text = Array.from({ length: 200_000 }, (_, at) => `asset://n${at}`).join(' ')
@@ -182,7 +182,7 @@ describe('requirements', () => {
     return runToCompletion(into.sorted())
   }
 
-  test('of two that differ the worse counts, in any order, and either may block', () => {
+  test('keep the worse of two different results, in any order, and either may block', () => {
     const worse = one({ status: 'missing', message: 'why', blocking: false })
     for (const both of [
       [one({}), worse],
@@ -197,13 +197,13 @@ describe('requirements', () => {
     }
   })
 
-  test('name twenty of the nodes that have them', () => {
+  test('name at most twenty of their nodes', () => {
     const ids = Array.from({ length: 30 }, (_, at) => `n${10 + at}`)
     const [all] = merged(...ids.toReversed().map((id) => one({ details: { node_ids: [id] } })))
     assert.equal((all!.details!.node_ids as string[]).length, 20)
   })
 
-  test('have ids and names of 512 characters at most, and stay apart', async () => {
+  test('have ids and names of at most 512 characters, and stay different', async () => {
     const taking = graph([node('in', 'input.Any', { name: 'x' })], [])
     const long = `asset://${'a'.repeat(100_000)}`
     const summary = await preflightOf(server, taking, { inputs: { x: [`${long}1`, `${long}2`, { asset_id: long }] } })
@@ -221,7 +221,7 @@ describe('requirements', () => {
     assert.deepEqual([name.length <= 512, name.isWellFormed()], [true, true])
   })
 
-  test('are left out where there is no room, those that are met before the others', () => {
+  test('are omitted if there is no room, met ones before the others', () => {
     const all = ['a', 'b', 'c', 'd'].map((id) => one({ id, status: id > 'b' ? 'missing' : 'available' }))
     const idsOf = (most: number) => {
       const {
@@ -236,7 +236,7 @@ describe('requirements', () => {
     assert.deepEqual(idsOf(300), ['c', 3, true])
   })
 
-  test('that are left out are an issue', async () => {
+  test('that are omitted are an issue', async () => {
     const nodes = Array.from({ length: 9_000 }, (_, at) => {
       const message = `${at}`.padEnd(512, 'x')
       return { ...node('ask', 'human.Approval', { message }), id: `${at}`.padEnd(400, 'n') }

@@ -1,4 +1,4 @@
-// A preflight leaves nothing behind: no row of any table, no file, no connection to anywhere, no call that costs, no place in the queue.
+// Tests that a preflight leaves nothing behind: no row of any table, no file, no connection, no call that costs, no place in the queue.
 // own-process: it looks at all connections of its process.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -20,14 +20,14 @@ import { stored as storedAsset } from '../http/storage-kit.ts'
 import { stored } from '../sockets/kit.ts'
 import { preflight } from './preflight-kit.ts'
 
-/** Somebody whom the nodes would call if they ran. */
+/** A server that the nodes would call if they ran. */
 const called = createServer((socket) => {
   connections++
   socket.destroy()
 })
 let connections = 0
 
-/** Every connection that this process opens, but for those of the test to its server. */
+/** Every connection that this process opens, except those of the test to its server. */
 const opened: number[] = []
 const { connect: original } = net.Socket.prototype
 const priced = pricedProvider({ models: { small: dollars(1, 2, 0.1) } })
@@ -59,7 +59,7 @@ after(async () => {
   await new Promise((resolve) => called.close(resolve))
 })
 
-/** What `connect` is called with differs by who calls it: the options may lie in a list of their own. */
+/** The arguments of `connect` differ by caller: the options may lie in a list of their own. */
 function portOf(args: readonly unknown[]): number {
   const [first] = args.flat()
   if (typeof first === 'number') return first
@@ -71,7 +71,7 @@ function elsewhere(): number[] {
   return opened.filter((port) => port !== own)
 }
 
-/** Runs of everything that has an effect when it runs, and of what cannot run. */
+/** Runs of all nodes with an effect, and of graphs that cannot run. */
 async function everyKind(): Promise<object[]> {
   const url = `http://127.0.0.1:${(called.address() as AddressInfo).port}/`
   const asset = await storedAsset(server, 'hello')
@@ -109,7 +109,7 @@ function query(sql: string): Statement<readonly unknown[], Record<string, unknow
   return { sql, bind: (params) => [...params] }
 }
 
-/** Every row of every table, and how many rows this connection has ever changed. */
+/** Returns every row of every table, and how many rows this connection has ever changed. */
 function dumped(store: Store): string {
   return store.read((tx) => {
     const tables = tx.all(query(`select name from sqlite_schema where type = 'table' order by name`), [])
@@ -124,14 +124,14 @@ function dumped(store: Store): string {
 
 const watchers: Database.Database[] = []
 
-/** A number that changes with every commit of somebody else, as another connection sees it. */
+/** Returns a number that changes with every commit of another connection. */
 function commitsOf(folder: string): () => unknown {
   const watcher = new Database(join(folder, 'svc.db'), { readonly: true })
   watchers.push(watcher)
   return () => watcher.pragma('data_version', { simple: true })
 }
 
-/** Files but for those of the database, which copies its log into itself in its own time. */
+/** Returns all files except those of the database, which checkpoints its log at any time. */
 function files(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.startsWith('svc.db'))
@@ -140,7 +140,7 @@ function files(folder: string): string[] {
     .sort()
 }
 
-test('a preflight of every kind changes nothing, and reaches nobody', async () => {
+test('a preflight of every kind changes nothing, and connects to no server', async () => {
   const { context, data_dir } = server
   const commits = commitsOf(data_dir)
   const look = () => ({
@@ -162,7 +162,7 @@ test('a preflight of every kind changes nothing, and reaches nobody', async () =
   assert.deepEqual([before.connections, before.elsewhere, before.calls], [0, [], 0])
 })
 
-test('a run of the same is seen by all of it', async () => {
+test('a run of the same graphs is detected by all these checks', async () => {
   const { context } = server
   const commits = commitsOf(server.data_dir)
   const [rows, version] = [dumped(context.store), commits()]

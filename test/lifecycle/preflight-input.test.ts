@@ -1,4 +1,4 @@
-// Requests and graphs of every kind, good and bad: never a fault of the server, always an answer that the contract knows, and soon.
+// Tests requests and graphs of every kind, good and bad: each gets an answer of the contract, soon, and none causes a server error.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
@@ -55,7 +55,7 @@ const document = JSON.parse(readFileSync('generated/openapi.json', 'utf8')) as {
 const resolve = (schema: Schema): Schema =>
   schema.$ref ? resolve(document.components.schemas[schema.$ref.split('/').at(-1)!]!) : schema
 
-/** What references and secrets look like, at ends where they are cut off. */
+/** Texts that look like references and secrets, and end where they are cut off. */
 const odd = fc.constantFrom<unknown>(
   'asset://',
   'asset:// ',
@@ -97,11 +97,11 @@ const request = fc.oneof(
 )
 
 describe('any request', () => {
-  test('gets one of the answers of preflightWorkflow, and none is a fault', async () => {
+  test('gets one of the answers of preflightWorkflow, and none is a server error', async () => {
     const seen = new Set<number>()
     await fc.assert(
       fc.asyncProperty(request, async (body) => {
-        // The answer is held against the contract: another status or body fails there.
+        // The answer is checked against the contract: another status or body fails there.
         const answer = await call<PreflightSummary>(server, 'POST', PREFLIGHT, { body })
         seen.add(answer.status)
         assert.ok([200, 400, 404].includes(answer.status), answer.text)
@@ -112,7 +112,7 @@ describe('any request', () => {
     assert.deepEqual([...seen].sort(), [200, 400, 404])
   })
 
-  test('gets one reply of preflight_workflow, and none is a fault', async () => {
+  test('gets one reply of preflight_workflow, and none is a server error', async () => {
     await fc.assert(
       fc.asyncProperty(request, async (data) => {
         const { error, result } = await client.ask('preflight_workflow', data)
@@ -125,7 +125,7 @@ describe('any request', () => {
   })
 })
 
-/** What holds for every summary. */
+/** Checks what holds for every summary. */
 function sound({ level, runnable, issues, requirements, cost }: PreflightSummary): void {
   const clean = issues.every(({ severity }) => severity !== 'error')
   const met = requirements.every(({ blocking, status }) => !blocking || status === 'available')
@@ -141,7 +141,7 @@ describe('large requests', () => {
     await takesLess(5_000, () => preflight(server, body))
   })
 
-  test('a long text with very many references is looked through in linear time', async () => {
+  test('a long text with very many references is scanned in linear time', async () => {
     const text = Array.from({ length: 50_000 }, (_, at) => `/api/storage/1/${at % 20_000}`).join(' ')
     const summary = await preflightOf(server, mixed, { inputs: { any: text } })
     assert.equal(requirement(summary, 'asset', 'others').status, 'unknown')
@@ -149,7 +149,7 @@ describe('large requests', () => {
     await takesLess(5_000, () => preflightOf(server, mixed, { inputs: { any: [slashes, `x${slashes}`] } }))
   })
 
-  test('a prompt of megabytes is counted no more often than it may be', async () => {
+  test('a prompt of megabytes is counted at most as often as allowed', async () => {
     const data = { model: 'priced/small' }
     const nodes = Array.from({ length: 50 }, (_, at) => node(`n${at}`, 'chat.Complete', { ...data, system: `${at}` }))
     const of = graph(
@@ -165,7 +165,7 @@ describe('large requests', () => {
     })
   })
 
-  test('a workflow that calls very many is looked into as far as a bound', async () => {
+  test('a workflow that calls very many others is explored up to a limit', async () => {
     const callees = await Promise.all(Array.from({ length: 230 }, () => stored(server, graph([], []))))
     const of = graph(
       callees.map((id) => ({ ...calling(id).nodes[0]!, id })),

@@ -1,4 +1,4 @@
-// Preflights over both doors, and what their answers hold.
+// Helpers for preflights over both transports, and for their answers.
 import assert from 'node:assert/strict'
 import type { PreflightRequirement, PreflightSummary } from '../../generated/types.ts'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -11,14 +11,14 @@ export type Request = Readonly<Record<string, unknown>>
 
 export const PREFLIGHT = '/api/sdk/v1/preflight'
 
-/** The operation preflightWorkflow, answered with 200. */
+/** Calls the operation preflightWorkflow, which must answer with 200. */
 export async function preflight(server: { url: string }, request: Request): Promise<PreflightSummary> {
   const answer = await call<PreflightSummary>(server, 'POST', PREFLIGHT, { body: request })
   assert.equal(answer.status, 200, answer.text)
   return answer.body
 }
 
-/** The same of a graph that is stored for it. */
+/** Does the same for a graph that is stored first. */
 export async function preflightOf(server: TestServer, graph: Graph, request: Request = {}): Promise<PreflightSummary> {
   const workflow_id = await stored(server, graph)
   return preflight(server, { workflow_id, level: 'availability', ...request })
@@ -40,7 +40,7 @@ export function requirement(summary: PreflightSummary, kind: string, id: string)
   return found
 }
 
-/** One call of a model, and what it says as an output. */
+/** One call of a model, with its answer as an output. */
 export function chat(data: Record<string, unknown>): Graph {
   return of(
     [node('ask', 'chat.Complete', data), node('out', 'output.Output', { name: 'out' })],
@@ -48,7 +48,7 @@ export function chat(data: Record<string, unknown>): Graph {
   )
 }
 
-/** Calls a workflow and takes nothing from it. */
+/** Calls a workflow and uses none of its outputs. */
 export function calling(workflow_id: string, inputs: Record<string, unknown> = {}): Graph {
   return of([node('call', 'workflow.Call', { workflow_id }, { dynamic_properties: inputs })], [])
 }

@@ -1,4 +1,4 @@
-// preflightWorkflow and preflight_workflow: who may ask for what, the three levels, issues, and where a run would take place.
+// Tests preflightWorkflow and preflight_workflow: who may send which request, the three levels, issues, and the execution target.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { PreflightSummary } from '../../generated/types.ts'
@@ -24,7 +24,7 @@ after(() => bench[Symbol.asyncDispose]())
 const ME = { user_id: '1', workspace_id: null }
 const LEVELS = ['static', 'availability', 'execution'] as const
 
-/** One input of every kind that has limits, and one that is required. */
+/** One input of every kind with limits, and a required one. */
 const taking: Graph = graph(
   [
     node('n', 'input.Integer', { name: 'a/b~c', min: 1, max: 5, value: 2 }),
@@ -37,7 +37,7 @@ const taking: Graph = graph(
 
 describe('a workflow that can run', () => {
   for (const level of LEVELS) {
-    test(`is runnable at level ${level}, over both doors alike`, async () => {
+    test(`is runnable at level ${level}, over both transports alike`, async () => {
       const request = { workflow_id: id, level, workflow_etag: etag, interface_version: 1, inputs: { name: 'x' } }
       const http = await preflight(bench.server, request)
       const expected = { version: 1, level, workflow_id: id, workflow_etag: etag, runnable: true }
@@ -62,14 +62,14 @@ describe('a workflow that can run', () => {
 })
 
 describe('issues', () => {
-  test('another etag is one, with status 200', async () => {
+  test('include another etag, with status 200', async () => {
     const summary = await preflight(bench.server, { workflow_id: id, workflow_etag: 'other' })
     assert.equal(summary.runnable, false)
     assert.deepEqual(issuesOf(summary), ['error workflow_etag_mismatch - -'])
     assert.equal(summary.workflow_etag, etag)
   })
 
-  test('every problem with the inputs is one, by the node that takes it', async () => {
+  test('include every problem with the inputs, by the node of the input', async () => {
     const of = async (inputs: object) => issuesOf(await preflightOf(bench.server, taking, { inputs, level: 'static' }))
     assert.deepEqual(await of({}), ['error missing_input s text'])
     assert.deepEqual(await of({ text: 'x', 'a/b~c': 0 }), ['error input_below_minimum n a/b~c'])
@@ -82,7 +82,7 @@ describe('issues', () => {
     assert.deepEqual(await of({ text: 'x', 'a/b~c': 5 }), [])
   })
 
-  test('everything that is wrong with a graph is one', async () => {
+  test('include everything that is wrong with a graph', async () => {
     const wrong = graph(
       [node('a', 'no.Such'), node('b', 'math.Formula', {}), node('c', 'output.Output', { name: 'c' })],
       ['b.nothing->c.value', 'b.output->nowhere.value'],
@@ -99,14 +99,14 @@ describe('issues', () => {
     assert.deepEqual([summary.runnable, summary.requirements], [false, []])
   })
 
-  test('warnings leave it runnable', async () => {
+  test('of severity warning leave the workflow runnable', async () => {
     const lonely = graph([...greeting.nodes, node('extra', 'input.Any', { name: 'extra', value: 1 })], greeting.edges)
     const summary = await preflightOf(bench.server, lonely, { level: 'execution' })
     assert.deepEqual(issuesOf(summary), ['warning graph_unreachable_output extra -'])
     assert.equal(summary.runnable, true)
   })
 
-  test('of very many wrong inputs some are told, and how many there are besides', async () => {
+  test('of very many wrong inputs are listed in part, with the number of the others', async () => {
     const inputs = Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`no${at}`, at]))
     const summary = await preflight(bench.server, { workflow_id: id, inputs })
     assert.equal(summary.runnable, false)
@@ -116,7 +116,7 @@ describe('issues', () => {
 })
 
 describe('called workflows', () => {
-  test('are looked into: one that is not there, cannot run, or is called with what it does not take', async () => {
+  test('are checked: one that is missing, cannot run, or gets wrong arguments', async () => {
     const callee = await stored(bench.server, taking)
     const broken = await stored(bench.server, graph([node('a', 'no.Such')], []))
     const of = async (workflow_id: string, inputs = {}) =>
@@ -128,7 +128,7 @@ describe('called workflows', () => {
     assert.deepEqual(await of(callee, { text: 'x' }), [])
   })
 
-  test('may call themselves in a circle, which is a warning', async () => {
+  test('may call themselves recursively, which is a warning', async () => {
     const { workflows } = bench.server.context
     const first = await stored(bench.server, greeting)
     const second = await stored(bench.server, calling(first))
@@ -148,7 +148,7 @@ describe('called workflows', () => {
     assert.deepEqual(issuesOf(await preflightOf(bench.server, calling(deeper))), ['error called_workflow_too_deep - -'])
   })
 
-  test('whose id comes out of the run are a warning; that of an input is known', async () => {
+  test('with an id that the run computes are a warning; an id from an input is known', async () => {
     const dynamic = (value?: string) =>
       graph(
         [
@@ -169,8 +169,8 @@ describe('called workflows', () => {
   })
 })
 
-describe('the target', () => {
-  test('here: a run that would wait is a warning, and concurrent runs do not wait for each other', async () => {
+describe('the execution target', () => {
+  test('local: a run that would wait is a warning, and concurrent runs do not wait for each other', async () => {
     const { jobs } = bench.server.context
     const workflow_id = await stored(bench.server, gated('busy'))
     const { active } = jobs.submit(ME, submission({ workflow_id, concurrent: false }))
@@ -188,7 +188,7 @@ describe('the target', () => {
     assert.deepEqual(issuesOf(await at()), [])
   })
 
-  test('here: a full queue is an error, but not before a submission, which is refused for it in other words', async () => {
+  test('local: a full queue is an error, but not before a submission, which has an error of its own for it', async () => {
     await using full = await startBench({ environment: { SVC_MAX_CONCURRENT_JOBS: '1', SVC_MAX_QUEUED_JOBS: '0' } })
     const workflow_id = await stored(full.server, gated('full'))
     const { active } = full.server.context.jobs.submit(ME, submission({ workflow_id }))
@@ -206,7 +206,7 @@ describe('the target', () => {
     { kind: 'worker', worker_id: 'w' },
     { kind: 'runner', runner_id: 'w' },
   ]) {
-    test(`a ${target.kind} is missing, and nothing runs here in its place`, async () => {
+    test(`a ${target.kind} is missing, and this server does not replace it`, async () => {
       const request = { workflow_id: id, execution_target: target }
       const availability = await preflight(bench.server, { ...request, level: 'availability' })
       assert.deepEqual(requirementsOf(availability), ['worker w missing true'])
@@ -237,13 +237,13 @@ describe('the target', () => {
   })
 })
 
-describe('refusals', () => {
+describe('a preflight request', () => {
   const codeOf = async (body: unknown, headers = {}) => {
     const answer = await call<{ code: string }>(bench.server, 'POST', PREFLIGHT, { body, headers })
     return [answer.status, answer.body.code]
   }
 
-  test('a workflow that is missing or in another workspace is the same 404, before anything is said of the rest', async () => {
+  test('for a workflow that is missing or in another workspace is the same 404, before anything else is checked', async () => {
     const missing = await call(bench.server, 'POST', PREFLIGHT, { body: { workflow_id: 'wf_none' } })
     const elsewhere = { workflow_id: id, workspace_id: 'not-mine', level: 'execution', inputs: { bad: 1 } }
     const foreign = await call(bench.server, 'POST', PREFLIGHT, { body: elsewhere })
@@ -254,7 +254,7 @@ describe('refusals', () => {
     assert.equal((frame.error as { code: string }).code, 'WORKFLOW_NOT_FOUND')
   })
 
-  test('a workspace may be named by those who are in it, and by nobody else', async () => {
+  test('may name a workspace only if the caller is in it', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startServer({ environment: idp.environment })
     const headersOf = async (claims: TokenClaims) => ({ Authorization: `Bearer ${await idp.token(claims)}` })
@@ -275,7 +275,7 @@ describe('refusals', () => {
     assert.equal(await ask({ sub: 'bob', workspace_id: 'here' }, 'here'), 404)
   })
 
-  test('what is not what its schema says is 400', async () => {
+  test('that does not match its schema is 400', async () => {
     for (const more of [
       { workflow_id: '' },
       { workflow_id: 1 },
@@ -295,12 +295,12 @@ describe('refusals', () => {
     assert.deepEqual(await codeOf([]), [400, 'INVALID_REQUEST'])
   })
 
-  test('a client that has gone gets nothing more', async () => {
+  test('of a client that has disconnected gets no answer', async () => {
     const { preflight: service } = bench.server.context
     await assert.rejects(service.report(ME, { workflow_id: id }, AbortSignal.abort()), { code: 'SERVICE_UNAVAILABLE' })
   })
 
-  test('the switch takes both away', async () => {
+  test('is an unknown path when the switch is off', async () => {
     await using off = await startServer({ environment: { SVC_DISABLE_SDK_LIFECYCLE_V1: '1' } })
     const answer = await call<PreflightSummary>(off, 'POST', PREFLIGHT, { body: { workflow_id: 'x' } })
     assert.deepEqual(

@@ -1,4 +1,4 @@
-// What is handed to asset.Load and refers to nothing: nobody has such an asset, and the run is not started.
+// Tests values for asset.Load that refer to nothing: the asset is missing, and the run is not started.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { graph, node } from '../engine/kit.ts'
@@ -16,7 +16,7 @@ const loading = (value: unknown) =>
   )
 const NOTHING = 'asset (none) missing true'
 
-test('a value that is no reference is an asset that is missing, however it is given', async () => {
+test('a value that is no reference is a missing asset, however it is given', async () => {
   await using server = await startServer()
   for (const value of [{ uri: 5 }, 7, {}, [7], { asset_id: null }, '']) {
     const what = JSON.stringify(value)
@@ -33,7 +33,7 @@ test('a value that is no reference is an asset that is missing, however it is gi
   }
 })
 
-test('a value that nobody knows yet is none', async () => {
+test('a value that is not known yet is no missing asset', async () => {
   await using server = await startServer()
   const computed = graph(
     [

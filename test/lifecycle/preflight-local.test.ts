@@ -1,4 +1,4 @@
-// Local models as a preflight looks at them: what runs them may not be installed, and a file may not be there.
+// Tests preflights with local models, whose runtime or file may be missing.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -19,11 +19,11 @@ function write(path: string, content: string | Buffer): void {
 }
 
 test(
-  'without its runtime or its file a local model is none, and the reason is told',
+  'a local model without its runtime or its file is unavailable, and the reason is reported',
   inFolder(async (folder) => {
     const runtime_dir = join(folder, 'runtime')
     const models_dir = join(folder, 'models')
-    /** Each time by a server that has listed nothing yet. */
+    /** Each request goes to a server that has listed nothing yet. */
     const looked = async () => {
       using local = createLocalProvider({ models_dir, runtime_dir, shows_path: true })
       await using server = await startServer({ providers: [local] })
@@ -32,9 +32,9 @@ test(
       return summary
     }
     const bare = await looked()
-    // A runtime is of no use to a model without a file, which is told first.
+    // A runtime is useless to a model without a file, so the missing file is reported first.
     assert.deepEqual(requirementsOf(bare), ['model local/acme/a missing true', 'provider local available true'])
-    assert.match(requirement(bare, 'model', 'local/acme/a').message!, /does not list it/)
+    assert.match(requirement(bare, 'model', 'local/acme/a').message!, /does not list this model/)
     assert.deepEqual(requirement(bare, 'model', 'local/acme/a').details!.node_ids, ['ask'])
 
     write(join(models_dir, 'acme/a.gguf'), tinyModel())

@@ -1,4 +1,4 @@
-// The time that a request of the lifecycle profile may take.
+// Tests the time limit of requests of the lifecycle profile.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
@@ -7,7 +7,7 @@ import { withRequestTimeout } from '../../src/lifecycle/request-timeout.ts'
 
 const isLate = (error: ServiceError) => error.code === 'SERVICE_UNAVAILABLE'
 
-test('what is there in time is given, and what it throws is thrown', async () => {
+test('a result in time is returned, and an error in time is thrown', async () => {
   assert.equal(await withRequestTimeout(() => 7), 7)
   assert.equal(await withRequestTimeout(() => Promise.resolve(7)), 7)
   await assert.rejects(
@@ -16,7 +16,7 @@ test('what is there in time is given, and what it throws is thrown', async () =>
   )
 })
 
-test('what is late is SERVICE_UNAVAILABLE, and fails nobody later', async () => {
+test('a late result is SERVICE_UNAVAILABLE, and its later error is ignored', async () => {
   const late = Promise.withResolvers<number>()
   await assert.rejects(
     withRequestTimeout(() => late.promise, 0.001),
@@ -26,7 +26,7 @@ test('what is late is SERVICE_UNAVAILABLE, and fails nobody later', async () => 
   await assert.rejects(late.promise)
 })
 
-test('what is late is told so, and what is in time is not', async () => {
+test('late work gets an aborted signal, and work in time does not', async () => {
   const signals: AbortSignal[] = []
   const keep = (signal: AbortSignal) => signals.push(signal)
   await withRequestTimeout(async (late) => keep(late), 0.001)

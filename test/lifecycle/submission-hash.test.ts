@@ -1,11 +1,11 @@
-// When the hash of a submission is made: a walk through all of its inputs, which nobody gets for a request that is refused without it.
+// Tests when the hash of a submission is computed: it walks through all inputs, so refused requests do not cause it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { submitJob } from '../../src/lifecycle/submissions.ts'
 import { OWNER } from '../jobs/kit.ts'
 import { QUICK, startPreview, submissionOf, workflow } from './jobs-kit.ts'
 
-test('the inputs of a submission are not walked through before its key or its workflow is known', async () => {
+test('the inputs of a submission are not walked before its key or its workflow is known', async () => {
   await using server = await startPreview()
   const of = await workflow(server, QUICK)
   let walks = 0

@@ -1,4 +1,4 @@
-// A process as the server's own, whose tasks do what hostile files may lead to.
+// A media process whose tasks misbehave as hostile files could make them.
 
 import { MediaFault } from '../../src/media/fault.ts'
 import type { FromMediaWorker, ToMediaWorker } from '../../src/media/protocol.ts'
@@ -20,7 +20,7 @@ const tasks: MediaTaskHandlers = {
   'faulty.wait': () => new Promise(() => {}),
   'faulty.abort': () => process.abort(),
   'faulty.exit': () => process.exit(3),
-  // Outside of the heap, as native code and WebAssembly do.
+  // Takes memory outside of the heap, as native code and WebAssembly do.
   'faulty.grow': async () => {
     for (;;) {
       kept.push(Buffer.alloc(16 * 1024 * 1024, kept.length + 1))

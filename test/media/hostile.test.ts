@@ -1,4 +1,4 @@
-// Hostile files, uploaded to a server and given to a workflow: an error that says what is wrong, within a ceiling of memory, and a server that works on.
+// Hostile files that are uploaded to a server and given to a workflow: the job fails with an error, memory stays bounded, and the server keeps working.
 // own-process: it measures the memory of its process.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -12,7 +12,7 @@ import { stored } from '../http/storage-kit.ts'
 import { OWNER, submit } from '../jobs/kit.ts'
 import { docxEntries, pdfOf, xlsxEntries, type ZipEntry, zipOf } from '../nodes/document-files.ts'
 
-/** In bytes, of the server itself: each of the bombs below unfolds to more than this. */
+/** In bytes, of the server itself: each of the bombs below unpacks to more than this. */
 const CEILING = 192 * 1024 * 1024
 
 let server: TestServer
@@ -42,14 +42,14 @@ const entity = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
 const loops = `<!DOCTYPE x [<!ENTITY a "${'a'.repeat(1_000)}">${[...'bcdefg'].map((name, at) => `<!ENTITY ${name} "${`&${'abcdefg'[at]};`.repeat(20)}">`).join('')}]>`
 const svg = (types: string, name: string) =>
   Buffer.from(`${types}<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><text>&${name};</text></svg>`)
-/** Twenty files in the bytes of one, of ten megabytes each. */
+/** Twenty files of ten megabytes each that share the bytes of one. */
 const overlapping = (): ZipEntry[] =>
   Array.from({ length: 20 }, (_, at) => ({ name: `${at}`, data: Buffer.alloc(10_000_000), shared: at > 0 }))
 const picture = (side: number) =>
   sharp({ create: { width: side, height: side, channels: 3, background: '#000' } }).png()
 
 const FILES: [what: string, make: () => Buffer | Promise<Buffer>, type: string, property: string, error: RegExp][] = [
-  ['a picture of huge dimensions', () => picture(9_000).toBuffer(), 'image.Resize', 'image', /^too_large .*64 million/],
+  ['an image of huge dimensions', () => picture(9_000).toBuffer(), 'image.Resize', 'image', /^too_large .*64 million/],
   [
     'a ZIP bomb',
     () => zipOf([{ name: 'z', data: Buffer.alloc(200_000_000) }]),
@@ -57,8 +57,14 @@ const FILES: [what: string, make: () => Buffer | Promise<Buffer>, type: string, 
     'archive',
     /^too_large /,
   ],
-  ['a ZIP of files in each other', () => zipOf(overlapping()), 'archive.Unzip', 'archive', /^bad_file /],
-  ['a PDF of lists without end', () => pdfOf(['['.repeat(200_000)]), 'document.PdfText', 'document', /^bad_file .*PDF/],
+  ['a ZIP of files that overlap', () => zipOf(overlapping()), 'archive.Unzip', 'archive', /^bad_file /],
+  [
+    'a PDF of deeply nested lists',
+    () => pdfOf(['['.repeat(200_000)]),
+    'document.PdfText',
+    'document',
+    /^bad_file .*PDF/,
+  ],
   [
     'a PDF that is cut off',
     () => Buffer.from('%PDF-1.7\n1 0 obj\n<<'),
@@ -66,8 +72,8 @@ const FILES: [what: string, make: () => Buffer | Promise<Buffer>, type: string, 
     'document',
     /^bad_file .*PDF/,
   ],
-  ['a drawing that names a file', () => svg(entity, 'a'), 'image.Convert', 'image', /^bad_file /],
-  ['a drawing of entities of entities', () => svg(loops, 'g'), 'image.Convert', 'image', /^bad_file /],
+  ['an SVG that refers to a file', () => svg(entity, 'a'), 'image.Convert', 'image', /^bad_file /],
+  ['an SVG of nested entities', () => svg(loops, 'g'), 'image.Convert', 'image', /^bad_file /],
   [
     'a Word document of entities',
     () => zipOf(docxEntries('<w:p>&g;</w:p>', [], loops)),
@@ -76,14 +82,14 @@ const FILES: [what: string, make: () => Buffer | Promise<Buffer>, type: string, 
     /^bad_file .*entities/,
   ],
   [
-    'a workbook that names a file',
+    'a workbook that refers to a file',
     () => zipOf(xlsxEntries({ A: '' }, ['&a;'], entity)),
     'document.ReadXlsx',
     'document',
     /^bad_file .*entities/,
   ],
   [
-    'a PDF that is a ZIP as well',
+    'a PDF that is also a ZIP',
     () => Buffer.concat([Buffer.from('%PDF-1.4\n'), zipOf([{ name: 'a', data: 'x' }])]),
     'archive.Unzip',
     'archive',
@@ -93,7 +99,7 @@ const FILES: [what: string, make: () => Buffer | Promise<Buffer>, type: string, 
 
 describe('a workflow that is given', () => {
   for (const [what, make, type, property, expected] of FILES)
-    test(`${what} fails, and the server works on`, async () => {
+    test(`${what} fails, and the server keeps working`, async () => {
       const bytes = await make()
       const { id } = await stored(server, bytes)
       await healthy()

@@ -1,4 +1,4 @@
-// Work on files in processes of their own: what comes back, and what nobody's file can do to the server.
+// The pool of media processes: the results of tasks, and the protection of the server from hostile files.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as after, setImmediate as immediate } from 'node:timers/promises'
@@ -36,7 +36,7 @@ function alive(pid: number): boolean {
 }
 
 describe('work on files', () => {
-  test('takes and gives bytes and plain data', async () => {
+  test('passes bytes and plain data in and out', async () => {
     await using media = pool()
     const files = [Uint8Array.of(1, 2, 3), new Uint8Array(3_000_000).fill(7)]
     const result = await media.run('faulty.echo', { files, params: { width: 3, names: ['é'] } })
@@ -47,10 +47,10 @@ describe('work on files', () => {
     assert.deepEqual((result.value as { params: unknown }).params, { width: 3, names: ['é'] })
   })
 
-  test('takes and gives large tables without holding the event loop', async () => {
+  test('passes large tables in and out without blocking the event loop', async () => {
     await using media = pool()
     const rows = Array.from({ length: 400_000 }, (_, at) => ({ at, name: `row ${at}` }))
-    // As values of a run are.
+    // Values of a run are measured.
     measureValue(rows)
     await media.run('faulty.echo')
     await belowInSome(75, () =>
@@ -63,7 +63,7 @@ describe('work on files', () => {
     )
   })
 
-  test('uses a process again, and replaces one that has done its share', async () => {
+  test('reuses a process, and replaces it after its limit of tasks', async () => {
     await using media = pool({ tasks: 2 })
     const pids = [await media.pid(), await media.pid(), await media.pid()]
     assert.equal(pids[0], pids[1])
@@ -71,20 +71,20 @@ describe('work on files', () => {
     assert.equal(alive(pids[0]!), false)
   })
 
-  test('ends a process that has had no work for long', async () => {
+  test('ends a process after its idle time', async () => {
     await using media = pool({ idle_ms: 20 })
     const pid = await media.pid()
     while (alive(pid)) await after(10)
     assert.notEqual(await media.pid(), pid)
   })
 
-  test('tells what is wrong with a file in the words of the task', async () => {
+  test("reports a fault of a file with the task's own message", async () => {
     await using media = pool()
     await assert.rejects(media.run('faulty.refuse'), failsAs('bad_file', /^The file is damaged\.$/))
     assert.deepEqual(media.failures, [])
   })
 
-  test('tells a defect of ours to the log alone', async () => {
+  test('reports a bug only to the log', async () => {
     await using media = pool()
     await assert.rejects(media.run('faulty.throw'), failsAs('media_failed', /^The work on the file failed\.$/))
     await assert.rejects(media.run('faulty.unknown'), failsAs('media_failed', /failed/))
@@ -94,7 +94,7 @@ describe('work on files', () => {
   })
 
   for (const task of ['faulty.hang', 'faulty.wait'])
-    test(`ends ${task} at its time, and works on`, async () => {
+    test(`ends ${task} at its time limit, and keeps working`, async () => {
       await using media = pool()
       await assert.rejects(
         media.run(task, { time_limit_ms: 1_500 }),
@@ -105,19 +105,21 @@ describe('work on files', () => {
     })
 
   for (const task of ['faulty.abort', 'faulty.exit'])
-    test(`outlives ${task}`, async () => {
+    test(`survives ${task}`, async () => {
       await using media = pool()
       await assert.rejects(media.run(task), (error) => error instanceof NodeError && /^media_/.test(error.type ?? ''))
       await media.pid()
     })
 
-  test('ends what fills its heap', async () => {
+  test('ends a process that fills its heap', async () => {
     await using media = pool({ heap_mb: 48 })
     await assert.rejects(media.run('faulty.heap'), failsAs('media_memory', /more memory/))
     await media.pid()
   })
 
-  test('ends what takes memory outside of the heap', { skip: process.platform !== 'linux' }, async () => {
+  test('ends a process that takes too much memory outside of the heap', {
+    skip: process.platform !== 'linux',
+  }, async () => {
     await using media = pool({ memory_bytes: 300_000_000 })
     await assert.rejects(media.run('faulty.grow'), failsAs('media_memory', /more memory/))
     await media.pid()
@@ -146,7 +148,7 @@ describe('work on files', () => {
     assert.ok(order.indexOf('bob') <= 2, order.join())
   })
 
-  test('refuses what comes after its end, and leaves no process', async () => {
+  test('refuses tasks after its end, and leaves no process', async () => {
     const media = pool()
     const pid = await media.pid()
     const running = assert.rejects(media.run('faulty.hang'), failsAs('media_failed', /ended/))
@@ -159,7 +161,7 @@ describe('work on files', () => {
     await assert.rejects(media.run('faulty.echo'), failsAs('unavailable', /stopping/))
   })
 
-  test('takes less time than all work may, where less is asked for', async () => {
+  test('applies the shorter time limit of a task', async () => {
     await using media = pool()
     await assert.rejects(
       media.run('faulty.hang', { time_limit_ms: 500 }),
@@ -167,7 +169,7 @@ describe('work on files', () => {
     )
   })
 
-  test('holds the server until its processes are gone', async () => {
+  test('keeps the server alive until its processes have ended', async () => {
     const media = JSON.stringify(new URL('../../src/media/worker-pool.ts', import.meta.url).href)
     const script = `import { createMediaPool } from ${media}
       const media = createMediaPool({ script: new URL(${JSON.stringify(SCRIPT.href)}) })

@@ -1,4 +1,4 @@
-// Calls that break off, or hang: what they are charged for all the same, and how long a server may take that shows that it lives.
+// Calls that break off, or hang: their charges, and how long a server with signs of life may take.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ModelUsage } from '../../src/engine/node-api/node-services.ts'
@@ -33,7 +33,7 @@ interface Server {
   readonly requests: readonly { readonly method: string; readonly gone: Promise<void> }[]
 }
 
-/** Asks, waits until the server hangs, and goes; gives what was charged. */
+/** Makes a call, waits until the server hangs, and aborts; gives the charges. */
 async function left(provider: Provider, model: string, { requests }: Server, heard = 0): Promise<ModelUsage[]> {
   const uses: ModelUsage[] = []
   const stop = new AbortController()
@@ -76,28 +76,28 @@ function openAi(base_url: string): Provider {
   }
 }
 
-describe('a call that broke off without a word is charged', () => {
-  test('what went in, once the head of the answer has come', async () => {
+describe('a call that broke off before its first text is charged', () => {
+  test('for its input, once the head of the answer has come', async () => {
     await using upstream = await startUpstream({ answer: () => ({ hangs: 'body' }) })
     const [[input, output] = []] = counts(await left(openAi(upstream.base_url), 'gpt-4o', upstream))
     assert.ok(input! > 0)
     assert.equal(output, 0)
   })
 
-  test('what an OpenAI-compatible server counted in its chunks', async () => {
+  test('by the counts in the chunks of an OpenAI-compatible server', async () => {
     const usage = { prompt_tokens: 70, completion_tokens: 30 }
     const events = [{ choices: [{ index: 0, delta: { role: 'assistant', content: '' } }], usage }]
     await using upstream = await startUpstream({ answer: () => ({ events: [...events, '{}'], hangs: 1 }) })
     assert.deepEqual(counts(await left(openAi(upstream.base_url), 'gpt-4o', upstream, 1)), [[70, 30]])
   })
 
-  test('what Anthropic counted at its start', async () => {
+  test('by the counts at the start of an answer of Anthropic', async () => {
     await using upstream = await startAnthropic({ answer: () => ({ hangs: 1 }) })
     const provider = createAnthropicProvider({ client, base_url: upstream.base_url })
     assert.deepEqual(counts(await left(provider, 'claude-opus-5-5', upstream, 1)), [[16, 1]])
   })
 
-  test('what Google counted in its chunks', async () => {
+  test('by the counts in the chunks of Google', async () => {
     const usageMetadata = { promptTokenCount: 9, candidatesTokenCount: 0, thoughtsTokenCount: 500 }
     const thinking = chunk({ candidates: [{ content: { parts: [], role: 'model' }, index: 0 }], usageMetadata })
     await using upstream = await startGoogle({ answer: () => ({ events: [thinking, thinking], hangs: 1 }) })
@@ -106,8 +106,8 @@ describe('a call that broke off without a word is charged', () => {
   })
 })
 
-describe('a server that shows that it lives', () => {
-  test('by comments is waited for', async () => {
+describe('a server with signs of life', () => {
+  test('as comments is waited for', async () => {
     const last = [{ choices: [{ index: 0, delta: { content: 'Late' }, finish_reason: 'stop' }] }, '[DONE]']
     await withMoreTime(40, async (silence_ms) => {
       const slowly = () => new Promise((resolve) => setTimeout(resolve, silence_ms / 2))
@@ -120,7 +120,7 @@ describe('a server that shows that it lives', () => {
     })
   })
 
-  test('by pings is waited for', async () => {
+  test('as pings is waited for', async () => {
     const pings = Array.from({ length: 300 }, () => event({ type: 'ping' }))
     const [start, ...rest] = [
       event({ type: 'message_start', message: { usage: { input_tokens: 1, output_tokens: 1 } } }),

@@ -1,4 +1,4 @@
-// Calls that find no room in a limit of a day: how much one call may set aside, and when its caller shall try again.
+// Calls that exceed a limit of a day: how much one call may reserve, and when its caller may retry.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -14,7 +14,7 @@ import type { Script } from '../helpers/upstream.ts'
 
 const PRICES = { data: [{ id: 'gpt-4o-mini', pricing: { prompt: '0.00001', completion: '0.00001' } }] }
 
-/** Of about so many tokens, which cost a hundred-thousandth of a dollar each. */
+/** A call of about so many tokens, which cost a hundred-thousandth of a dollar each. */
 const promptOf = (tokens: number) => 'word'.repeat(tokens)
 
 function start(environment: Readonly<Record<string, string>>, answer: () => Script) {
@@ -26,10 +26,10 @@ const ask = (at: { readonly server: { readonly url: string } }, tokens: number):
 
 const messageOf = ({ text }: Received): string => JSON.parse(text).error.message
 
-/** What one token costs, sent and back. */
+/** The price of one token, input and output. */
 const SMALL: Script = { text: 'hi', usage: { prompt_tokens: 1, completion_tokens: 1 } }
 
-test('a call that costs more in any case than its user may spend is refused, and takes nothing of what all may spend', async () => {
+test("a call with a minimum cost above its user's limit is refused, and reserves nothing of the limit of all users", async () => {
   await using at = await start({ SVC_MAX_COST_PER_USER_PER_DAY: '0.05', SVC_MAX_COST_PER_DAY: '1' }, () => SMALL)
   const refused = await ask(at, 110_000)
   assert.equal(refused.status, 429, refused.text)
@@ -37,13 +37,13 @@ test('a call that costs more in any case than its user may spend is refused, and
     messageOf(refused),
     'This user has spent $0.00 on models, and may spend $0.05. The call costs $1.10 at least.',
   )
-  // It would be refused tomorrow as well.
+  // The call would also be refused tomorrow.
   assert.equal(refused.headers['retry-after'], undefined)
   assert.equal(at.upstream.posts.length, 0)
   assert.equal((await ask(at, 1)).status, 200)
 })
 
-test('a call that has no room for calls under way alone may come again in seconds', async () => {
+test('a call that is refused only because of running calls may be retried in seconds', async () => {
   const gate = Promise.withResolvers<void>()
   let calls = 0
   const answer = (): Script => (calls++ === 0 ? { ...SMALL, before: () => gate.promise } : SMALL)
@@ -64,7 +64,7 @@ test('a call that has no room for calls under way alone may come again in second
   assert.equal((await ask(at, 40_000)).status, 200)
 })
 
-test('a call that has no room for what is spent comes again when the day is over', async () => {
+test('a call that is refused because of past spending may be retried the next day', async () => {
   const answer = (): Script => ({ text: 'hi', usage: { prompt_tokens: 60_000, completion_tokens: 1 } })
   await using at = await start({ SVC_MAX_COST_PER_DAY: '1' }, answer)
   assert.equal((await ask(at, 1)).status, 200)
@@ -72,14 +72,14 @@ test('a call that has no room for what is spent comes again when the day is over
   assert.equal(refused.status, 429, refused.text)
   assert.match(
     messageOf(refused),
-    /^This server has spent \$0\.60 on models, and may spend \$1\.00\. The call costs \$0\.50 at least\. The limit begins anew in /,
+    /^This server has spent \$0\.60 on models, and may spend \$1\.00\. The call costs \$0\.50 at least\. The limit resets in /,
   )
   const wait = Number(refused.headers['retry-after'])
   const day_end = (86_400_000 - (Date.now() % 86_400_000)) / 1_000
   assert.ok(Math.abs(wait - day_end) < 60, String(wait))
 })
 
-test('where one limit is spent and another one only held, the refusal is that of the spent one', () => {
+test('where one limit is spent and another one only reserved, the refusal names the spent one', () => {
   const purse = (whose: string, spent: number): SpendingLimit => ({
     limit: 1,
     subject: whose,
@@ -100,10 +100,10 @@ test('where one limit is spent and another one only held, the refusal is that of
   }
   assert.deepEqual(refusal([held]), ['This user', 5])
   assert.deepEqual(refusal([held, spent]), ['This server', 3_600])
-  // What is held besides makes no difference where all is spent.
+  // Reservations make no difference where the whole limit is spent.
   const both = { ...purse('This job', 1), held: 2 }
   assert.equal(
     createOverBudgetError(both).message,
-    'This job has spent $1.00 on models, and may spend $1.00. The limit begins anew in 1 h 0 min.',
+    'This job has spent $1.00 on models, and may spend $1.00. The limit resets in 1 h 0 min.',
   )
 })

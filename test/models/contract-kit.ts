@@ -1,4 +1,4 @@
-// Every kind of provider, each in front of a server of its own that behaves as the real one, for what all of them must keep.
+// One provider of each kind, in front of a server that behaves like the real one, for the tests of the provider interface.
 
 import type { Provider } from '../../src/models/provider.ts'
 import { createAnthropicProvider } from '../../src/models/providers/anthropic/provider.ts'
@@ -12,31 +12,31 @@ import { type PricedProvider, pricedProvider } from '../helpers/priced-provider.
 import { startUpstream } from '../helpers/upstream.ts'
 import { GOOGLE_KEY, KEY } from './vendor-kit.ts'
 
-/** It answers "Hello" and more; it says no more after its first piece; it finds the request wrong, in words that hold the key. */
+/** The server answers "Hello" and more, hangs after its first piece, or refuses the request in a text that contains the key. */
 export type Mode = 'answers' | 'hangs' | 'refuses'
 
 export interface Started extends AsyncDisposable {
   readonly provider: Provider
-  /** How many answers it was asked for. */
+  /** The number of requests for answers. */
   asked(): number
-  /** Settles when whoever asked for the first answer is known to be gone. */
+  /** Settles when the server sees that the client of the first answer is gone. */
   gone(): Promise<unknown>
 }
 
 export interface Kind {
-  /** Of a model that speaks. */
+  /** The name of a chat model. */
   readonly model: string
   readonly key: string | null
-  /** Whether it refuses what it cannot honour: others hand on what they do not know, or take all. */
+  /** Whether the provider refuses unsupported fields; others pass on unknown fields, or accept all. */
   readonly refuses: boolean
-  /** Whether there is a server that can hang and refuse. */
+  /** Whether the provider has a server, which can hang and refuse. */
   readonly remote: boolean
   start(client: UpstreamClient, mode: Mode): Promise<Started>
 }
 
 const OPENAI_KEY = 'sk-marked-0123456789abcdef'
 
-/** Those of a server, which settles a promise with each request. */
+/** For a provider with a server, which settles a promise with each request. */
 function served(
   provider: Provider,
   upstream: AsyncDisposable,
@@ -111,7 +111,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
 }
 
-/** One that asks nobody. */
+/** For a provider without a server. */
 function here(provider: Provider & Partial<Pick<PricedProvider, 'calls'>>): Started {
   return {
     provider,

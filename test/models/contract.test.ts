@@ -1,4 +1,4 @@
-// What every provider keeps, whatever it speaks and to whom: its list, its answers, their end, and how it lets go.
+// The behaviour of every kind of provider: its list, its answers, their end, and its reaction to an abort.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ import { blames, partsOf, quickClient, requestOf } from './vendor-kit.ts'
 const client = quickClient()
 after(() => client[Symbol.asyncDispose]())
 
-/** What no provider here can honour that refuses anything. */
+/** A field that no refusing provider here supports. */
 const BEYOND: readonly Partial<CompletionRequest>[] = [
   { n: 2 },
   { logprobs: true },
@@ -32,7 +32,7 @@ for (const [kind, { model, key, refuses, remote, start }] of Object.entries(KIND
       provider.complete(request(), { credential: key, signal })[Symbol.asyncIterator]()
     const started = (mode: Mode = 'answers') => start(client, mode)
 
-    test('lists its models in the form that is believed, each once', async () => {
+    test('lists its models in a valid form, each once', async () => {
       await using it = await started()
       const { name, models } = it.provider
       const listed = await models.call(it.provider, context())
@@ -44,7 +44,7 @@ for (const [kind, { model, key, refuses, remote, start }] of Object.entries(KIND
       assert.equal(it.asked(), 0)
     })
 
-    test('answers with parts that are believed, the end last and alone', async () => {
+    test('answers with valid parts, and one end part at last', async () => {
       await using it = await started()
       const parts = await partsOf(it.provider, request(), key)
       assert.deepEqual(parts.map(validatePart), parts)
@@ -55,7 +55,7 @@ for (const [kind, { model, key, refuses, remote, start }] of Object.entries(KIND
       assert.ok(usage.input_tokens > 0 && usage.output_tokens > 0, JSON.stringify(usage))
     })
 
-    test('is not asked by whoever is gone before', async () => {
+    test('sends no request where the signal has aborted before', async () => {
       await using it = await started()
       const reason = new Error('gone before')
       await assert.rejects(reading(it, AbortSignal.abort(reason)).next(), reason)
@@ -76,7 +76,7 @@ for (const [kind, { model, key, refuses, remote, start }] of Object.entries(KIND
       await it.gone()
     })
 
-    test('lets go of an answer that nobody reads on', async () => {
+    test('ends an answer whose reader stops', async () => {
       await using it = await started('hangs')
       const parts = reading(it)
       await parts.next()
@@ -85,7 +85,7 @@ for (const [kind, { model, key, refuses, remote, start }] of Object.entries(KIND
       await it.gone()
     })
 
-    test('counts tokens, none for nothing and never more than there are characters', async () => {
+    test('counts tokens, zero for an empty text and never more than there are characters', async () => {
       await using it = await started()
       assert.equal(it.provider.countTokens(''), 0)
       fc.assert(
@@ -100,7 +100,7 @@ for (const [kind, { model, key, refuses, remote, start }] of Object.entries(KIND
     })
 
     if (refuses)
-      test('refuses what it cannot honour, with the field, before anybody is asked', async () => {
+      test('refuses an unsupported field by name before it sends a request', async () => {
         await using it = await started()
         for (const more of BEYOND) {
           const asked = partsOf(it.provider, request(more), key)
@@ -111,7 +111,7 @@ for (const [kind, { model, key, refuses, remote, start }] of Object.entries(KIND
       })
 
     if (remote)
-      test('shows nothing of its key where it is refused with it', async () => {
+      test('shows nothing of its key in the error of a refusal', async () => {
         await using it = await started('refuses')
         await assert.rejects(partsOf(it.provider, request(), key), (error: Error & { fault?: string }) => {
           assert.equal(error.fault, 'rejected')

@@ -1,11 +1,11 @@
-// Workflows that call models, and what the results of their jobs say of it.
+// Workflows that call models, and the costs and models in the results of their jobs.
 import assert from 'node:assert/strict'
 import type { JobSnapshot, ResultManifest, RunResult, Workflow } from '../../generated/types.ts'
 import type { Graph } from '../../src/engine/compile/graph.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { call } from '../helpers/http.ts'
 
-/** `chat -> out`, and what it used as `usage`. */
+/** `chat -> out`, with the usage as `usage`. */
 export function chatting(data: Record<string, unknown>): Graph {
   const nodes = [node('chat', 'chat.Complete', { prompt: 'hello there', ...data }), sink('out'), sink('usage')]
   return graph(nodes, ['chat.text->out.value', 'chat.usage->usage.value'])
@@ -38,7 +38,7 @@ export async function resultOf(server: Server, job_id: string): Promise<ResultMa
   return result!
 }
 
-/** In a few words: the cost, and the models of its provenance. */
+/** In short: the cost, and the models of its provenance. */
 export function spent({ cost, provenance }: ResultManifest): unknown[] {
   const { providers, models } = provenance
   return [cost && [cost.amount, cost.currency, cost.reconciled], providers, models]

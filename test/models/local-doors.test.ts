@@ -1,4 +1,4 @@
-// What callers learn of local models that cannot be asked: the reason, in words, and not that some other server failed.
+// Errors of local models that cannot run: callers get the reason, and not the failure of another server.
 import assert from 'node:assert/strict'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ import { startUpstream } from '../helpers/upstream.ts'
 
 const REASON = 'The file of the model "local/tiny/bad" is no GGUF file, or damaged.'
 
-/** A data folder with a damaged file, and with something that looks like what runs models where that is wanted. */
+/** A data folder with a damaged file, and optionally with a fake runtime. */
 function folderWith(runtime: boolean) {
   const data_dir = temporaryFolder()
   mkdirSync(join(data_dir, 'models/tiny'), { recursive: true })
@@ -43,7 +43,7 @@ async function withServer(runtime: boolean, run: (server: Awaited<ReturnType<typ
   await run(server)
 }
 
-test('a damaged file is told to whoever asks, and is listed as unavailable', async () => {
+test('a damaged file is reported to callers, and is listed as unavailable', async () => {
   await withServer(true, async (server) => {
     const asked = await call(server, 'POST', '/v1/chat/completions', { body })
     assert.equal(asked.status, 404, asked.text)
@@ -69,7 +69,7 @@ test('a damaged file is told to whoever asks, and is listed as unavailable', asy
   })
 })
 
-test('where what runs them is missing, files are listed with what to install, and whoever asks is told', async () => {
+test('without the runtime, files are listed with the package to install, and callers are told', async () => {
   await withServer(false, async (server) => {
     const { data_dir } = server.context.config
     writeFileSync(join(data_dir, 'models/tiny/bad.gguf'), tinyModel())
@@ -90,7 +90,7 @@ test('where what runs them is missing, files are listed with what to install, an
   })
 })
 
-test('a file that is damaged, or that there is not, is told before what to install', async () => {
+test('a damaged or missing file is reported before the missing runtime', async () => {
   await withServer(false, async (server) => {
     const told = async (model: string) => {
       const asked = await call(server, 'POST', '/v1/chat/completions', { body: { ...body, model } })
@@ -118,13 +118,13 @@ test('a file that is damaged, or that there is not, is told before what to insta
     const words = 'The provider "local" has no model "foo/bar".'
     assert.deepEqual(
       [none.status, none.required, none.as],
-      [404, 'missing', `The provider does not list it.${MODEL_LIST_HINT}`],
+      [404, 'missing', `The provider does not list this model.${MODEL_LIST_HINT}`],
     )
     assert.deepEqual([none.message, none.failed], [words + MODEL_LIST_HINT, words + MODEL_LIST_HINT])
   })
 })
 
-test('a chat without a model takes one that can be asked, else it says why there is none', async () => {
+test('a chat without a model takes a usable model, or says why there is none', async () => {
   const parts = (models: readonly Model[]) => {
     const provider = { ...builtinProvider, models: async () => models }
     const listings = new ModelListCache({ now: () => 0 })
@@ -142,7 +142,7 @@ test('a chat without a model takes one that can be asked, else it says why there
   assert.equal(await resolveModelName({}, owner, parts([lacking]), signal), 'builtin/lacking')
 })
 
-test('a bare name means the model that can be asked', async () => {
+test('a bare name means the usable model', async () => {
   await using upstream = await startUpstream({ models: ['plain'] })
   using folder = folderWith(false)
   writeFileSync(join(folder.data_dir, 'models/plain.gguf'), tinyModel())
@@ -160,11 +160,11 @@ test('svc models says why a file cannot be used', async () => {
   assert.equal(code, 1)
 })
 
-test('svc models lists files that nothing runs, and says once what to install', async () => {
+test('svc models lists files without a runtime, and says once what to install', async () => {
   using folder = folderWith(false)
   writeFileSync(join(folder.data_dir, 'models/tiny/good.gguf'), tinyModel())
   const { stdout } = await svc(['models', 'local'], environmentOf(folder))
-  // As a shell reads lines that go on.
+  // A shell joins continued lines in this way.
   const told = stdout.replaceAll(/ \\\n +/g, ' ')
   const command = `npm install --ignore-scripts --prefix ${folder.data_dir}/runtime node-llama-cpp@3.22.1`
   assert.equal(told.split(command).length, 2, stdout)

@@ -1,4 +1,4 @@
-// Files of models where what runs them is missing, or of a version that nobody knows to work: they are told of, with what to install.
+// Local model files without the runtime, or with an unsupported version of it: the models are listed with the package to install.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -25,7 +25,7 @@ function install(folder: string, version: string): void {
 }
 
 test(
-  'files are listed as unavailable, and the reason is what to install and where',
+  'files are listed as unavailable, and the reason tells what to install and where',
   inFolder(async (folder) => {
     const runtime_dir = join(folder, 'runtime')
     using provider = createLocalProvider({ models_dir: folder, runtime_dir, shows_path: true })
@@ -61,13 +61,13 @@ test(
 )
 
 test(
-  'a version that is not known to work keeps nobody from looking further',
+  'after an unsupported version the search goes on',
   inFolder((folder) => {
     const [runtime_dir, good] = [join(folder, 'runtime'), join(folder, 'service')]
     install(runtime_dir, '2.8.16')
     const lack = findRuntimePackage({ runtime_dir, shows_path: true, beside: [good] })
     assert.deepEqual(lack, {
-      lack: `The package node-llama-cpp is there in version 2.8.16, which is not known to work. Install another: ${COMMAND(runtime_dir)}`,
+      lack: `The package node-llama-cpp is installed in version 2.8.16, which is not known to work. Install another: ${COMMAND(runtime_dir)}`,
     })
     install(good, '3.22.4')
     assert.deepEqual(findRuntimePackage({ runtime_dir, beside: [good] }), { place: good })
@@ -76,12 +76,15 @@ test(
     write(runtime_dir, 'node_modules/node-llama-cpp/package.json', '{')
     install(good, '4.0.0')
     const odd = findRuntimePackage({ runtime_dir, beside: [good] })
-    assert.match('lack' in odd ? odd.lack : '', /is there in version unknown and 4\.0\.0, which is not known to work/)
+    assert.match(
+      'lack' in odd ? odd.lack : '',
+      /is installed in version unknown and 4\.0\.0, which is not known to work/,
+    )
   }),
 )
 
 test(
-  'a folder with spaces can be pasted into a shell, and who signs in elsewhere is not told where it is',
+  'a folder with spaces can be pasted into a shell, and users who sign in do not see the path',
   inFolder(async (folder) => {
     const data_dir = join(folder, "Ada's data")
     const told = async (environment: Record<string, string>) => {

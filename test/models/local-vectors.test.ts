@@ -1,4 +1,4 @@
-// Vectors of local models, by a package that stands in for the one that makes them: very many hold up nobody.
+// Vectors of local models, with a fake runtime package: many vectors do not block the event loop.
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { longestTurn } from '../helpers/loop.ts'
 import { belowInSome } from '../helpers/patience.ts'
 import { tinyModel } from '../helpers/tiny-model.ts'
 
-/** Of each text: how many letters it has, and numbers as long as those of a model. */
+/** The vector of a text: its number of letters, and numbers with as many digits as a model's. */
 const PACKAGE = `
 const numbers = Array.from({ length: 4095 }, (_, at) => Math.fround(Math.sin(at)))
 const model = {
@@ -21,11 +21,11 @@ export class InsufficientMemoryError extends Error {}
 export const getLlama = async () => ({ cpuMathCores: 1, loadModel: async () => model })
 `
 const TEXTS = 512
-/** Milliseconds of the processor. */
+/** In milliseconds of CPU time. */
 const LONGEST_HOLD = 40
 
 test(
-  'no number of vectors of a local model holds the event loop, and each is that of its text',
+  'many vectors of a local model do not block the event loop, and each belongs to its text',
   inFolder(async (folder) => {
     const place = join(folder, 'node_modules/node-llama-cpp')
     mkdirSync(place, { recursive: true })

@@ -1,4 +1,4 @@
-// A long answer of a server of models is read in parts, between which others have their turns.
+// A long answer of a model server is read in parts, and other work runs between them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
@@ -27,7 +27,7 @@ async function asking(
   await ask(models.accessFor(createUnbilledContext(() => KEY)))
 }
 
-test('vectors', async (t) => {
+test('a long answer with vectors is read in parts', async (t) => {
   const vector = Array.from({ length: 8_192 }, (_, at) => at / 7)
   const data = Array.from({ length: 50 }, (_, index) => ({ object: 'embedding', index, embedding: vector }))
   await asking(JSON.stringify({ object: 'list', data }), async (models) => {
@@ -41,7 +41,7 @@ test('vectors', async (t) => {
   })
 })
 
-test('a completion that is no stream', async (t) => {
+test('a long completion that is no stream is read in parts', async (t) => {
   const message = { role: 'assistant', content: 'a line of text\n'.repeat(200_000) }
   const completion = { choices: [{ index: 0, message, finish_reason: 'stop' }] }
   await asking(JSON.stringify(completion), async (models) => {

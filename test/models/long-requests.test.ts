@@ -1,4 +1,4 @@
-// A long request to a server of models is written in steps, between which others have their turns, whatever kind of server it is.
+// A long request to a model server of any kind is written in steps, and other work runs between them.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { createUnbilledContext } from '../../src/models/billing/billing-context.ts'
@@ -31,7 +31,7 @@ describe('a long request', () => {
         }),
       )
       assert.equal(parts.at(-1)?.type, 'end')
-      // The server of the test writes its answers as well.
+      // The test's server writes its answers in the same process.
       const own = stringify.mock.calls.filter(({ stack }) => !stack.stack?.includes('/test/helpers/'))
       const longest = Math.max(...own.map(({ result }) => result?.length ?? 0))
       assert.ok(longest < 600_000, `${longest} characters at once`)

@@ -1,4 +1,4 @@
-// Errors of servers that quote very long words, such as what a user has sent: the key is looked for in them, which takes no longer than they are long.
+// Errors of servers that quote very long words, such as a user's input: the search for the key takes linear time.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createErrorTextRedactor } from '../../src/models/providers/shared/error-text-redaction.ts'
@@ -7,13 +7,13 @@ import { KEY } from './openai-kit.ts'
 
 const words = createErrorTextRedactor(KEY)
 
-test('a long word in an error of a server is looked through in no time', () => {
+test('a long word in an error of a server is searched for the key in a short time', () => {
   const text = `Bad input: ${'a'.repeat(40_000)}`
   const took = leastProcessorMs(60, () => assert.equal(words(text), text))
   assert.ok(took < 60, `it took ${took} ms of the processor`)
 })
 
-test('shortened keys are masked wherever a word begins', () => {
+test('shortened keys are masked at the start of any word', () => {
   assert.equal(words('key sk-ab****wxyz, (sk-ab...wxyz) and "a…b"'), 'key ***, (***) and "a…b"')
   assert.equal(words('ab***cd***ef'), '******ef')
 })

@@ -1,11 +1,11 @@
-// A server finds the servers of models on its machine by itself, soon after its start.
+// A server discovers the model servers on its machine soon after its start.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { keptLog } from '../helpers/kept-log.ts'
 import { startServer, until } from '../helpers/server.ts'
 import { startUpstream } from '../helpers/upstream.ts'
 
-test('a server finds those that run on its machine', async () => {
+test('a server discovers the model servers that run on its machine', async () => {
   await using upstream = await startUpstream({ models: ['llama3'] })
   const { log, lines } = keptLog()
   const local_servers = [{ name: 'ollama', title: 'Ollama', port: upstream.port }]
@@ -17,10 +17,10 @@ test('a server finds those that run on its machine', async () => {
   assert.equal(server.context.providers.get('ollama'), undefined)
   const provider = await until('the provider', () => server.context.providers.get('ollama'))
   assert.equal(provider.base_url, upstream.base_url)
-  await until('the line', () => lines.some((line) => line.includes('a server of models was found')))
+  await until('the line', () => lines.some((line) => line.includes('model server found')))
 })
 
-test('a server finds one that takes its time as well: nobody waits for the look', async () => {
+test('a server also discovers a slow model server, since the start does not wait for the discovery', async () => {
   const slowly = () => new Promise((resolve) => setTimeout(resolve, 400))
   await using upstream = await startUpstream({ listing: () => ({ before: slowly }) })
   const local_servers = [{ name: 'ollama', title: 'Ollama', port: upstream.port }]
@@ -28,7 +28,7 @@ test('a server finds one that takes its time as well: nobody waits for the look'
   await until('the provider', () => server.context.providers.get('ollama'))
 })
 
-test('a server warns where its default provider is not there', async () => {
+test('a server warns where its default provider is missing', async () => {
   const upstream = await startUpstream()
   await upstream[Symbol.asyncDispose]()
   const { log, lines } = keptLog()
@@ -38,7 +38,7 @@ test('a server warns where its default provider is not there', async () => {
   await until('the warning', () => lines.some((line) => line.includes('SVC_DEFAULT_PROVIDER is')))
 })
 
-test('a server looks nowhere where it shall not', async () => {
+test('a server discovers nothing where the settings turn that off', async () => {
   await using unseen = await startUpstream()
   await using seen = await startUpstream()
   const at = (port: number) => ({ local_servers: [{ name: 'ollama', title: 'Ollama', port }] })

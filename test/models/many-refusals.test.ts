@@ -1,4 +1,4 @@
-// Dozens of requests that are refused in the same moment: a long key is looked for in what is said of each, and others have their turns meanwhile.
+// Dozens of requests that are refused at the same time: the search for a long key in each error does not block the event loop.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -10,12 +10,12 @@ import { longestTurn } from '../helpers/loop.ts'
 import { inMostRounds } from '../helpers/patience.ts'
 import { mostMs } from '../helpers/processor.ts'
 
-/** As many of one user's as an origin is asked at once. */
+/** The most parallel requests of one user to an origin. */
 const AT_ONCE = 32
-/** Milliseconds of the processor. */
+/** In milliseconds of CPU time. */
 const LONGEST_HOLD = 100
 const KEY = `sk-${randomBytes(48_000).toString('base64url')}`.slice(0, 64_000)
-/** Words that are almost parts of the key. */
+/** Words that are nearly parts of the key. */
 const ERROR = { message: `${KEY.slice(1_000, 1_015)} `.repeat(3_900), param: 'model', type: 'invalid', code: 'invalid' }
 
 function refused(): UpstreamResponse {
@@ -34,7 +34,7 @@ for (const [who, refusal] of [
   ["a server that speaks OpenAI's protocol", () => readErrorResponse(asked, refused())],
   ['a vendor', () => requestJson(vendor, '/models', null, { credential: KEY, signal }).catch((error: Error) => error)],
 ] as const)
-  test(`${AT_ONCE} refusals of ${who} hold nobody up`, () =>
+  test(`${AT_ONCE} refusals of ${who} do not block the event loop`, () =>
     inMostRounds(async () => {
       const held = await longestTurn(async () => {
         const all = await Promise.all(Array.from({ length: AT_ONCE }, refusal))

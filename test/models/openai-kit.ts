@@ -1,4 +1,4 @@
-// A provider in front of a scripted server of models.
+// A provider in front of a scripted model server.
 
 import type { CompletionPart, CompletionRequest, Provider } from '../../src/models/provider.ts'
 import { createOpenAiProvider } from '../../src/models/providers/openai/provider.ts'
@@ -21,7 +21,7 @@ interface Options extends UpstreamOptions {
   most_bytes?: number
 }
 
-/** Answers with these scripts in turn, the last one again and again. */
+/** Answers with these scripts in order, and repeats the last one. */
 export function answering(...scripts: readonly Script[]): Pick<UpstreamOptions, 'answer'> {
   return { answer: (_, n) => scripts[Math.min(n, scripts.length - 1)]! }
 }
@@ -54,7 +54,7 @@ export async function startAsking({ times, credential = KEY, most_bytes, ...opti
   }
 }
 
-/** The texts of one kind, joined. */
+/** The joined texts of one type. */
 export function textOf(parts: readonly CompletionPart[], type: 'text' | 'thinking' | 'refusal' = 'text'): string {
   return parts.map((part) => (part.type === type ? part.text : '')).join('')
 }

@@ -1,4 +1,4 @@
-// Who pays for a call: limits of a day are about what the operator pays, and a caller's own key takes nothing of them.
+// Who pays for a call: limits of a day count only what the operator pays, and not calls on a caller's own key.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { PreflightSummary } from '../../generated/types.ts'
@@ -18,17 +18,17 @@ const BAD = 'sk-bad-0123456789012345'
 const OWN = 'sk-own-0123456789012345'
 const [MODEL, SECRET] = ['up/m', 'UP_API_KEY']
 
-/** A word is a token, and a million of them cost 10 dollars: the operator may be charged for one dollar. */
+/** A word is a token, and a million tokens cost 10 dollars. The operator's limit is one dollar. */
 const PRICES = { data: [{ id: 'm', pricing: { prompt: '0.00001', completion: '0.00001' } }] }
 
 interface Place extends AsyncDisposable {
   readonly server: TestServer
   readonly upstream: Upstream
-  /** What a user sends to be known. */
+  /** The headers that identify a user. */
   as(user_id: string): Readonly<Record<string, string>>
   ask(user_id: string, text?: string): Promise<Received>
   setKey(user_id: string, value: string): Promise<void>
-  /** Lets bad keys be refused: they are not before. */
+  /** Makes the server refuse wrong keys from now on. */
   go(): void
   readonly waiting: () => number
 }
@@ -90,7 +90,7 @@ const spendingOf = (server: TestServer) =>
 const LONG = 'word '.repeat(110_000)
 
 describe("a call on a caller's own key", () => {
-  test('sets nothing aside of what all may spend, whatever it would cost', async () => {
+  test('reserves nothing of the limit of all users, at any cost', async () => {
     await using at = await place()
     await at.setKey('mallory', BAD)
     const call = at.ask('mallory', LONG)
@@ -101,7 +101,7 @@ describe("a call on a caller's own key", () => {
     assert.notEqual((await call).status, 200)
   })
 
-  test('spends nothing of it, nor of what its user may spend, and is counted', async () => {
+  test('spends nothing of the limits of all users or of its user, but is counted', async () => {
     await using at = await place({ environment: { SVC_MAX_COST_PER_USER_PER_DAY: '0.5' } })
     await at.setKey('carol', OWN)
     for (let n = 0; n < 2; n++) {
@@ -120,7 +120,7 @@ describe("a call on a caller's own key", () => {
   })
 
   test(
-    'is known to the next process as one that the operator did not pay',
+    'is known after a restart as a call that the operator did not pay',
     inFolder(async (data_dir) => {
       {
         await using at = await place({ data_dir })
@@ -136,7 +136,7 @@ describe("a call on a caller's own key", () => {
     }),
   )
 
-  test('is one in a workflow and for vectors as well', async () => {
+  test('is paid by the caller also in a workflow and for vectors', async () => {
     const provider = pricedProvider({ credential: 'PRICED_API_KEY', embed: () => [1, 2] })
     const config = { provider_keys: { PRICED_API_KEY: OPERATORS }, max_cost_per_day: 0 }
     await using at = await place({ providers: [provider], config })
@@ -160,7 +160,7 @@ describe("a call on a caller's own key", () => {
     assert.deepEqual(new Set(provider.calls.map(({ credential }) => credential)), new Set([OWN]))
   })
 
-  test('is not warned of before a run', async () => {
+  test('causes no warning in a preflight', async () => {
     await using at = await place({ environment: { SVC_MAX_COST_PER_DAY: '0' } })
     await at.setKey('carol', OWN)
     const look = async (user_id: string) => {
@@ -177,7 +177,7 @@ describe("a call on a caller's own key", () => {
   })
 })
 
-test('the operator pays for a key of the operator, for a server that asks for none, and in Local mode', () => {
+test('the operator pays for calls on the operator’s key, for a server without keys, and in Local mode', () => {
   const keys = { provider_keys: { A_API_KEY: OPERATORS }, local_user: '1' }
   const payer = (
     credential: string | null,
@@ -191,7 +191,7 @@ test('the operator pays for a key of the operator, for a server that asks for no
   assert.equal(payer(OWN, 'A_API_KEY'), 'caller')
   assert.equal(payer(OWN, 'A_API_KEY', { keyless: true }), 'caller')
   assert.equal(payer(OWN, 'B_API_KEY'), 'caller')
-  // A server that looks at no key takes any: who makes one up shall not be free of limits.
+  // A server that checks no key accepts any: a user with an invented key must not escape the limits.
   assert.equal(payer(OWN, 'B_API_KEY', { keyless: true }), 'operator')
   assert.equal(payer(OPERATORS, 'A_API_KEY'), 'operator')
   assert.equal(payer(null, 'B_API_KEY', { keyless: true }), 'operator')

@@ -1,4 +1,4 @@
-// What is foretold of runs that call models is what becomes of them: of servers that give no list, of guesses, and of what is sure to be refused.
+// A preflight of calls of models matches their runs: for servers without a list, for guessed tasks, and for certain refusals.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { graph, node } from '../engine/kit.ts'
@@ -30,8 +30,8 @@ after(async () => {
   for (const one of [server, unlisted, listed, claude]) await one[Symbol.asyncDispose]()
 })
 
-describe('what is foretold of a call', () => {
-  test('of a server without a list is nothing, and keeps no run from being started', async () => {
+describe('the preflight of a call', () => {
+  test('to a server without a list tells nothing, and does not prevent the run', async () => {
     const model = 'bare/gpt-4o'
     const summary = await preflightOf(server, chat({ model, prompt: 'x' }))
     assert.deepEqual(requirementsOf(summary), [`model ${model} unknown false`, 'provider bare unknown false'])
@@ -42,7 +42,7 @@ describe('what is foretold of a call', () => {
     assert.equal(missing.error?.type, 'model_not_found')
   })
 
-  test('is no refusal by a guess at the name of its model', async () => {
+  test('does not refuse by a guess from the name of the model', async () => {
     const model = 'known/my-embedding-talker'
     const summary = await preflightOf(server, chat({ model, prompt: 'x' }))
     assert.deepEqual(requirementsOf(summary), [`model ${model} available true`, 'provider known available true'])
@@ -52,17 +52,17 @@ describe('what is foretold of a call', () => {
     assert.equal((await run(server, texts)).status, 'completed')
   })
 
-  test('is that it is refused, where it is sure to be', async () => {
+  test('tells a refusal that is certain', async () => {
     const model = 'anthropic/claude-opus-5-5'
     const summary = await preflightOf(server, chat({ model, prompt: 'x', seed: 7 }))
     assert.equal(summary.runnable, false)
     const { status, message } = requirement(summary, 'model', model)
-    assert.deepEqual([status, message], ['unavailable', 'Its provider does not honour "seed".'])
+    assert.deepEqual([status, message], ['unavailable', 'The provider does not support "seed".'])
     assert.equal((await run(server, chatting({ model, seed: 7 }))).status, 'failed')
     assert.equal((await preflightOf(server, chat({ model, prompt: 'x' }))).runnable, true)
   })
 
-  test('tells of schemas and texts that are none before anything is asked', async () => {
+  test('tells invalid schemas and texts before any request is sent', async () => {
     const model = 'builtin/echo'
     const schema = (age: object) => ({ type: 'object', properties: { age } })
     const of = (type: string, data: object) => preflightOf(server, graph([node('n', type, { model, ...data })], []))

@@ -1,6 +1,5 @@
-// The service as a process with a provider of its own: `SVC_SECRET_PRICED_KEY` is its credential, and each call is a line in `PRICED_CALLS`.
-// It answers what its prompt says: `hang` gives a piece and then nothing, the first time that it is asked; `leak` fails with its credential.
-// Anything else is answered.
+// The service as a process with a test provider: `SVC_SECRET_PRICED_KEY` is its credential, and each call is a line in `PRICED_CALLS`. The prompt
+// selects the behaviour: `hang` gives a piece and then nothing at its first call, and `leak` fails with the credential. Other prompts are answered.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { readConfig } from '../../src/config.ts'
 import { createServer } from '../../src/server.ts'

@@ -1,4 +1,4 @@
-// Calls of models in jobs that were interrupted: nothing is paid twice, and what was paid is told once.
+// Calls of models in interrupted jobs: no call is paid twice, and its cost is reported once.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ async function ended(server: TestServer, job_id: string): Promise<void> {
 }
 
 describe('a call that had ended before the server was stopped', () => {
-  /** Runs the graph until it comes to the gate, and then goes on with it in a server that starts on a copy of the folder. */
+  /** Runs the graph up to the gate, and then resumes it in a server that starts on a copy of the folder. */
   async function interrupted(folder: string, of: Graph, called?: Graph) {
     using copies = new FolderCopies(folder)
     const providers = [paying(), paying()]
@@ -69,7 +69,7 @@ describe('a call that had ended before the server was stopped', () => {
   )
 
   test(
-    'in a called workflow neither',
+    'is not made again in a called workflow either',
     inFolder(async (folder) => {
       const calling = node('chat', 'workflow.Call', {})
       const { result, calls } = await interrupted(folder, thenGate(calling), chatting(chat.data!))
@@ -79,14 +79,14 @@ describe('a call that had ended before the server was stopped', () => {
   )
 })
 
-/** The graph with its node `chat` calling that workflow. */
+/** The graph with a node `chat` that calls the workflow. */
 function withCalled(of: Graph, workflow_id: string): Graph {
   const dynamic_outputs = { usage: { type: 'any' }, out: { type: 'any' } }
   const nodes = of.nodes.map((one) => (one.id === 'chat' ? { ...one, data: { workflow_id }, dynamic_outputs } : one))
   return { ...of, nodes: nodes as Graph['nodes'] }
 }
 
-test('what a call used is remembered before the end of the firing that made it', async () => {
+test('the usage of a call is in the journal before the end of its firing', async () => {
   await using server = await startGated({ providers: [paying()] })
   const job = submit(server, { graph: thenGate(chat) })
   await until('the gate', () => server.gate.waiting[0])
@@ -104,7 +104,7 @@ test('what a call used is remembered before the end of the firing that made it',
 
 describe('a server that is killed in the middle of a call', () => {
   test(
-    'does not make it again, whether or not a piece had come: the job fails, says where, and a retry asks anew',
+    'does not make it again, with or without a first piece: the job fails, names the node, and a retry makes a new call',
     inFolder(async (folder) => {
       const calls = join(folder, 'calls')
       const environment = { PRICED_CALLS: calls, SVC_SECRET_PRICED_KEY: 'the-priced-key' }
@@ -138,7 +138,7 @@ describe('a server that is killed in the middle of a call', () => {
   )
 
   test(
-    'of builtin/echo goes on with it: the same text comes out, without a missing or doubled word',
+    'of builtin/echo resumes it: the text is the same, without a missing or doubled word',
     inFolder(async (folder) => {
       using copies = new FolderCopies(folder)
       const text = Array.from({ length: 300 }, (_, at) => `${at === 0 ? '' : ' '}w${at}`)
@@ -151,7 +151,7 @@ describe('a server that is killed in the middle of a call', () => {
         await until('the first words', () => first.gate.waiting.length === 16)
         await job.flushed()
         const { store, vault } = first.context
-        // Nothing of it is large.
+        // No value is large enough to be spilled.
         const tools = { cipher: vault.cipher('journal'), spilled: {} as SpilledValueStore }
         const known = runToCompletion(JobJournal.loadSteps(store, tools, job.row.key))!.firings.get('"chat"')!
         assert.ok(known.items.length >= 16 && known.items.length < text.length && known.end === null)
@@ -186,7 +186,7 @@ async function hasPiece(server: { url: string }, job_id: string): Promise<boolea
 }
 
 describe('a retry', () => {
-  test('of a job that had paid tells that cost with its own, and does not pay it again', async () => {
+  test('of a job with paid calls includes their cost, and does not pay them again', async () => {
     let failures = 1
     const frail: NodeType = {
       ...mapType('test.Frail', () => null),

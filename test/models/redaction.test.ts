@@ -1,4 +1,4 @@
-// The credential of a provider stands nowhere: not in what is served, not in the log, not in the files of the service.
+// The credential of a provider appears in no response, no log line and no file of the service.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { chatting, run } from './kit.ts'
 const SCRIPT = fileURLToPath(new URL('priced-server.ts', import.meta.url))
 const KEY = 'sk-MarkedCredential-0123456789'
 
-/** Of all files in a folder, those that hold the credential. */
+/** The files in a folder that contain the credential. */
 function holding(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => {
     const path = join(folder, name)
@@ -24,7 +24,7 @@ function holding(folder: string): string[] {
 }
 
 test(
-  'a provider that fails with its credential in its words: they are in the log, without it',
+  'an error of a provider with its credential is logged without the credential',
   inFolder(async (folder) => {
     const environment = { SVC_SECRET_PRICED_KEY: KEY, SVC_LOG_LEVEL: 'trace', PRICED_CALLS: join(folder, 'calls') }
     await using server = await serve(folder, environment, SCRIPT)
@@ -48,7 +48,7 @@ test(
   }),
 )
 
-test('a model that says the credential: it is in no event, frame or result', async () => {
+test('a credential in the text of a model is in no event, frame or result', async () => {
   const answer = () => ({ pieces: ['the key is ', KEY, '!'] })
   const provider = pricedProvider({ credential: 'PRICED_KEY', answer })
   await using server = await startServer({ providers: [provider] })

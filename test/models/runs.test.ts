@@ -12,7 +12,7 @@ import { connect } from '../helpers/socket.ts'
 import { submit } from '../jobs/kit.ts'
 import { chatting, resultOf, run, snapshot, spent, stored } from './kit.ts'
 
-/** The calls of one run, one after the other; a failure of one goes on. */
+/** The calls of one run, one after the other; the run goes on after a failed call. */
 function inTurn(...data: Record<string, unknown>[]): Graph {
   const nodes = data.flatMap((one, at) => [
     node(`chat${at}`, 'chat.Complete', { prompt: 'x', ...one }),
@@ -29,7 +29,7 @@ const counted = (input_tokens: number, output_tokens: number, cost?: number) => 
 })
 
 describe('a run over HTTP', () => {
-  test('with builtin/echo works offline, and its result says so', async () => {
+  test('with builtin/echo works offline, and its result names the model', async () => {
     await using server = await startServer()
     const { status, outputs, job_id } = await run(server, chatting({ model: 'builtin/echo' }))
     const { usage, ...rest } = outputs as { usage: Record<string, unknown> }
@@ -40,7 +40,7 @@ describe('a run over HTTP', () => {
     assert.equal(result.cost!.estimated_amount, null)
   })
 
-  test('costs what its calls come to, reconciled where the providers said all of it', async () => {
+  test('costs the sum of its calls, reconciled where the providers reported every cost', async () => {
     const provider = pricedProvider({
       models: { small: dollars(1_000, 2_000), large: dollars(10, 30) },
       answer: ({ model }) => (model === 'small' ? counted(100, 50) : counted(1, 1, 0.75)),
@@ -59,7 +59,7 @@ describe('a run over HTTP', () => {
     assert.equal(provider.calls.length, 4)
   })
 
-  test('without prices has no cost, and lists what was called; so has one that was paid in two currencies', async () => {
+  test('without prices, or paid in two currencies, has no cost, and lists the called models', async () => {
     const euros = { ...dollars(1, 1, 2), currency: 'EUR' }
     const providers = [pricedProvider({ models: { free: null, small: dollars(1, 1, 1), euro: euros } })]
     await using server = await startServer({ providers })
@@ -71,7 +71,7 @@ describe('a run over HTTP', () => {
     assert.deepEqual(spent(await resultOf(server, none.job_id)), [null, [], []])
   })
 
-  test('tells its cost beside what the preflight that admitted it had estimated', async () => {
+  test('reports its cost beside the estimate of its preflight', async () => {
     const answer = () => counted(2, 3)
     const provider = pricedProvider({ models: { small: dollars(1_000, 2_000) }, answer })
     await using server = await startServer({
@@ -93,7 +93,7 @@ describe('a run over HTTP', () => {
     assert.equal(preflight.cost!.amount, estimated_amount)
   })
 
-  test('counts calls that broke off, each attempt, and those of workflows that it calls', async () => {
+  test('counts calls that broke off, each attempt, and calls in called workflows', async () => {
     const cut = { ...counted(0, 0), fails: { before: 2, with: new Error('cut') } }
     const provider = pricedProvider({
       models: { small: dollars(0, 1_000_000) },
@@ -113,12 +113,12 @@ describe('a run over HTTP', () => {
     )
     Object.assign(of.nodes[0]!, { dynamic_outputs: { usage: { type: 'any' }, out: { type: 'any' } } })
     const { job_id } = await run(server, of)
-    // Two attempts gave two words each, the third three.
+    // Two attempts gave two words each, and the third gave three.
     assert.deepEqual(spent(await resultOf(server, job_id))[0], [7, 'USD', false])
     assert.equal(provider.calls.length, 4)
   })
 
-  test('needs the secret of its provider, which each owner sets', async () => {
+  test('requires the secret of its provider from each owner', async () => {
     const provider = pricedProvider({ credential: 'PRICED_KEY' })
     await using server = await startServer({ providers: [provider] })
     const of = chatting({ model: 'priced/small' })
@@ -164,7 +164,7 @@ describe('a run over HTTP', () => {
 })
 
 describe('a run on the socket', () => {
-  test('shows chunks as they come, and the text joined to whoever comes later', async () => {
+  test('shows chunks as they come, and the joined text to a later follower', async () => {
     await using server = await startServer()
     await using client = await connect(server)
     const of = chatting({ model: 'builtin/echo', prompt: 'to do or not' }) as CreateWorkflowRequest['graph']

@@ -1,4 +1,4 @@
-// What a server of models says in its list, as a whole service takes it: its prices, and entries that are none.
+// The list of a model server in the whole service: its prices, and its invalid entries.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ProviderModelList } from '../../generated/types.ts'
@@ -10,7 +10,7 @@ import { startUpstream } from '../helpers/upstream.ts'
 
 const list = (data: unknown) => ({ listing: () => ({ body: JSON.stringify({ object: 'list', data }) }) })
 
-test('a budget holds behind a gateway on this machine that lists prices', async () => {
+test('a spending limit counts calls to a gateway on this machine that lists prices', async () => {
   const pricing = { prompt: '0.01', completion: '0.01' }
   await using upstream = await startUpstream({
     ...list([{ id: 'sold', pricing }, { id: 'given' }]),
@@ -33,7 +33,7 @@ test('a budget holds behind a gateway on this machine that lists prices', async 
   )
 })
 
-test('what cannot be read in a list is passed over, and the log says so once', async () => {
+test('unreadable entries of a list are skipped, and the log says so once', async () => {
   await using upstream = await startUpstream(list([{ id: 'a' }, {}, { id: 7 }]))
   const { log, lines } = keptLog()
   await using server = await startServer({ log, environment: { SVC_MODEL_SERVERS: `mine=${upstream.base_url}` } })
@@ -45,7 +45,7 @@ test('what cannot be read in a list is passed over, and the log says so once', a
     ['mine/a'],
   )
   assert.equal(body.providers.find(({ provider }) => provider === 'mine')?.available, true)
-  const told = lines.filter((line) => line.includes('entries that cannot be read')).map((line) => JSON.parse(line))
+  const told = lines.filter((line) => line.includes('unreadable entries')).map((line) => JSON.parse(line))
   assert.deepEqual(
     told.map(({ level, provider, left_out }) => [level, provider, left_out]),
     [[40, 'mine', 2]],

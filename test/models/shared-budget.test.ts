@@ -1,4 +1,4 @@
-// The limit of what all users together may spend: nobody learns from it what others have spent, or that they call a model now.
+// The limit of all users together: its messages reveal no other user's spending or running calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { PreflightSummary, Workflow } from '../../generated/types.ts'
@@ -34,7 +34,7 @@ async function user(server: TestServer, idp: IdentityProvider, sub: string) {
   }
 }
 
-test('a refusal tells no amount of what others have spent or set aside, and a preflight whether it is short of nothing but the limit', async () => {
+test('a refusal reveals no amount that others have spent or reserved, and a preflight compares only with the whole limit', async () => {
   await using idp = await startIdentityProvider()
   await using server = await start(idp)
   const [one, other] = [await user(server, idp, 'one'), await user(server, idp, 'other')]
@@ -44,14 +44,14 @@ test('a refusal tells no amount of what others have spent or set aside, and a pr
   assert.equal(short.status, 429)
   assert.match(
     short.message,
-    /^This server has too little left of the \$3\.00 that it may spend on models\. The call costs \$2\.50 at least\. The limit begins anew in /,
+    /^This server has too little left of the \$3\.00 that it may spend on models\. The call costs \$2\.50 at least\. The limit resets in /,
   )
   assert.deepEqual(await other.budgetIssues('large'), [])
   assert.equal((await one.complete('small')).status, 200)
   assert.doesNotMatch((await other.complete('small')).message, /2\.74|0\.26/)
 })
 
-test('where calls of others under way are in the way, a refusal says that alone', async () => {
+test('a refusal because of other users’ running calls tells only that', async () => {
   await using idp = await startIdentityProvider()
   await using server = await start(idp)
   const other = await user(server, idp, 'other')

@@ -1,4 +1,4 @@
-// A server of models at whose address nobody listens, in the log: said once, with what the system says of it.
+// A model server that does not listen: the log has one line, with the system's reason.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { asking, post } from '../completions/kit.ts'
@@ -14,7 +14,7 @@ for (const [what, environment, model] of [
     'anthropic/x',
   ],
 ] as const)
-  test(`one ${what} has one line with its reason once`, async () => {
+  test(`an unreachable server ${what} has one log line with one reason`, async () => {
     const upstream = await startUpstream()
     await upstream[Symbol.asyncDispose]()
     const { log, lines } = keptLog()

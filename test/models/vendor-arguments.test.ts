@@ -1,4 +1,4 @@
-// Vendors with protocols of their own get requests that are written anew in one go: there is an end to calls, their arguments, and schemas.
+// Requests to vendors with protocols of their own are converted in one go: so calls, their arguments and schemas are limited.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createOutputFormat } from '../../src/models/providers/anthropic/response-format.ts'
@@ -16,7 +16,7 @@ const calling = (count: number, length: number) => [
   })),
 ]
 
-test('a conversation may have 750,000 characters of arguments, however many calls have them', () => {
+test('a conversation may have 750,000 characters of arguments in any number of calls', () => {
   assert.equal(parseConversation(calling(7, 100_000), 'up').turns[1]!.items.length, 7)
   assert.throws(() => parseConversation(calling(8, 100_000), 'up'), {
     param: 'messages[8].tool_calls[0].function.arguments',
@@ -44,7 +44,7 @@ test('a conversation may have 50,000 parts of messages', () => {
   })
 })
 
-test('very many pictures take no time', async () => {
+test('the conversion of many images takes a short time', async () => {
   const part = { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,iVBO' } }
   const content = Array.from({ length: 50_000 }, () => part)
   await takesLess(150, () => {

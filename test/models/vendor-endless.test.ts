@@ -1,4 +1,4 @@
-// Answers of vendors that go on without end: what is kept of them, and told of them in one go, is bounded.
+// Endless answers of vendors: the kept content, and the parts of one chunk, are limited.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ProviderError } from '../../src/models/provider-error.ts'
@@ -27,13 +27,13 @@ const ENDLESS: Readonly<Record<string, object>> = {
 }
 
 for (const [what, event] of Object.entries(ENDLESS))
-  test(`an answer of Anthropic has an end: ${what}`, () => {
+  test(`an answer of Anthropic is limited: ${what}`, () => {
     const answer = claude()
     for (let at = 0; at < 16; at++) answer.readEvent(event)
     assert.throws(() => answer.readEvent(event), MALFORMED)
   })
 
-test('a chunk of Google has as many parts as are told in one go', () => {
+test('a chunk of Google has a limited number of parts', () => {
   const answer = new GoogleAnswerReader({
     names,
     createError: failed,

@@ -1,5 +1,4 @@
-// OpenAI's own client, pointed at this service, with models of Anthropic's and Google's behind it: streams, tools there and back, schemas,
-// vectors and refusals.
+// OpenAI's own client with this service in front of models of Anthropic and Google: streams, tool calls with results, schemas, vectors and refusals.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import OpenAI from 'openai'
@@ -25,7 +24,7 @@ const ASKED: Message[] = [
   { role: 'user', content: 'weather in Ulm?' },
 ]
 
-/** Whether the last turn answers a call. */
+/** Whether the last turn has a tool result. */
 const claudeAnswered = ({ messages }: Loose) => messages.at(-1).content[0].type === 'tool_result'
 const geminiAnswered = ({ contents }: Loose) => 'functionResponse' in contents.at(-1).parts[0]
 
@@ -119,11 +118,11 @@ describe("OpenAI's client", () => {
       })
       assert.deepEqual([second.choices[0]!.message.content, second.choices[0]!.finish_reason], ['Hello there', 'stop'])
       const sent = JSON.stringify(vendors[name]!.posted.at(-1))
-      // What came with the calls went back with them.
+      // The state of the calls was sent back with them.
       assert.match(sent, name === 'anthropic' ? /"signature":"sig"/ : /"thoughtSignature":"sealed"/)
     })
 
-    test(`has answers of ${name} held to a schema`, async () => {
+    test(`gets answers of ${name} that match a schema`, async () => {
       const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
       const { choices } = await openai.chat.completions.create({
         model,
@@ -133,7 +132,7 @@ describe("OpenAI's client", () => {
       assert.deepEqual(JSON.parse(choices[0]!.message.content!), { city: 'Ulm' })
     })
 
-    test(`is told what ${name} cannot honour`, async () => {
+    test(`gets an error for fields that ${name} does not support`, async () => {
       const asked = vendors[name]!.posted.length
       const refused = openai.chat.completions.create({ model, messages: ASKED, logit_bias: { 1: 1 } })
       await assert.rejects(refused, { status: 400, param: 'logit_bias' })

@@ -1,4 +1,4 @@
-// Asking a vendor's provider in tests: with one client for all of a file, and what it answers in few words.
+// Helpers for tests of vendors' providers: a client for each file, and short forms of answers.
 import assert from 'node:assert/strict'
 import type { CompletionPart, CompletionRequest, Provider } from '../../src/models/provider.ts'
 import { ProviderError, type ProviderFault } from '../../src/models/provider-error.ts'
@@ -7,7 +7,7 @@ import { UpstreamClient } from '../../src/net/upstream/client.ts'
 export const KEY = 'sk-ant-test-0123456789'
 export const GOOGLE_KEY = 'AIza-test-0123456789'
 
-/** Which asks again at once. No test waits for its patience to end. */
+/** A client that retries at once, so that no test waits for its pauses. */
 export function quickClient(): UpstreamClient {
   return new UpstreamClient({ retry_delay_ms: 1 })
 }
@@ -30,7 +30,7 @@ export async function partsOf(
   return all
 }
 
-/** Pieces of one kind that stand together as one: what an answer says, however it was parted. */
+/** Joins adjacent parts of one type, so that answers can be compared with any split. */
 export function joined(parts: readonly CompletionPart[]): CompletionPart[] {
   const all: CompletionPart[] = []
   for (const part of parts) {
@@ -44,7 +44,7 @@ export function joined(parts: readonly CompletionPart[]): CompletionPart[] {
   return all
 }
 
-/** For `assert.rejects` and `assert.throws`: a ProviderError that blames a field, and shows no key. */
+/** For `assert.rejects` and `assert.throws`: a ProviderError that names a field, and shows no key. */
 export function blames(fault: ProviderFault, param: string | null, message = /./): (error: unknown) => boolean {
   return (error) => {
     assert.ok(error instanceof ProviderError, String(error))

@@ -1,4 +1,4 @@
-// What is kept for a vendor of calls of tools, such as thoughts, goes to nobody but the owner whose model had them.
+// The kept state of tool calls, such as thoughts, is only sent for the owner of the call.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createAnthropicProvider } from '../../src/models/providers/anthropic/provider.ts'
@@ -16,7 +16,7 @@ import { GOOGLE_KEY, KEY, partsOf, quickClient, requestOf } from './vendor-kit.t
 const TOOLS = [{ type: 'function' as const, function: { name: 'f' } }]
 const HELLO = { role: 'user' as const, content: 'hello' }
 
-/** A conversation that goes on behind a call with this id. */
+/** A conversation that continues after a tool call with this id. */
 const behind = (id: string) => [
   HELLO,
   { role: 'assistant' as const, content: null, tool_calls: [{ id, type: 'function' as const, function: F }] },
@@ -60,8 +60,8 @@ const vendors = {
 }
 
 for (const [name, { start, provider, model, secret, key }] of Object.entries(vendors))
-  describe(`what a model of ${name} thought before a call`, () => {
-    test('goes back for the same user in the same workspace alone', async () => {
+  describe(`the thoughts of a model of ${name} before a tool call`, () => {
+    test('are sent back only for the same user in the same workspace', async () => {
       await using client = quickClient()
       await using upstream = await start()
       await using idp = await startIdentityProvider()
@@ -83,7 +83,7 @@ for (const [name, { start, provider, model, secret, key }] of Object.entries(ven
       assert.match(await sent({ sub: 'ada' }, behind('guessed')), /sealed/)
     })
 
-    test('is not kept where nobody knows whose call it is', async () => {
+    test('are not kept where the owner of the call is unknown', async () => {
       await using client = quickClient()
       await using upstream = await start()
       const asked = provider({ client, base_url: upstream.base_url })
@@ -95,8 +95,8 @@ for (const [name, { start, provider, model, secret, key }] of Object.entries(ven
     })
   })
 
-describe('what is remembered of calls', () => {
-  test('is of one owner', () => {
+describe('the cached state of tool calls', () => {
+  test('belongs to one owner', () => {
     const memory = new ToolCallStateCache<string>()
     memory.forOwner('a').keep('id', 'of a')
     memory.forOwner('b').keep('id', 'of b')
@@ -107,10 +107,10 @@ describe('what is remembered of calls', () => {
     )
   })
 
-  test('is dropped where one owner has most, the oldest first', () => {
+  test('is dropped for the owner with the most, the oldest first', () => {
     const memory = new ToolCallStateCache<string>(100)
     const [much, little] = [memory.forOwner('much'), memory.forOwner('little')]
-    // Each takes ten characters.
+    // Each entry takes ten characters.
     little.keep('l0', '123456')
     for (let at = 0; at < 50; at++) much.keep(`m${at % 10}`, '123456')
     assert.equal(little.of('l0'), '123456')
@@ -122,15 +122,15 @@ describe('what is remembered of calls', () => {
     assert.deepEqual([count(much, 'm'), count(little, 'l')], [5, 5])
   })
 
-  test('of very many calls is dropped in no more time than of few', () => {
-    // Each takes some ten characters.
+  test('is dropped for many calls in no more time per call than for few', () => {
+    // Each entry takes about ten characters.
     const memory = new ToolCallStateCache<string>(1_000_000).forOwner('me')
     let calls = 0
     const keepMany = () => {
       for (let left = 100_000; left > 0; left--) memory.keep(`c${calls++}`, 'what')
     }
     keepMany()
-    // Looking for the oldest from the first one on that ever was takes seconds.
+    // A search for the oldest entry from the first place of the map would take seconds.
     const took = leastProcessorMs(500, keepMany)
     assert.ok(took < 500, `took ${took} ms`)
     assert.deepEqual([memory.of('c0'), memory.of(`c${calls - 1}`)], [null, 'what'])

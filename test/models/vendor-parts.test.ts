@@ -1,4 +1,4 @@
-// What the providers of vendors share: names of tools, addresses with their version, keys that no header can carry.
+// The shared parts of vendors' providers: names of tools, URLs with a version, and keys that no header can carry.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -20,7 +20,7 @@ import { blames, GOOGLE_KEY, KEY, partsOf, requestOf } from './vendor-kit.ts'
 const client = new UpstreamClient()
 after(() => client[Symbol.asyncDispose]())
 
-test('names of tools are such that a vendor takes, no two are one, and each is read back', () => {
+test('names of tools become valid and unique for the vendor, and each is mapped back', () => {
   const name = fc.oneof(
     fc.stringMatching(/^[a-zA-Z0-9_.-]{1,128}$/),
     fc.constantFrom('a.b', 'a_b', 'a_b_2', '_a', '1', '_1', '.', '..', '-'),
@@ -44,7 +44,7 @@ test('names of tools are such that a vendor takes, no two are one, and each is r
     )
 })
 
-test('very many names that are written alike take no time', async () => {
+test('many names with the same valid form take a short time', async () => {
   const all = Array.from({ length: 10_000 }, (_, at) => `${String.fromCodePoint(0x4e00 + at)}!`)
   await takesLess(500, () => {
     const names = new ToolNameMapping(/^[a-zA-Z0-9_-]{1,64}$/, ['___2', ...all])
@@ -55,18 +55,18 @@ test('very many names that are written alike take no time', async () => {
   })
 })
 
-test('addresses have the version of the protocol once', () => {
+test('URLs have the version of the protocol once', () => {
   assert.equal(withApiVersion('https://api.anthropic.com', 'v1'), 'https://api.anthropic.com/v1')
   assert.equal(withApiVersion('https://api.anthropic.com/v1/', 'v1'), 'https://api.anthropic.com/v1')
   assert.equal(withApiVersion('http://proxy/google/v1alpha', 'v1beta'), 'http://proxy/google/v1alpha')
   assert.equal(withApiVersion('http://proxy/v1/google', 'v1beta'), 'http://proxy/v1/google/v1beta')
 })
 
-test('tokens are counted by bytes', () => {
+test('tokens are estimated by bytes', () => {
   assert.deepEqual(['', 'a', 'abcd', 'abcde', '東京'].map(estimateTokensByBytes), [0, 1, 1, 2, 2])
 })
 
-test('what goes wrong on the way is told apart', () => {
+test('errors of the connection have the right fault', () => {
   const failure = (fault: UpstreamFault) => toVendorError({ name: 'x' }, new UpstreamFailure(fault, 'went wrong')).fault
   const faults = ['silent', 'too_large', 'refused', 'reset', 'broken'] as const
   assert.deepEqual(faults.map(failure), ['timed_out', 'too_large', 'failed', 'failed', 'failed'])
@@ -83,12 +83,12 @@ describe('a key that no header can carry', () => {
       await using upstream = await start()
       const asked = provider({ client, base_url: upstream.base_url })
       for (const key of ['with\nline', 'schlüssel', 'two words', ''])
-        await assert.rejects(partsOf(asked, requestOf('m'), key), blames('no_key', null, /no key can have/))
+        await assert.rejects(partsOf(asked, requestOf('m'), key), blames('no_key', null, /a header cannot carry/))
       assert.equal(upstream.requests.length, 0)
     })
 })
 
-test('a key is sent without the white space around it', async () => {
+test('a key is sent without surrounding white space', async () => {
   await using claude = await startAnthropic()
   await using gemini = await startGoogle()
   await partsOf(
@@ -102,7 +102,7 @@ test('a key is sent without the white space around it', async () => {
   assert.equal(gemini.requests[0]!.headers['x-goog-api-key'], GOOGLE_KEY)
 })
 
-test('a list is asked for once, however it fails: the next one asks again', async () => {
+test('a failed list is not retried, and the next call requests it again', async () => {
   await using upstream = await startVendor(() => ({ status: 503, body: 'no' }))
   const { signal } = new AbortController()
   for (const provider of [createAnthropicProvider, createGoogleProvider])

@@ -1,4 +1,4 @@
-// A workflow with a model of Anthropic's or Google's, from its request over HTTP to the result of its job.
+// A workflow with a model of Anthropic or Google, from its HTTP request to the result of its job.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { Provider } from '../../src/models/provider.ts'
@@ -44,7 +44,7 @@ for (const [name, vendor] of Object.entries(VENDORS))
   describe(`a run with ${name}`, () => {
     const secret = name === 'anthropic' ? 'ANTHROPIC_API_KEY' : 'GEMINI_API_KEY'
 
-    test('streams its text, and says what it used and cost', async () => {
+    test('streams its text, and reports its usage and cost', async () => {
       await using upstream = await vendor.start()
       await using server = await startServer({ providers: [vendor.provider(upstream.base_url)] })
       const set = await call(server, 'PUT', `/api/secrets/${secret}`, { body: { value: vendor.key } })

@@ -1,4 +1,4 @@
-// Agents that are tried again: their limits count all attempts and are final, and no call of a tool that may have taken effect is made twice.
+// Agents that are retried: their limits count all attempts and are final, and a tool call that may have taken effect is not repeated.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -21,10 +21,10 @@ const agent = (data: object) =>
     ['agent.answer->answer.value', 'agent.messages->messages.value'],
   )
 
-/** A turn that is paid for, says nothing, and fails. */
+/** A turn that costs something, says nothing, and fails. */
 const FAILS: Move = { calls: [{ name: 'none', args: { some: 'thing' } }], fails: new Error('down') }
 
-/** Why it failed, in a word and a sentence. */
+/** The type and the message of the error. */
 async function failure(provider: AgentProvider, data: object): Promise<[type: string, message: string]> {
   await using server = await startServer({ providers: [provider] })
   const row = await ended(server, submit(server, { graph: agent(data) }).row.id)
@@ -33,14 +33,14 @@ async function failure(provider: AgentProvider, data: object): Promise<[type: st
 }
 
 describe('the limits of an agent', () => {
-  test('count what the turns cost that failed', async () => {
+  test('count the cost of failed turns', async () => {
     const provider = agentProvider(() => FAILS)
     const [type, message] = await failure(provider, { max_cost: 3 })
     assert.deepEqual([type, message], ['limit_reached', 'The agent was stopped after 3 USD: max_cost is 3.'])
     assert.equal(provider.requests.length, 3)
   })
 
-  test('count the tokens of the turns that failed, and leave the next one what is left of them', async () => {
+  test('count the tokens of failed turns, and leave the next turn the rest', async () => {
     const provider = agentProvider(() => FAILS)
     const [type] = await failure(provider, { max_tokens: 40 })
     assert.equal(type, 'limit_reached')
@@ -57,11 +57,11 @@ describe('the limits of an agent', () => {
     const provider = agentProvider(() => ({ ...FAILS, waits: { before: 0, for: () => pause(150) } }))
     const [type, message] = await failure(provider, { max_seconds: 0.4 })
     assert.deepEqual([type, message], ['limit_reached', 'The agent was stopped after 0.4 s: max_seconds is 0.4.'])
-    // However slow the machine is: three of them are longer than that.
+    // However slow the machine is: three requests take longer than 0.4 s.
     assert.ok(provider.requests.length <= 3, `${provider.requests.length}`)
   })
 
-  test('are final: one that is reached is not tried again', async () => {
+  test('are final: an agent that reached one is not retried', async () => {
     const forever = (signal: AbortSignal) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     const call = { calls: [{ name: 'text_Template', args: { template: 'x' } }] }
@@ -81,7 +81,7 @@ describe('the limits of an agent', () => {
     }
   })
 
-  test('hold for a retry of the job as well', async () => {
+  test('also count the usage before a retry of the job', async () => {
     const provider = agentProvider(() => FAILS)
     await using server = await startServer({ providers: [provider] })
     const job = submit(server, { graph: agent({ max_cost: 3, retry: { attempts: 2, backoff_ms: 0 } }) })
@@ -94,7 +94,7 @@ describe('the limits of an agent', () => {
   })
 })
 
-/** A tool that hangs the first time, and the agent that calls it in attempts of half a second. */
+/** Runs an agent in attempts of half a second, with a tool that hangs the first time. */
 async function cutOff(retry_safe: boolean): Promise<{ made: number; answer: string }> {
   let made = 0
   const type = testType('test.Slow', {
@@ -118,14 +118,14 @@ async function cutOff(retry_safe: boolean): Promise<{ made: number; answer: stri
 }
 
 describe('a call that was cut off with its attempt', () => {
-  test('is not made again where it may have taken effect, and the model is told so', async () => {
+  test('is not repeated if it may have taken effect, and the model is told so', async () => {
     const { made, answer } = await cutOff(false)
-    // On a slow machine the time of the attempt may be over just before the tool begins.
+    // On a slow machine the attempt may time out just before the tool begins.
     assert.ok(made <= 1, `${made}`)
     assert.match(answer, /^Error: The call was interrupted, and nobody knows whether it took effect/)
   })
 
-  test('is made again where that does no harm', async () => {
+  test('is repeated if its node is safe to retry', async () => {
     const { made, answer } = await cutOff(true)
     assert.ok(made > 1)
     assert.equal(answer, 'sent')
@@ -142,7 +142,7 @@ describe('the ids of calls', () => {
   const idsOf = (messages: readonly unknown[]) =>
     (messages as Message[]).flatMap(({ tool_calls = [] }) => tool_calls.map(({ id }) => id))
 
-  test('that a provider leaves out or gives twice are made up, and no two are the same in all runs', async () => {
+  test('that a provider omits or repeats are generated, and are unique over all runs', async () => {
     const provider = agentProvider((request) => {
       const given = toolTexts(request).length
       return given < 4 ? { calls: [call(), call('same')] } : { say: ['done'] }
@@ -165,7 +165,7 @@ describe('the ids of calls', () => {
   })
 
   test(
-    'stay what they were after an interruption, and no later one is like them',
+    'stay the same after an interruption, and later ids differ from them',
     inFolder(async (data_dir) => {
       using copies = new FolderCopies(data_dir)
       let hangs = true

@@ -1,4 +1,5 @@
-// Agents whose process is killed at any commit of their run: no call of a tool that may have taken effect is made twice, and no time begins anew.
+// Agents whose process is killed at any commit of their run: a tool call that may have taken effect is not repeated, and no time limit
+// starts anew.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Execution, RunOutcome } from '../../src/engine/runtime/execution.ts'
@@ -17,7 +18,7 @@ const SEND = graph(
   ['in.output->n.value', 'n.output->out.value'],
 )
 
-/** How a run ends whose pauses are none. */
+/** Runs to the outcome, and ends every pause at once. */
 async function ended({ done }: Execution, clock: HandClock): Promise<RunOutcome> {
   let outcome: RunOutcome | null = null
   done.then((one) => {
@@ -30,7 +31,9 @@ async function ended({ done }: Execution, clock: HandClock): Promise<RunOutcome>
   return done
 }
 
-/** An agent in one process; `hangs`: its tool does until its attempt is over, which comes when the clock is turned by a second. */
+/**
+ * An agent in one process. With `hangs`, its tool hangs until the attempt times out, which happens when the clock advances by a second.
+ */
 function sends(journal: MemoryJournal, hangs: boolean) {
   const seen = { made: 0 }
   const once = testType('test.Once', {
@@ -60,12 +63,12 @@ function sends(journal: MemoryJournal, hangs: boolean) {
   return { done: ended(execution, clock), clock, seen }
 }
 
-/** The journal of a run whose first attempt was over in the middle of a call, and where a process may have died in it. */
+/** The journal of a run whose first attempt timed out during a call, with the positions at which the process may have died. */
 async function cutOff(): Promise<{ journal: MemoryJournal; deaths: ReadonlySet<number> }> {
   const journal = new MemoryJournal()
   const deaths = new Set<number>()
   journal.commit = async () => {
-    // What is told at once is committed at once.
+    // Records that are written together are committed together.
     await Promise.resolve()
     deaths.add(journal.size)
   }
@@ -79,7 +82,7 @@ async function cutOff(): Promise<{ journal: MemoryJournal; deaths: ReadonlySet<n
 
 const isMade = ([kind, firing]: Record) => kind === 'start' && firing.includes('#')
 
-describe('a call of a tool that must not run twice, in an attempt that is over', () => {
+describe('a tool call that must not run twice, in an attempt that is over', () => {
   test('is made once, wherever the process dies', async () => {
     const { journal, deaths } = await cutOff()
     let [before, after] = [0, 0]
@@ -98,7 +101,7 @@ describe('a call of a tool that must not run twice, in an attempt that is over',
     assert.ok(before > 3 && after > 3, `${before} ${after}`)
   })
 
-  test('is made once where the job is tried again, wherever the process of that dies', async () => {
+  test('is made once if the job is retried, wherever the process of the retry dies', async () => {
     const { journal } = await cutOff()
     const begun = journal.records.findIndex(isMade) + 1
     const again = journal.cut(begun).records.flatMap((record): Record[] => {
@@ -125,7 +128,7 @@ describe('a call of a tool that must not run twice, in an attempt that is over',
   })
 })
 
-/** An agent in one process that never gets an answer, of its model or of its tool, asked behind the records of those before it. */
+/** An agent in one process that never gets an answer from its model or its tool. It resumes from the journal of earlier processes. */
 function hangs(journal: MemoryJournal, where: 'turn' | 'call') {
   const clock = new HandClock()
   const never = (signal: AbortSignal) =>
@@ -156,7 +159,7 @@ function hangs(journal: MemoryJournal, where: 'turn' | 'call') {
   const lent = services([provider], { tools })
   const { execution, abort } = called({ main, slow: inner }, journal, [slow], { clock, services: lent })
   const asked = () => (where === 'turn' ? provider.requests.length : seen.calls)
-  /** Gives what it leaves behind. */
+  /** Kills the process, and returns the journal that it leaves. */
   const killed = async () => {
     const left = journal.cut(journal.size)
     abort.abort()
@@ -166,7 +169,7 @@ function hangs(journal: MemoryJournal, where: 'turn' | 'call') {
   return { done: execution.done, clock, asked, killed }
 }
 
-/** Turns the clock by slices of a quarter of a second, each once somebody sleeps. */
+/** Advances the clock by steps of a quarter of a second, each once some code sleeps. */
 async function pass(clock: HandClock, slices: number): Promise<void> {
   for (let slice = 0; slice < slices; slice++) {
     await until(() => clock.sleepers.size > 0, 'a sleeper')
@@ -177,7 +180,7 @@ async function pass(clock: HandClock, slices: number): Promise<void> {
 
 describe('the time of an agent', () => {
   for (const where of ['turn', 'call'] as const)
-    test(`does not begin anew where its process dies in a ${where}`, async () => {
+    test(`does not start anew if the process dies in a ${where}`, async () => {
       let journal = new MemoryJournal()
       for (const slices of [3, 3]) {
         const { clock, asked, killed } = hangs(journal, where)

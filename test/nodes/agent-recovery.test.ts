@@ -1,4 +1,4 @@
-// Agents whose server is killed: no turn and no call of a tool that had ended is done again, and the text goes on where it stopped.
+// Agents whose server is killed: finished turns and tool calls are not repeated, and the text continues where it stopped.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ function linesOf(file: string): string[] {
   }
 }
 
-/** Runs an agent in a server that is killed once the log has these lines and the history these texts, and goes on with it in another one. */
+/** Runs an agent in a server, kills the server once the log has these lines and the history these texts, and resumes in another server. */
 async function killed(folder: string, data: object, lines: string[], texts: string[]) {
   const log = join(folder, 'log')
   const environment = { AGENT_LOG: log }
@@ -62,7 +62,7 @@ async function killed(folder: string, data: object, lines: string[], texts: stri
 
 describe('an agent whose server is killed', () => {
   test(
-    'while tools work: what had ended is not done again, and what must not run twice is not either',
+    'while tools work repeats neither finished calls nor a call that must not run twice',
     inFolder(async (folder) => {
       const data = { prompt: 'tools', tools: ['test.Mark', 'test.Once'] }
       const { result, lines } = await killed(folder, data, ['c hang', 'd hang'], ['One.', 'Two.'])
@@ -82,7 +82,7 @@ describe('an agent whose server is killed', () => {
   )
 
   test(
-    'counts what attempts had cost that failed before: its limit does not begin anew',
+    'counts the cost of failed attempts before, so that its limit does not start anew',
     inFolder(async (folder) => {
       const data = { prompt: 'costly', max_cost: 4, retry: { attempts: 50, backoff_ms: 0 } }
       const { error, lines } = await killed(folder, data, ['asked', 'third asked'], [])
@@ -90,13 +90,13 @@ describe('an agent whose server is killed', () => {
         [error!.type, error!.message],
         ['limit_reached', 'The agent was stopped after 4 USD: max_cost is 4.'],
       )
-      // What the one cost that the kill cut off nobody knows.
+      // The cost of the request that the kill interrupted is unknown.
       assert.equal(lines.filter((line) => line === 'asked').length, 5)
     }),
   )
 
   test(
-    'in the middle of a sentence: the model goes on behind it, without a missing or doubled word',
+    'in the middle of a sentence continues the sentence, without a missing or doubled word',
     inFolder(async (folder) => {
       const { result, lines } = await killed(folder, { prompt: 'words' }, ['turn words 0 hang'], ['The', ' answer'])
       assert.deepEqual((result.outputs.text as string[]).join(''), 'The answer is four.')
@@ -135,17 +135,17 @@ test('a retry of a job whose agent failed takes over its turns and calls', async
   assert.deepEqual([provider.requests.length, calls, cost!.amount], [4, 2, 3])
 })
 
-/** Many calls in many turns, of which none takes long; then one that waits for somebody. */
+/** Many calls in many turns, none of which takes long, and then a call that waits for an answer. */
 function busy(turns: number, calls: number): Provider {
   const moves: Move[] = Array.from({ length: turns }, () => ({ calls: Array(calls).fill({ name: 'none', args: {} }) }))
   moves.push({ calls: [{ name: 'ask', args: {} }] }, { say: ['done'] })
   let turn = 0
   const provider = agentProvider(() => moves[turn++]!)
-  // Such long conversations are not kept.
+  // Conversations of this length are not kept.
   return { ...provider, complete: (request, call) => provider.complete({ ...request, messages: [] }, call) }
 }
 
-test('an agent that goes on does not hold the event loop while it finds what its turns and calls had come to', async () => {
+test('an agent that resumes does not block the event loop while it reads its remembered turns and calls', async () => {
   await using server = await startServer({ providers: [busy(100, 64)] })
   const asks = graph([node('ask', 'control.WaitFor', { name: 'answer' }), sink('out')], ['ask.value->out.value'])
   const tools = [{ workflow_id: await stored(server, asks), name: 'ask' }]

@@ -1,4 +1,4 @@
-// Secrets in tools of agents: put in where the agent's own node says them, and nowhere else, by whatever way its tools come.
+// Secrets in tools of agents: inserted where the agent's own node names them, and nowhere else, however its tools arrive.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -38,12 +38,12 @@ const agent = (data: object, nodes: Graph['nodes'] = [], ...edges: string[]) =>
 
 const asking = (url: string): Entry[] => [{ node_type: 'http.Request', data: { url: `${url}/?x=${NAMED}` } }]
 
-/** An agent that has another one with these tools as its own tool. */
+/** An agent whose only tool is another agent with these tools. */
 const nested = (tools: Entry[]): Entry[] => [{ node_type: 'agent.Run', data: { ...MODEL, tools } }]
 
 const input = (more: object = {}) => node('in', 'input.Any', { name: 'p', ...more })
 
-/** What a server was asked for by runs of a graph that the test makes of its URL. */
+/** The requests to a server of runs of a graph that the test makes from the server's URL. */
 async function askedBy(make: (url: string) => { of: Graph; params?: object }): Promise<string[]> {
   const asked: string[] = []
   await using server = await startServer(settings())
@@ -58,7 +58,7 @@ async function askedBy(make: (url: string) => { of: Graph; params?: object }): P
 }
 
 describe('secrets in tools of an agent', () => {
-  test('are put in where the node itself says them', async () => {
+  test('are inserted where the node itself names them', async () => {
     for (const tools of [asking, (url: string) => nested(asking(url))])
       assert.deepEqual(await askedBy((url) => ({ of: agent({ tools: tools(url) }) })), [`/?x=${SECRET}`])
   })
@@ -78,12 +78,12 @@ describe('secrets in tools of an agent', () => {
     }),
   }
   for (const [what, way] of Object.entries(ways))
-    test(`stay as they are where its tools come along an edge: ${what}`, async () => {
+    test(`are not inserted if its tools come along an edge: ${what}`, async () => {
       assert.deepEqual(await askedBy((url) => way(asking(url))), [`/?x=${NAMED}`])
       assert.deepEqual(await askedBy((url) => way(nested(asking(url)))), [`/?x=${NAMED}`])
     })
 
-  test('stay as they are in the workflow that a tool calls with them', async () => {
+  test('are not inserted in the workflow that a tool calls with them', async () => {
     const asked: string[] = []
     await using server = await startServer(settings())
     await using target = await httpServer((request, response) => {
@@ -98,7 +98,7 @@ describe('secrets in tools of an agent', () => {
     assert.deepEqual(asked, [`/?x=${NAMED}`, `/?x=${NAMED}`])
   })
 
-  test('stay out of all other properties, and null there is the default', async () => {
+  test('are not inserted into any other property, and null there is the default', async () => {
     const told: string[] = []
     await using server = await startServer(settings())
     await using target = await httpServer(async (request, response) => {

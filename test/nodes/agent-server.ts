@@ -1,5 +1,5 @@
-// The service as a process with a model that plays a script and tools that leave traces: each turn and each call of a tool is a line of
-// `AGENT_LOG`. A tool or a turn whose name has `hang` in it hangs the first time.
+// The service as a process, with a scripted model and tools that leave traces: each turn and each tool call writes a line to `AGENT_LOG`. A
+// tool or a turn with `hang` in its name hangs the first time.
 import { appendFileSync, readFileSync } from 'node:fs'
 import { readConfig } from '../../src/config.ts'
 import { createServer } from '../../src/server.ts'
@@ -8,7 +8,7 @@ import { agentProvider, type Move, toolTexts } from '../helpers/agent-provider.t
 
 const log = process.env.AGENT_LOG!
 
-/** Asks of a turn that fails: how many there were is in the log. The third hangs. */
+/** Logs a turn that fails; the log counts these turns. The third turn hangs. */
 async function failing(): Promise<void> {
   appendFileSync(log, 'asked\n')
   if (linesOf('asked') !== 3) return
@@ -22,7 +22,7 @@ function linesOf(line: string): number {
     .filter((one) => one === line).length
 }
 
-/** Writes a line. Hangs where the same one is not there yet. */
+/** Writes a line, and hangs if the line is new. */
 async function traced(line: string): Promise<void> {
   appendFileSync(log, `${line}\n`)
   if (line.includes('hang') && linesOf(line) === 1) await new Promise(() => {})
@@ -61,7 +61,7 @@ const provider = agentProvider((request) => {
   const task = String(request.messages.find(({ role }) => role === 'user')!.content)
   const given = toolTexts(request).length
   appendFileSync(log, `turn ${task} ${given}: ${request.messages.map(({ role }) => role).join(' ')}\n`)
-  // It is asked again behind what it had said.
+  // The model is called again, with the text that was published before.
   if (task === 'words' && request.messages.length > 1) return { say: [' is', ' four.'] }
   return TASKS[task]!(given)
 })

@@ -1,4 +1,4 @@
-// What an agent says, where its turns break off: its stream, its answer, what watchers see and what the model is told agree.
+// The text of an agent whose turns break off: its stream, its answer, the events of watchers, and the messages to the model agree.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResultManifest } from '../../generated/types.ts'
@@ -28,7 +28,7 @@ function said(result: string | null): [text: string, answer: string] {
 const lastTold = (requests: readonly CompletionRequest[]) =>
   requests.at(-1)!.messages.map(({ role, content }) => (role === 'assistant' ? `${role}: ${content}` : role))
 
-test('a retry of a job goes on behind what had been said of the turn that failed', async () => {
+test('a retry of a job continues the text of the turn that failed', async () => {
   const provider = agentProvider((_, turn) =>
     turn === 0 ? { say: ['Hello wor', 'x'], waits: { before: 1, for: down } } : { say: ['ld', ', and so on.'] },
   )
@@ -44,7 +44,7 @@ test('a retry of a job goes on behind what had been said of the turn that failed
 })
 
 test(
-  'a turn that was interrupted goes on behind what had been said, however often it is tried again',
+  'an interrupted turn continues its text, however often it is retried',
   inFolder(async (data_dir) => {
     using copies = new FolderCopies(data_dir)
     const provider = agentProvider(
@@ -76,7 +76,7 @@ test(
   }),
 )
 
-test('those who watch read the same as the stream gives, pauses between turns included', async () => {
+test('watchers see the same text as the stream, including the breaks between turns', async () => {
   const provider = agentProvider((request) =>
     toolTexts(request).length === 0
       ? { say: ['A', 'a'], calls: [{ name: 'text_Template', args: { template: 'x' } }] }
@@ -93,7 +93,7 @@ test('those who watch read the same as the stream gives, pauses between turns in
   assert.equal(seen, 'Aa\n\nB')
 })
 
-test('an agent within an agent has its own words, and calls of tools have ids of their own', async () => {
+test('the text of an agent within an agent stays separate, and all tool calls have different ids', async () => {
   const provider = agentProvider((request) => {
     const inner = request.messages[0]!.content === 'inner task'
     const name = inner ? 'text_Template' : 'agent_Run'
@@ -125,7 +125,7 @@ test('an agent within an agent has its own words, and calls of tools have ids of
   assert.equal(new Set(ids).size, 8, ids.join(' '))
 })
 
-test('a secret that is cut by shortening is told nobody', async () => {
+test('a secret that is cut by shortening is not shown', async () => {
   const secret = 'sk-marked-0123456789abcdefghijklmnopqrstuvwxyz'
   const leak = testType('test.Leak', {
     outputs: [output],

@@ -1,5 +1,5 @@
-// Agents in runs without a journal, as those in a terminal are: their limits count all attempts as well, and no call of a tool that may have
-// taken effect is made twice.
+// Agents in runs without a journal, such as those in a terminal: their limits also count all attempts, and a tool call that may have taken
+// effect is not repeated.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
@@ -27,7 +27,7 @@ const agent = (data: object) =>
     ['agent.answer->answer.value'],
   )
 
-/** A turn that is paid for, says nothing, and fails. */
+/** A turn that costs something, says nothing, and fails. */
 const failing = () => agentProvider(() => ({ calls: [{ name: 'none', args: {} }], fails: new Error('down') }))
 
 describe('without a journal', () => {
@@ -42,7 +42,7 @@ describe('without a journal', () => {
     })
 
   for (const retry_safe of [false, true])
-    test(`a call that was cut is made again where that does no harm: ${retry_safe}`, async () => {
+    test(`an interrupted call is repeated only if its node is safe to retry: ${retry_safe}`, async () => {
       const clock = new HandClock()
       let made = 0
       const send = testType('test.Send', {
@@ -78,7 +78,7 @@ describe('without a journal', () => {
       const answer = String(outcome.outputs.answer)
       if (retry_safe) assert.equal(answer, 'sent')
       else assert.match(answer, /^Error: The call was interrupted, and nobody knows whether it took effect/)
-      // What the model said in the turn before is known: it is not paid for again.
+      // The turn before is remembered, so it is not paid for again.
       assert.deepEqual([made, provider.requests.length], [retry_safe ? 2 : 1, 2])
     })
 })

@@ -1,4 +1,4 @@
-// agent.Run with servers that write calls of tools carelessly: without ids, types or numbers, with arguments as values, streamed or whole.
+// agent.Run with servers whose tool calls are sloppy: without ids, types or indexes, with arguments as values, streamed or whole.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ResultManifest } from '../../generated/types.ts'
@@ -25,7 +25,7 @@ const last = { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }
 const double = (given: unknown) => ({ function: { name: 'test_Double', arguments: given } })
 const message = { role: 'assistant', content: '', tool_calls: [double({ value: 2 }), double({ value: 5 })] }
 
-/** The same two calls. */
+/** The same two calls in several forms. */
 const CALLS: Readonly<Record<string, Script>> = {
   'all of each in one piece': { events: [called(double('{"value":2}')), called(double('{"value":5}')), last] },
   'in pieces with one number': {

@@ -1,4 +1,4 @@
-// asset.Load: what it takes for an address, what it gives as text, how it fails, and what it says before it runs.
+// asset.Load: the URLs that it accepts, its text, its errors, and its needs before a run.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { context } from './context.ts'
 
 const load = builtinRegistry.get('asset.Load')!
 
-/** One firing against a store of one file; what it was asked for comes with it. */
+/** One firing against a store of one file, with the arguments of the store's calls. */
 async function loaded(asset: unknown, bytes: string | Uint8Array = 'x', content_type = 'text/plain; charset=utf-8') {
   const asked: unknown[] = []
   const assets = {
@@ -28,7 +28,7 @@ async function loaded(asset: unknown, bytes: string | Uint8Array = 'x', content_
 }
 
 describe('asset.Load', () => {
-  test('takes an address, and an object that has one', async () => {
+  test('accepts a URL, and an object that has one', async () => {
     const key = '/api/storage/temp/1/x.txt'
     for (const [asset, reference] of [
       [key, key],
@@ -40,12 +40,12 @@ describe('asset.Load', () => {
       assert.deepEqual((await loaded(asset)).asked, [reference, 100])
   })
 
-  test('takes nothing else', async () => {
+  test('refuses other values', async () => {
     for (const asset of [7, true, null, [], ['asset://a'], {}, { uri: 7 }, { asset_id: null }])
       await assert.rejects(loaded(asset), ({ type }: NodeError) => type === 'bad_reference')
   })
 
-  test('gives the bytes, and the text where it is one', async () => {
+  test('gives the bytes, and the text of text files', async () => {
     const latin = Buffer.from('caf\xe9', 'latin1')
     const cases: [Uint8Array | string, string, string | null][] = [
       ['héllo', 'text/plain; charset=utf-8', 'héllo'],
@@ -76,7 +76,7 @@ describe('asset.Load', () => {
     await assert.rejects(loaded('asset://a', long), ({ type }: NodeError) => type === 'too_large')
   })
 
-  test('says what it needs, as far as its own values tell', () => {
+  test('lists its needs, as far as its own values tell', () => {
     const needs = (asset: unknown, connected = false) =>
       load.needs!({ node_id: 'n', data: { asset, max_bytes: 1 }, isConnected: () => connected })
     const need = { kind: 'asset', reference: 'asset://a' }
@@ -89,7 +89,7 @@ describe('asset.Load', () => {
   })
 
   test(
-    'has nothing to load from where there is no server',
+    'fails without a server',
     inFolder(async (folder) => {
       const file = join(folder, 'load.json')
       const nodes = [node('load', 'asset.Load', { asset: 'asset://a' }), node('out', 'output.Output', { name: 'text' })]

@@ -1,4 +1,4 @@
-// asset.Save and asset.List: what is saved and how it is called, that it is saved once, whose it is, and what is found of it.
+// asset.Save and asset.List: the saved bytes and names, saving once, ownership, and search.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ const KEPT: AssetValue = {
   name: 'a',
 }
 
-/** One firing against a store that keeps nothing; what it was asked to save. */
+/** One firing against a store that keeps nothing; returns the request to save. */
 async function saved(inputs: Record<string, unknown>): Promise<AssetToSave> {
   let asked: AssetToSave | null = null
   const assets = {
@@ -64,7 +64,7 @@ const TEXT = 'text/plain; charset=utf-8'
 const brief = ({ bytes, name, content_type }: AssetToSave) => [Buffer.from(bytes).toString(), name, content_type]
 
 describe('asset.Save', () => {
-  test('takes bytes, texts, and what has or refers to a file', async () => {
+  test('accepts bytes, texts, and values that have or reference a file', async () => {
     for (const [data, expected] of [
       [Buffer.from('bytes'), ['bytes', null, null]],
       ['héllo', ['héllo', null, TEXT]],
@@ -80,7 +80,7 @@ describe('asset.Save', () => {
       assert.deepEqual(brief(await saved({ data })), expected)
   })
 
-  test('is called as it is told, else as the file was', async () => {
+  test('uses the given name, else the name of the file', async () => {
     const { name, content_type, folder, node_id } = await saved({
       data: { asset_id: 'a' },
       name: 'report.txt',
@@ -102,7 +102,7 @@ describe('asset.Save', () => {
     assert.equal(told.content_type, 'text/x-[secret]')
   })
 
-  test('refuses what is no file', async () => {
+  test('refuses values that are not files', async () => {
     for (const data of [7, true, null, [], ['x'], {}, { type: 'image' }])
       await assert.rejects(saved({ data }), ({ type }: NodeError) => type === 'bad_input', JSON.stringify(data))
     const long = 'x'.repeat(10_000_001)
@@ -152,7 +152,7 @@ describe('asset.List', () => {
     assert.deepEqual((await listed({}, [])).end, { assets: [], count: 0 })
   })
 
-  test('goes on behind what it had given, each once', async () => {
+  test('resumes after the assets that it had given, each once', async () => {
     const given = [{ asset: value('c') }, { asset: value('b') }]
     const { items, end } = await listed({ limit: 4 }, ['e', 'd', 'c', 'b', 'a'], given)
     assert.deepEqual(items, ['e', 'd'])
@@ -181,7 +181,7 @@ test(
   }),
 )
 
-/** Runs a graph as a job of a user, and gives its snapshot. */
+/** Runs a graph as a job of a user, and returns its snapshot. */
 async function ran(server: TestServer, made: ReturnType<typeof graph>, owner = OWNER, id = 'job') {
   const { jobs } = server.context
   const job = jobs.submit(owner, submission({ graph: made, job_id: id })).active!
@@ -229,7 +229,7 @@ describe('a job that saves', () => {
     assert.equal((await call(server, 'GET', asset.get_url!)).text, 'a,b\n1,2\n')
   })
 
-  test('gives a value that the next node, and the next run, takes for the file', async () => {
+  test('gives a value that the next node, and the next run, accepts as the file', async () => {
     await using server = await startServer()
     const chain = graph(
       [
@@ -266,7 +266,7 @@ describe('a job that saves', () => {
     assert.equal((await call<Asset>(server, 'GET', `/api/assets/${value.asset_id}`)).body.id, value.asset_id)
   })
 
-  test('once for each item of a stream, equal content or not', async () => {
+  test('makes an asset for each item of a stream, even for equal content', async () => {
     await using server = await startServer()
     const each = graph(
       [
@@ -283,7 +283,7 @@ describe('a job that saves', () => {
     assert.equal((await assetsIn(server)).length, 3)
   })
 
-  test('the same asset again where it was interrupted before anybody knew that it was saved', async () => {
+  test('makes the same asset again if it was interrupted before the save was recorded', async () => {
     const held = Promise.withResolvers<void>()
     let hangs = true
     const type: NodeType = {
@@ -315,12 +315,12 @@ describe('a job that saves', () => {
       (await assetsIn(again)).map(({ id }) => id),
       [before!.id],
     )
-    // Another job saves another one.
+    // Another job saves another asset.
     await ran(again, saving({ data: 'once', name: 'a.txt' }), OWNER, 'other')
     assert.equal((await assetsIn(again)).length, 2)
   })
 
-  test('nothing where the disk is full, says so without the cause, and works on', { skip: cannotMount }, async () => {
+  test('fails on a full disk without showing the cause, and the server works on', { skip: cannotMount }, async () => {
     using disk = smallDisk(8 * (1 << 20))
     const { log, lines } = memoryLog()
     await using server = await startServer({ log, data_dir: disk.path })
@@ -330,14 +330,14 @@ describe('a job that saves', () => {
     )
     const { status, error } = await ran(server, large)
     assert.deepEqual([status, error?.type, error?.node_id], ['failed', 'unavailable', 'save'])
-    assert.match(error!.message, /cannot keep the file now/)
+    assert.match(error!.message, /cannot store the file now/)
     assert.doesNotMatch(JSON.stringify(error), /disk|space|ENOSPC|write/i)
     assert.ok(lines.some((line) => JSON.stringify(line).includes('ENOSPC')))
     assert.deepEqual(await assetsIn(server), [])
     assert.equal((outputOf(await ran(server, saving({ data: 'small' }), OWNER, 'small')) as AssetValue).size, 5)
   })
 
-  test('nothing in a folder that is not there, or is somebody else’s, and leaves nothing of it', async () => {
+  test('fails for an unknown folder or that of another user, and leaves nothing behind', async () => {
     await using server = await startServer()
     const bobs = await folderOf(server, BOB)
     const row = await stored(server, 'no folder')

@@ -1,4 +1,4 @@
-// Sounds: what each node makes of one, sample by sample; and what is refused.
+// audio.*: the result of each node, sample by sample; and invalid files.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import sharp from 'sharp'
@@ -14,15 +14,15 @@ interface Head {
   bits?: number
   kind?: number
   block?: number
-  /** What the file says, where that is not so. */
+  /** The size that the file claims, if it is wrong. */
   size?: number
-  /** Parts before the format, and after the format. */
+  /** Chunks before and after the format chunk. */
   before?: Buffer
   between?: Buffer
   extra?: Buffer
 }
 
-/** A WAV file of bytes as they are, written by hand. */
+/** A handmade WAV file of raw bytes. */
 function wav(data: Buffer, head: Head = {}): Buffer {
   const {
     rate = 8,
@@ -94,7 +94,7 @@ function levels({ data, bits }: Sound): number[] {
 const STEPS = wav(pcm16(0, 1000, -1000, 32767, -32768, 5, 6, 7))
 
 describe('audio.*', () => {
-  test('Read tells what a sound is, and keeps the sound alone', async () => {
+  test('Read reports the format of a sound, and keeps only the sound', async () => {
     const list = chunk('LIST', Buffer.from('a tag'.padEnd(7, '.')))
     const odd = Buffer.concat([list, none, Buffer.alloc(1)])
     const stereo = wav(pcm16(1, 2, 3, 4), { channels: 2, rate: 44_100, between: odd })
@@ -135,7 +135,7 @@ describe('audio.*', () => {
     const own = Buffer.concat([Buffer.from([22, 0, 16, 0, 4, 0, 0, 0]), Buffer.alloc(16, 7)])
     await assert.rejects(
       soundOf('audio.Read', { audio: wav(pcm16(1), { kind: 0xfffe, extra: own }) }),
-      failsAs('unsupported', /only its maker/),
+      failsAs('unsupported', /proprietary encoding/),
     )
   })
 
@@ -145,11 +145,11 @@ describe('audio.*', () => {
     assert.deepEqual(levels(await soundOf('audio.Convert', { audio: one, channels: 3 })), [200, 200, 200, -6, -6, -6])
     await assert.rejects(
       soundOf('audio.Convert', { audio: wav(pcm16(1, 2), { channels: 2 }), channels: 4 }),
-      failsAs('bad_input', /Of 2 channels 4/),
+      failsAs('bad_input', /2 channels cannot be converted to 4/),
     )
   })
 
-  test('Convert keeps a tone, and takes out what the new rate cannot hold', async () => {
+  test('Convert keeps a tone, and removes frequencies that the new rate cannot hold', async () => {
     const low = await nodes.fire('audio.Tone', { frequency: 100, rate: 8_000, seconds: 0.5, level: 0.5 })
     const faster = levels(await soundOf('audio.Convert', { audio: low.audio, rate: 11_025 }))
     assert.equal(faster.length, 5_513)
@@ -189,7 +189,7 @@ describe('audio.*', () => {
     )
   })
 
-  test('Concat plays one after the other, as the first is', async () => {
+  test('Concat plays sounds one after the other, in the format of the first', async () => {
     const other = wav(pcm16(10, 30, 20, 40), { channels: 2 })
     const joined = await soundOf('audio.Concat', { audios: [{ data: STEPS, name: 'a.wav' }, other], gap: 0.25 })
     assert.deepEqual(levels(joined), [0, 1000, -1000, 32767, -32768, 5, 6, 7, 0, 0, 20, 30])
@@ -208,9 +208,9 @@ describe('audio.*', () => {
     })
     assert.deepEqual(levels(mixed), [1000, 12_000, 32_767, -32_768])
     for (const [more, message] of [
-      [{ starts: [0, -0.125] }, /start of sound 2 is -0.125: it may be from 0 to 86,400/],
+      [{ starts: [0, -0.125] }, /start of sound 2 is -0.125: it must be from 0 to 86,400/],
       [{ starts: [Number.NaN] }, /start of sound 1 is NaN/],
-      [{ gains: [61] }, /gain of sound 1 is 61: it may be from -200 to 60/],
+      [{ gains: [61] }, /gain of sound 1 is 61: it must be from -200 to 60/],
     ] as const) {
       const audios = [wav(pcm16(1)), wav(pcm16(2))]
       await assert.rejects(nodes.fire('audio.Mix', { audios, ...more }), failsAs('bad_input', message))
@@ -260,7 +260,7 @@ describe('audio.*', () => {
     assert.deepEqual(rows, ['..#.', '#.#.', '###.', '#...', '...#'])
   })
 
-  test('makes no number of what is none', async () => {
+  test('never gives a sample that is not a number', async () => {
     const data = Buffer.alloc(12)
     data.writeFloatLE(Number.NaN, 0)
     data.writeFloatLE(Number.POSITIVE_INFINITY, 4)
@@ -279,7 +279,7 @@ describe('audio.*', () => {
       'a part that is larger than the file',
       wav(pcm16(1, 2), { size: 4_000_000_000 }),
       'bad_file',
-      /4,000,000,000 bytes, and 4/,
+      /4,000,000,000 bytes, but only 4/,
     ],
     ['a rate of zero', wav(pcm16(1), { rate: 0 }), 'bad_file', /rate is zero/],
     ['an endless rate', wav(pcm16(1), { rate: 4_294_967_295 }), 'too_large', /4,294,967,295 Hz/],

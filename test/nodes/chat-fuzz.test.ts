@@ -1,4 +1,4 @@
-// Nodes that use models, given whatever fits their properties one by one: each firing ends with outputs, or with an error of its own words.
+// Nodes that use models, with random values for each property: each firing ends with outputs, or with a proper error.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -48,7 +48,7 @@ const VALUES: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   any: json,
 }
 
-/** Values that hardly ever come by chance. */
+/** Values that random generation hardly ever finds. */
 const NAMED: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   model: fc.constantFrom('priced/small', 'builtin/echo', 'small', '', 'none/at-all'),
   schema,
@@ -75,15 +75,15 @@ async function ending(type: string, data: Record<string, unknown>, lent: NodeSer
   if (!isRunnable(compileGraph(of, builtinRegistry))) return null
   const { execution, observer } = start(of, builtinRegistry, { services: lent })
   const outcome = await execution.done
-  // What is thrown without words of its own.
+  // Unexpected errors have this type.
   const isFault = outcome.status === 'failed' && outcome.error.type === 'node_failed'
   assert.equal(isFault, false, `${JSON.stringify([type, data])} ${observer.faults}`)
   return outcome.status
 }
 
-describe('whatever fits its properties', () => {
+describe('any values that fit the properties', () => {
   for (const { node_type, properties } of TYPES) {
-    test(`ends a firing of ${node_type} in good order`, async () => {
+    test(`lead ${node_type} to outputs or to a proper error`, async () => {
       await using opened = await openStore()
       const answer = fc.sample(fc.constantFrom('{"a": "x"}', 'i', '[]', ''), 50)
       const provider = pricedProvider({
@@ -96,7 +96,7 @@ describe('whatever fits its properties', () => {
         seen.add(await ending(node_type, data, lent))
       })
       await fc.assert(property, { numRuns: scaled(20) })
-      // By chance none of a few graphs may be one that runs.
+      // Among a few random graphs there may be none that runs.
       for (const data of fc.sample(dataOf(properties), 500)) {
         if (seen.has('completed') || seen.has('failed')) break
         seen.add(await ending(node_type, data, lent))

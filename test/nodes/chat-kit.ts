@@ -1,4 +1,4 @@
-// Nodes that use models, run by themselves with the providers and vectors of a test.
+// Runs nodes that use models alone, with the providers and vectors of a test.
 import assert from 'node:assert/strict'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
 import type { Graph, GraphNode } from '../../src/engine/compile/graph.ts'
@@ -27,12 +27,12 @@ export function declared(type: string, more: object = {}): object {
 
 export interface Fired {
   readonly outputs: OutputValues
-  /** `type: message` where it failed, else empty. */
+  /** `type: message` if it failed, else empty. */
   readonly failure: string
   readonly observer: Recorder
 }
 
-/** One firing of a node with these values of its own. Streams are left out of its outputs. */
+/** One firing of a node with these values of its own. Its outputs are returned without streams. */
 export async function fired(
   type: string,
   data: Record<string, unknown>,
@@ -47,7 +47,7 @@ export async function fired(
   return { outputs: (detail as { result: OutputValues } | undefined)?.result ?? {}, failure, observer }
 }
 
-/** The errors that a node is refused with before it runs. */
+/** The errors that validation reports for a node. */
 export function problems(type: string, data: Record<string, unknown>): string[] {
   const of: Graph = graph([node('n', type, data)], [])
   return compileGraph(of, builtinRegistry)
@@ -55,7 +55,7 @@ export function problems(type: string, data: Record<string, unknown>): string[] 
     .map(({ code, pin_name, message }) => `${code} ${pin_name}: ${message}`)
 }
 
-/** What a node says that it will need, its defaults filled in. */
+/** The needs of a node, with its defaults filled in. */
 export function needsOf(type: string, data: Record<string, unknown>, connected: string[] = []): readonly NodeNeed[] {
   const known = builtinRegistry.get(type)
   assert.ok(known?.needs)

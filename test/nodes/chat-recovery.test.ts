@@ -1,8 +1,9 @@
-// Nodes that call models several times, interrupted in between: no call that had ended is made again, and none that was cut off unasked.
+// Nodes that make several model calls and are interrupted in between: finished calls are not repeated, and interrupted calls are not
+// repeated automatically.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
-import type { NodeContext, OutputValues } from '../../src/engine/node-api/node-type.ts'
+import type { FiringStep, NodeContext, OutputValues } from '../../src/engine/node-api/node-type.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { graph, node, sink } from '../engine/kit.ts'
 import { FolderCopies, inFolder } from '../helpers/folder.ts'
@@ -31,15 +32,15 @@ function only(type: string, data: Record<string, unknown>, handles: readonly str
 }
 
 interface Interrupted {
-  /** What went wrong where the job went on by itself, and how many calls that made. */
+  /** The error of the job that resumed, and the number of calls that it made. */
   readonly error: string
   readonly unasked: number
-  /** What a retry gave, and what it asked. */
+  /** The outputs of a retry, and its requests. */
   readonly outputs: Record<string, unknown>
   readonly asked: readonly string[]
 }
 
-/** Runs until `cut`, goes on in a server that starts on a copy of the folder as it was then, and tries the job again. */
+/** Runs until `cut`, resumes in a server on a copy of the folder at that time, and retries the job. */
 async function interrupted(folder: string, of: Graph, first: PricedProvider, cut: () => boolean): Promise<Interrupted> {
   using copies = new FolderCopies(folder)
   const answer: PricedOptions['answer'] = () => ({ pieces: ['{"label":', ' "b"}'] })
@@ -68,7 +69,7 @@ async function interrupted(folder: string, of: Graph, first: PricedProvider, cut
 
 describe('a node that was interrupted in one of its calls', () => {
   test(
-    'keeps the summaries of the pieces that it has',
+    'keeps the finished summaries of pieces',
     inFolder(async (folder) => {
       const text = ['0', '1', '2'].map((digit) => `${digit} `.repeat(200)).join('\n\n')
       const first = pricedProvider({
@@ -88,7 +89,7 @@ describe('a node that was interrupted in one of its calls', () => {
   )
 
   test(
-    'does not ask again for an answer that did not fit',
+    'does not repeat the call of an invalid answer',
     inFolder(async (folder) => {
       const first = pricedProvider({
         answer: (_, at) => (at === 0 ? { pieces: ['neither'] } : { waits: { before: 0, for: pending } }),
@@ -102,7 +103,7 @@ describe('a node that was interrupted in one of its calls', () => {
   )
 
   test(
-    'keeps the vectors that it has',
+    'keeps the finished vectors',
     inFolder(async (folder) => {
       const texts = Array.from({ length: 101 }, (_, at) => `t${at}`)
       const first = pricedProvider({ embed: (text, call) => (call === 100 ? new Promise(() => {}) : [text.length, 1]) })
@@ -125,8 +126,8 @@ describe('a summary that had begun', () => {
     seed: null,
   }
 
-  /** What comes behind the pieces that were given, and what the node gives at its end. */
-  async function goesOn(model: string, step: object, given: readonly string[]) {
+  /** The items after the given ones, and the outputs of the node at its end. */
+  async function goesOn(model: string, step: Partial<FiringStep>, given: readonly string[]) {
     const known: NodeContext = {
       ...context,
       services: services(),
@@ -142,20 +143,20 @@ describe('a summary that had begun', () => {
     }
   }
 
-  test('goes on behind what had come, without a missing or doubled word', async () => {
-    assert.deepEqual((await goesOn('builtin/echo', { interrupted: true }, ['as', ' i'])).pieces, ['t', ' is'])
+  test('continues its text, without a missing or doubled word', async () => {
+    assert.deepEqual((await goesOn('builtin/echo', { wasInterrupted: true }, ['as', ' i'])).pieces, ['t', ' is'])
     assert.deepEqual((await goesOn('builtin/echo', {}, [])).pieces, ['as', ' it', ' is'])
   })
 
-  test('that had ended is not asked for again', async () => {
+  test('and had ended is not requested again', async () => {
     const use = { model: 'm/n', input_tokens: 1, output_tokens: 2, cost: null }
-    const ended = { known: { value: { text: 'all of it', use, finish_reason: 'stop' } } }
+    const ended = { previousResult: { value: { text: 'all of it', use, finish_reason: 'stop' } } }
     const { pieces, usage } = await goesOn('m/n', ended, ['all', ' of'])
     assert.deepEqual([pieces, usage.total_tokens, usage.cost], [[' it'], 3, null])
     assert.deepEqual((await goesOn('m/n', ended, ['all of it'])).pieces, [])
   })
 
-  test('and may have been paid is not asked for again by itself', async () => {
-    await assert.rejects(goesOn('m/n', { interrupted: true }, ['a']), { type: 'node_interrupted' })
+  test('and may have been paid for is not requested again automatically', async () => {
+    await assert.rejects(goesOn('m/n', { wasInterrupted: true }, ['a']), { type: 'node_interrupted' })
   })
 })

@@ -1,4 +1,4 @@
-// Nodes that use models in a whole server: what a preflight says of them, what their runs cost, and vectors that last.
+// Nodes that use models in a whole server: their preflight, the cost of their runs, and stored vectors.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -15,7 +15,7 @@ const model = 'priced/small'
 const priced = (more = {}) =>
   pricedProvider({ models: { small: dollars(1_000_000, 0) }, embed: (text) => [text.length, 1], ...more })
 
-/** One node, and its handles as outputs. */
+/** One node, with its handles as outputs. */
 function one(
   type: string,
   data: Record<string, unknown>,
@@ -55,15 +55,18 @@ describe('a preflight of nodes that use models', () => {
       assert.equal(requirement(missing, 'model', 'priced/none').status, 'missing', type)
     }
     const texts = await preflightOf(server, one('chat.Embed', { model: 'builtin/echo', texts: ['a'] }))
-    assert.equal(requirement(texts, 'model', 'builtin/echo').message, 'It is not for this task (embedding).')
-    // The answer of an embedding has no tokens.
+    assert.equal(
+      requirement(texts, 'model', 'builtin/echo').message,
+      'The model does not support this task (embedding).',
+    )
+    // The answer of an embedding has no output tokens.
     const exact = await preflightOf(server, one('chat.Embed', { model, texts: ['one', 'two'] }))
     assert.equal(exact.cost!.amount, 2)
   })
 })
 
 describe('a run of nodes that use models', () => {
-  test('costs what all their calls come to, and gives typed outputs', async () => {
+  test('costs the sum of all calls, and gives typed outputs', async () => {
     const answers = ['nothing', '{"name": "Ada"}']
     const answer = (_: unknown, at: number) => ({
       pieces: [answers[at]!],
@@ -80,12 +83,12 @@ describe('a run of nodes that use models', () => {
     const edges = ['s.name->e.texts', 's.name->name.value', 'e.vector->vector.value']
     const { job_id, outputs: given } = await run(server, graph(nodes, edges))
     assert.deepEqual(given, { name: 'Ada', vector: [3, 1] })
-    // Two answers of two tokens sent, and one text of one.
+    // Two answers with two input tokens each, and one text with one token.
     assert.deepEqual(spent(await resultOf(server, job_id)), [[5, 'USD', false], ['priced'], [model]])
   })
 
   test(
-    'keeps vectors of each user apart, also after a restart',
+    'keeps the vectors of each user separate, also after a restart',
     inFolder(async (folder) => {
       const two = { user_id: '2', workspace_id: null }
       const found = one('vector.Search', { index: 'i', vector: [1, 0] }, ['texts'])

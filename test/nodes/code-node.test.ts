@@ -26,7 +26,7 @@ function coded(text: string, more: Partial<GraphNode> = {}): GraphNode {
   }
 }
 
-/** What each output node got, item by item. */
+/** The values of each output node, item by item. */
 function results(nodes: GraphNode[], edges: string[]) {
   return outputs(graph(nodes, edges), builtinRegistry, { services })
 }
@@ -38,14 +38,14 @@ async function failed(one: GraphNode) {
 }
 
 describe(TYPE, () => {
-  test('gives what it returns by name, from inputs by name', async () => {
+  test('gives its returned values as outputs by name, from inputs by name', async () => {
     const one = coded('return { a: x * 2 + inputs.y }', { dynamic_properties: { x: 4, y: 1 } })
     assert.deepEqual(await results([one, sink('out')], ['n.a->out.value']), {
       out: [9],
     })
   })
 
-  test('gives nothing where it returns nothing', async () => {
+  test('gives no outputs if it returns nothing', async () => {
     assert.deepEqual(await results([coded(''), sink('out')], ['n.a->out.value']), { out: [] })
   })
 
@@ -54,12 +54,12 @@ describe(TYPE, () => {
     assert.match((await failed(coded('return { b: 1 }'))).message, /"b"/)
   })
 
-  test('tells errors with their lines', async () => {
+  test('reports errors with their lines', async () => {
     const { type, message } = await failed(coded("const a = 1\nthrow new Error('bad')"))
     assert.deepEqual([type, message], ['code_error', 'Error: bad (line 2, column 16)'])
   })
 
-  test('heeds its limits', async () => {
+  test('keeps its limits', async () => {
     const time = await failed(coded('for (;;);', { data: { time_limit_ms: 20 } }))
     assert.deepEqual([time.type, time.message.includes('20 ms')], ['code_timeout', true])
     const memory = await failed(coded('new ArrayBuffer(1e7)', { data: { memory_limit_mb: 8 } }))
@@ -84,7 +84,7 @@ describe(TYPE, () => {
     assert.deepEqual(observer.named('log'), [['log', 'n', 'warning', 'careful {a: 1}']])
   })
 
-  test('streams what it yields, and gives what it returns at the end', async () => {
+  test('streams yielded values, and gives returned values at the end', async () => {
     const one = coded('for (let i = 0; i < 3; i++) yield { item: i * n }\nreturn { count: 3 }', {
       dynamic_properties: { n: 10 },
       dynamic_outputs: { item: { ...int, stream: true }, count: int },
@@ -111,11 +111,11 @@ describe(TYPE, () => {
     ])
   })
 
-  test('yields nothing where no output streams', async () => {
+  test('yields nothing if no output is a stream', async () => {
     assert.match((await failed(coded('yield { a: 1 }'))).message, /no stream output/)
   })
 
-  test('ends at once where its run is cancelled', async () => {
+  test('ends at once if its run is cancelled', async () => {
     await belowInSome(1_000, async () => {
       const { execution, observer, abort } = start(
         graph([coded("console.log('begun')\nfor (;;);", { data: { time_limit_ms: 60_000 } })], []),
@@ -130,7 +130,7 @@ describe(TYPE, () => {
     })
   })
 
-  test('says for which user and run it runs: the same run for all nodes and called workflows of one, another for each other', async () => {
+  test('tells the sandbox its user and run: all nodes and called workflows of a run share it', async () => {
     const owners = new Set<unknown>()
     const runs: unknown[] = []
     const seen = (script: SandboxScript): SandboxScript => {
@@ -162,8 +162,8 @@ describe(TYPE, () => {
     )
   })
 
-  test('says so where there is no sandbox, or no code', async () => {
-    await assert.rejects(fire(TYPE, { code: 'return {}' }), /unavailable: There is no sandbox/)
+  test('fails with a clear error if there is no sandbox, or no code', async () => {
+    await assert.rejects(fire(TYPE, { code: 'return {}' }), /unavailable: No code sandbox is available/)
     await assert.rejects(fire(TYPE), /missing_property/)
   })
 })

@@ -1,4 +1,4 @@
-// code.JavaScript in a run that has to wait while its code is half-way through a stream.
+// code.JavaScript in a run that is suspended while its code is in the middle of a stream.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type NodeServices, noServices } from '../../src/engine/node-api/node-services.ts'
@@ -11,7 +11,7 @@ const sandbox = createCodeSandbox({ workers: 1 })
 after(() => sandbox[Symbol.asyncDispose]())
 const services: NodeServices = { ...noServices, sandbox }
 
-test('a stream of code that looks at the clock goes on after its run has waited', async () => {
+test('a stream of code that reads the clock continues after its run was suspended', async () => {
   const code = 'for (let i = 0; i < count; i++) yield { item: i + "@" + Date.now() }'
   const dynamic = { dynamic_properties: { count: null }, dynamic_outputs: { item: { type: 'str', stream: true } } }
   const of = graph(

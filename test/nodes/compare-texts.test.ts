@@ -31,7 +31,7 @@ describe('text.Diff', () => {
   })
 })
 
-/** The distance by its definition. */
+/** The edit distance by its definition. */
 function distance(a: string[], b: string[]): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at)
   a.forEach((character, i) => {
@@ -44,7 +44,7 @@ function distance(a: string[], b: string[]): number {
   return row[b.length]!
 }
 
-/** Jaro's score by its definition, looking for each character in all places within reach. */
+/** Jaro's score by its definition, which tries every position within reach for each character. */
 function jaro(a: string[], b: string[]): number {
   const reach = Math.max(0, Math.floor(Math.max(a.length, b.length) / 2) - 1)
   const taken = b.map(() => false)
@@ -78,7 +78,7 @@ describe('text.Similarity', () => {
     }
   })
 
-  test('takes characters, not code units, and empty texts', async () => {
+  test('compares characters, not code units, and accepts empty texts', async () => {
     assert.deepEqual(await of('👍a', '👎a'), { score: 0.5, distance: 1 })
     assert.deepEqual(await of('', ''), { score: 1, distance: 0 })
     assert.deepEqual(await of('', 'ab'), { score: 0, distance: 2 })
@@ -104,7 +104,7 @@ describe('text.Similarity', () => {
     await fc.assert(property, { numRuns: scaled(300) })
   })
 
-  test('is bounded', async () => {
+  test('refuses texts beyond its limits', async () => {
     const [a, b] = ['ab'.repeat(50_000), 'ba'.repeat(50_000)]
     await assert.rejects(of(a, b), /too_large: The texts are too long for an edit distance/)
     assert.equal((await of(a, 'b')).distance, 99_999)

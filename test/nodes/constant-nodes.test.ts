@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { outputOf } from './fire.ts'
 
-/** One value makes a list of one, so the only bad list is one that no value may be. */
+/** A single value becomes a list, so only a value that is too deep makes an invalid list. */
 let deep: unknown = 1
 for (let level = 0; level < 70; level++) deep = [deep]
 

@@ -1,4 +1,4 @@
-// What node code sees of a run, for tests that call it without one.
+// A node context for tests that call nodes without a run.
 
 import { noServices } from '../../src/engine/node-api/node-services.ts'
 import type { InputValues, NodeContext, NodeRunResult, NodeType } from '../../src/engine/node-api/node-type.ts'
@@ -36,7 +36,7 @@ export const context: NodeContext = {
   isQuiescent: false,
 }
 
-/** Runs a firing of a type as a run does: what it takes from outside comes first. */
+/** Runs a firing as a run does: `prepare` comes first. */
 export async function runWith(type: NodeType, inputs: InputValues, from: NodeContext): Promise<NodeRunResult> {
   return type.run!(type.prepare ? await type.prepare(inputs, from) : inputs, from)
 }

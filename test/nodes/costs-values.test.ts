@@ -1,4 +1,4 @@
-// What one firing costs at most on values, lists and tables, however large they are and whatever they share.
+// The cost limits of one firing on values, lists and tables, however large they are and whatever they share.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ItemRequest } from '../../src/engine/node-api/node-type.ts'
@@ -14,7 +14,7 @@ test('a formula is not evaluated more often than its length allows', async () =>
   const rows = list.map((x) => ({ x }))
   const dict = Object.fromEntries(list.slice(0, 200_000).map((at) => [`k${at}`, at]))
   const long = Array(1600).fill('x').join('+')
-  const refused = /too_large: The formula takes \d+ steps, too many for [\d,]+ values at once/
+  const refused = /too_large: The formula takes \d+ steps, which is too many for [\d,]+ values at once/
   await soon(() => assert.rejects(outputOf('list.Calculate', { list, formula: long }), refused))
   await soon(() => assert.rejects(outputOf('data.AddColumn', { rows, name: 'y', formula: long }), refused))
   await soon(() => assert.rejects(outputOf('data.Filter', { rows, formula: long }), refused))
@@ -27,7 +27,7 @@ test('a formula is not evaluated more often than its length allows', async () =>
 
 describe('long texts', () => {
   const long = a(10_000_000)
-  const refused = /too_large: The values hold more than [\d,]+ others/
+  const refused = /too_large: The node would have to process more than [\d,]+ values/
 
   test('are not compared without end', async () => {
     const list = Array(4096).fill(long)
@@ -47,13 +47,13 @@ describe('long texts', () => {
     await soon(() => assert.rejects(outputOf('list.Unique', { list: wide }), refused))
   })
 
-  test('of the same length are told apart at once', async () => {
+  test('of the same length are compared quickly', async () => {
     const list = Array.from({ length: 4000 }, (_, at) => a(20_000) + String(at).padStart(4, '0'))
     assert.deepEqual(await soon(() => outputOf('list.Unique', { list: [...list, ...list.slice(0, 500)] })), list)
     assert.deepEqual(await soon(() => outputOf('list.Sort', { list: list.toReversed() })), list)
   })
 
-  test('of a handful are ordered and told apart', async () => {
+  test('can be sorted and compared if there are few', async () => {
     const [b, c] = [`b${long.slice(1)}`, `${long.slice(1)}c`]
     const lone = ['\ud800', '\ud801'].map((unit) => a(20_000) + unit)
     assert.deepEqual(await outputOf('list.Unique', { list: [b, long, c, long, b] }), [b, long, c])
@@ -73,11 +73,11 @@ describe('long texts', () => {
   })
 })
 
-describe('what is gathered of a stream', () => {
+describe('the text that is gathered from a stream', () => {
   const refused = /more than 100,000,000 characters together/
   const large = [{ of: [a(10_000_000)] }]
 
-  test('is counted wherever it lies in an item by control.Collect', () => {
+  test('is counted at any depth of an item by control.Collect', () => {
     const collect = builtinRegistry.get('control.Collect')!.open!({}, context)
     for (let count = 0; count < 9; count++) collect.push(large)
     assert.throws(() => collect.push(large), refused)
@@ -88,23 +88,23 @@ describe('what is gathered of a stream', () => {
     ['control.Cross', {}],
   ] as const) {
     test(`and by ${type}`, () => {
-      const weave = builtinRegistry.get(type)!.streamOperator!(inputs, context)
-      assert.ok(weave.next().value instanceof ItemRequest)
-      for (let count = 0; count < 9; count++) assert.ok(weave.next(large).value instanceof ItemRequest)
-      assert.throws(() => weave.next(large), refused)
+      const operator = builtinRegistry.get(type)!.streamOperator!(inputs, context)
+      assert.ok(operator.next().value instanceof ItemRequest)
+      for (let count = 0; count < 9; count++) assert.ok(operator.next(large).value instanceof ItemRequest)
+      assert.throws(() => operator.next(large), refused)
     })
   }
 
-  test('may be much where it is small', async () => {
+  test('may have many small items', async () => {
     const collect = builtinRegistry.get('control.Collect')!.open!({}, context)
     for (let at = 0; at < 1_000_000; at++) collect.push({ a: at, b: 'text' })
     assert.equal(((await collect.end()).list as unknown[]).length, 1_000_000)
   })
 })
 
-test('large tables are refused where their rows are told apart or summed up', async () => {
+test('large tables are refused if their rows are keys or are aggregated', async () => {
   const rows = Array.from({ length: 1_000_000 }, (_, at) => ({ a: at % 250_000, b: at % 19, c: at, d: at % 100_000 }))
-  const refused = /too_large: The values hold more than 3,000,000 others/
+  const refused = /too_large: The node would have to process more than 3,000,000 values/
   const pivot = { rows, index: ['a'], columns: 'b', values: 'c' }
   await soon(() => assert.rejects(outputOf('data.Pivot', pivot), refused))
   await soon(() => assert.rejects(outputOf('data.Describe', { rows }), refused))

@@ -25,7 +25,7 @@ const bytes = (...parts: (string | number[])[]) =>
 const readCsv = (file: unknown, more = {}) => fire('data.ReadCsv', { file, ...more })
 
 describe('data.ReadCsv', () => {
-  test('reads rows, with what they say', async () => {
+  test('reads rows, and converts their cells', async () => {
     assert.deepEqual(await readCsv({ data: bytes('name,age,ok\n"Ann, B.",31,true\nBo,,\n') }), {
       rows: [
         { name: 'Ann, B.', age: 31, ok: true },
@@ -38,7 +38,7 @@ describe('data.ReadCsv', () => {
     ])
   })
 
-  test('knows encodings by their marks, or as it is told', async () => {
+  test('detects encodings by their byte order mark, or uses the given one', async () => {
     const rows = [{ é: '€' }]
     const latin = [0xe9, 0x0a, 0x80]
     for (const [file, encoding] of [
@@ -53,8 +53,8 @@ describe('data.ReadCsv', () => {
     assert.deepEqual((await readCsv(bytes(latin), { encoding: 'latin1' })).rows, [{ é: '\x80' }])
   })
 
-  test('refuses what is no text, cut off, or too long', async () => {
-    await assert.rejects(readCsv(bytes([0xe9, 0x0a])), failsAs('bad_file', /no text in UTF-8/))
+  test('refuses files that are not text, cut off, or too long', async () => {
+    await assert.rejects(readCsv(bytes([0xe9, 0x0a])), failsAs('bad_file', /not valid UTF-8/))
     await assert.rejects(readCsv(bytes('a\n€').subarray(0, 4)), failsAs('bad_file', /UTF-8/))
     await assert.rejects(readCsv(bytes([0xff, 0xfe, 0x61])), failsAs('bad_file', /UTF-16/))
     await assert.rejects(readCsv(bytes([0xff, 0xfe, 0x00, 0xd8])), failsAs('bad_file', /UTF-16/))
@@ -65,7 +65,7 @@ describe('data.ReadCsv', () => {
       await assert.rejects(readCsv(bytes(unmarked)), failsAs('bad_file', /looks like UTF-16/))
     assert.deepEqual((await readCsv(bytes([0x61, 0, 0x0a, 0]), { encoding: 'utf-16le' })).columns, ['a'])
     assert.deepEqual((await readCsv(bytes('a\nx\0y'))).rows, [{ a: 'x\0y' }])
-    await assert.rejects(readCsv(bytes('a\n"b')), failsAs('bad_csv', /never ends, begun in line 2/))
+    await assert.rejects(readCsv(bytes('a\n"b')), failsAs('bad_csv', /is not closed, which begins in line 2/))
     await assert.rejects(readCsv(Buffer.alloc(10_000_001, 'a')), failsAs('too_large', /10,000,000 characters/))
     await assert.rejects(readCsv(Buffer.alloc(100_000_001)), failsAs('too_large', /100,000,000 bytes/))
     await assert.rejects(readCsv(7), failsAs('bad_input', /The file is neither/))
@@ -78,7 +78,7 @@ describe('data.WriteCsv', () => {
     { a: 'x', c: [1] },
   ]
 
-  test('writes a file that says what it is', async () => {
+  test('writes a file value with its type and name', async () => {
     const file = await written('data.WriteCsv', { rows })
     assert.deepEqual(
       { ...file, data: Buffer.from(file.data).toString() },
@@ -111,8 +111,8 @@ describe('data.WriteCsv', () => {
     const euro_sign = { data: bytes('a\n', [0x80]), content_type: 'text/csv; charset="Windows-1252"' }
     assert.deepEqual((await readCsv(euro_sign)).rows, [{ a: '€' }])
     const unknown = { data: bytes('a\n', [0x80]), content_type: 'text/csv; charset=klingon' }
-    await assert.rejects(readCsv(unknown), failsAs('bad_file', /Choose its encoding/))
-    // The mark knows better.
+    await assert.rejects(readCsv(unknown), failsAs('bad_file', /Set its encoding/))
+    // The byte order mark takes precedence over the content type.
     const utf8 = { data: bytes('\uFEFFa\né'), content_type: 'text/csv; charset=iso-8859-1' }
     assert.deepEqual((await readCsv(utf8)).rows, [{ a: 'é' }])
     const euro = written('data.WriteCsv', { rows: [{ a: '€' }], encoding: 'latin1' })
@@ -144,13 +144,13 @@ describe('data.ReadJsonLines', () => {
   })
 
   test('says which line is wrong', async () => {
-    await assert.rejects(readLines('{}\n\n{"a":'), failsAs('bad_file', /^Line 3 of the file is no JSON\.$/))
+    await assert.rejects(readLines('{}\n\n{"a":'), failsAs('bad_file', /^Line 3 of the file is not JSON\.$/))
     await assert.rejects(readLines('{}\n[1]'), failsAs('bad_file', /^Line 2 of the file is list/))
     await assert.rejects(readLines('7'), failsAs('bad_file', /Line 1 of the file is int/))
     await assert.rejects(readLines(Buffer.of(0x7b, 0xff)), failsAs('bad_file', /UTF-8/))
   })
 
-  test('refuses what is too deep or too much', async () => {
+  test('refuses files that are nested too deep or too large', async () => {
     const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
     await assert.rejects(readLines(deep), failsAs('too_deep', /levels deep/))
     await assert.rejects(readLines('{}\n'.repeat(1_000_001)), failsAs('too_large', /1,000,000 rows/))
@@ -158,7 +158,7 @@ describe('data.ReadJsonLines', () => {
 })
 
 describe('data.WriteJsonLines', () => {
-  test('writes what is read back', async () => {
+  test('writes files that read back as the same rows', async () => {
     const rows = [{ a: 'two\nlines', b: { c: [1.5, null] } }, {}]
     const file = await written('data.WriteJsonLines', { rows, name: 'data' })
     assert.deepEqual(

@@ -16,7 +16,7 @@ describe('dict', () => {
     const dotted = { 'a.b': [{ '': { "it's": 1 } }] }
     assert.equal(await outputOf('dict.Get', { dict: dotted, path: '["a.b"][0][""]["it\'s"]' }), 1)
     assert.deepEqual(await outputOf('dict.Get', { dict: dotted, path: "['a.b'][0]" }), dotted['a.b'][0])
-    await assert.rejects(outputOf('dict.Get', { dict, path: 'user..names' }), /bad_path: .* nothing between two dots/)
+    await assert.rejects(outputOf('dict.Get', { dict, path: 'user..names' }), /bad_path: .* no key between two dots/)
     await assert.rejects(outputOf('dict.Get', { path: 'x' }), /missing_property/)
   })
 
@@ -32,19 +32,22 @@ describe('dict', () => {
     const list = await outputOf('dict.Set', { dict, path: 'list[-1]', value: 'x' })
     assert.deepEqual(list, { a: { b: 1 }, list: [1, 'x'] })
     assert.deepEqual(dict, { a: { b: 1 }, list: [1, 2] })
-    await assert.rejects(outputOf('dict.Set', { dict: {}, path: 'a[1]', value: 1 }), /list of 0 items has no place "1"/)
-    await assert.rejects(outputOf('dict.Set', { dict, path: 'list[-3]', value: 1 }), /has no place "-3"/)
-    await assert.rejects(outputOf('dict.Set', { dict, path: 'list.x', value: 1 }), /has no place "x"/)
+    await assert.rejects(
+      outputOf('dict.Set', { dict: {}, path: 'a[1]', value: 1 }),
+      /list of 0 items has no position "1"/,
+    )
+    await assert.rejects(outputOf('dict.Set', { dict, path: 'list[-3]', value: 1 }), /has no position "-3"/)
+    await assert.rejects(outputOf('dict.Set', { dict, path: 'list.x', value: 1 }), /has no position "x"/)
     await assert.rejects(
       outputOf('dict.Set', { dict, path: 'a[0]', value: 1 }),
-      /an object where the path says place 0/,
+      /has position 0 of a list, but there is an object/,
     )
     await assert.rejects(outputOf('dict.Set', { dict, path: '', value: 1 }), /bad_path: The path is empty/)
     await assert.rejects(
       outputOf('dict.Set', { dict, path: 'a.b.c', value: 1 }),
-      /There is a value where the path goes on/,
+      /but the value before it is neither an object nor a list/,
     )
-    await assert.rejects(outputOf('dict.Set', { dict, path: 'list[9]', value: 1 }), /has no place "9"/)
+    await assert.rejects(outputOf('dict.Set', { dict, path: 'list[9]', value: 1 }), /has no position "9"/)
   })
 
   test('Set keeps to own keys, whatever they are called', async () => {
@@ -53,7 +56,7 @@ describe('dict', () => {
     assert.deepEqual(Object.keys(made), ['__proto__'])
   })
 
-  test('Set goes 64 levels deep, and says so where it is asked for more', async () => {
+  test('Set goes 64 levels deep, and refuses more', async () => {
     const path = (levels: number) => Array.from({ length: levels }, () => 'k').join('.')
     const deepest = (await outputOf('dict.Set', { dict: {}, path: path(64), value: 1 })) as object
     assert.equal(JSON.stringify(deepest).length, 64 * '{"k":}'.length + 1)
@@ -84,12 +87,12 @@ describe('dict', () => {
     }
   })
 
-  test('Merge goes through each key once, however many there are', async () => {
+  test('Merge processes each key once, however many there are', async () => {
     const size = 50_000
     const side = (name: string) =>
       Object.fromEntries(Array.from({ length: size }, (_, at) => [`${name}${at}`, { [name]: at }]))
     const [a, b] = [side('a'), { ...side('b'), a0: { b: 0 } }]
-    // A copy of the whole for each key would write 2.5 thousand million entries: minutes.
+    // Copying the whole object for each key would write 2.5 billion entries, which takes minutes.
     const began = process.cpuUsage()
     const made = (await outputOf('dict.Merge', { a, b, deep: true })) as Record<string, unknown>
     const used = process.cpuUsage(began)
@@ -98,7 +101,7 @@ describe('dict', () => {
     assert.ok((used.user + used.system) / 1000 < 5000)
   })
 
-  test('Merge refuses what holds the same objects again and again', async () => {
+  test('Merge refuses values that contain the same objects many times', async () => {
     let [a, b]: Record<string, unknown>[] = [{ one: 1 }, { two: 2 }]
     for (let level = 0; level < 40; level++)
       [a, b] = [
@@ -165,12 +168,12 @@ describe('compare', () => {
     ])
     assert.equal(await of('a', '<', 'b'), true)
     assert.equal(await of('', '<', 'a'), true)
-    await assert.rejects(of(1, '<', 'a'), /no_order: int and str have no order between them/)
+    await assert.rejects(of(1, '<', 'a'), /no_order: int and str cannot be ordered/)
     await assert.rejects(of(1, '<', null), /missing_property/)
     assert.equal(await of('a', '==', 'a'), true)
     for (const value of [true, [1], { a: 1 }])
       for (const op of ['<', '==', '!='])
-        await assert.rejects(of(value, op, value), /no_order: .* compare\.Equal says of all values whether/)
+        await assert.rejects(of(value, op, value), /no_order: .* compare\.Equal tells whether/)
     await assert.rejects(of(1, '!=', '1'), /no_order/)
   })
 
@@ -196,7 +199,10 @@ describe('logic', () => {
     assert.equal(await of('all', [true], { extra: false }), false)
     assert.equal(await of('one', [0, 2.5], { extra: 0 }), true)
     await assert.rejects(of('all', ['x']), /type_mismatch/)
-    await assert.rejects(of('all', [], { fine: 1, extra: 'x' }), /bad_input: Condition "extra" is str: a condition is/)
+    await assert.rejects(
+      of('all', [], { fine: 1, extra: 'x' }),
+      /bad_input: Condition "extra" is str\. A condition must be/,
+    )
   })
 
   test('Not', async () => {

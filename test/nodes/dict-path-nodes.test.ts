@@ -1,4 +1,4 @@
-// dict.*: objects by the paths of what is in them. And the types of compare, logic and math that came beside.
+// dict.*: objects by the paths of their values. Also some types of compare, logic and math.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ describe('dict.Flatten', () => {
     assert.equal(await outputOf('dict.Get', { dict: whole, path: 'a.b[0]' }), 1)
   })
 
-  test('refuses two values for one path, and what is too much', async () => {
+  test('refuses two values for one path, and results that are too large', async () => {
     await assert.rejects(of({ a: { b: 1 }, 'a.b': 2 }), /duplicate_key: Two values would have the path "a\.b"/)
     await assert.rejects(of([1]), /type_mismatch/)
     let twice: object = { x: 1, y: 1 }
@@ -31,7 +31,7 @@ describe('dict.Flatten', () => {
 describe('dict.Unflatten', () => {
   const of = (dict: unknown) => outputOf('dict.Unflatten', { dict })
 
-  test('puts together what paths say, in any order', async () => {
+  test('builds an object from paths in any order', async () => {
     assert.deepEqual(await of(flat), whole)
     assert.deepEqual(await of({ 'a[1]': 2, 'a[0]': 1, 'b.0': 'key' }), { a: [1, 2], b: { 0: 'key' } })
     assert.deepEqual(await of({}), {})
@@ -41,11 +41,11 @@ describe('dict.Unflatten', () => {
   })
 
   const BAD: [Record<string, unknown>, RegExp][] = [
-    [{ 'a[1]': 1 }, /bad_path: The path "a\[1\]" does not fit the others/],
+    [{ 'a[1]': 1 }, /bad_path: The path "a\[1\]" does not fit the other paths/],
     [{ 'a[0]': 1, 'a.b': 1 }, /does not fit/],
-    [{ a: 1, 'a.b': 2 }, /bad_path: A value is in the way of the path "a\.b"/],
+    [{ a: 1, 'a.b': 2 }, /bad_path: The path "a\.b" goes through another value/],
     [{ 'a.b': 2, a: 1 }, /Two values would lie at the path "a"/],
-    [{ '[0]': 1 }, /begins with a place of a list/],
+    [{ '[0]': 1 }, /must begin with a key/],
     [{ [`a[${'9'.repeat(400)}]`]: 1 }, /does not fit/],
     [{ [Array(70).fill('k').join('.')]: 1 }, /too_deep/],
   ]
@@ -54,7 +54,7 @@ describe('dict.Unflatten', () => {
       assert.rejects(of(dict), (error: Error) => message.test(error.message) && error.message.length < 1000))
   }
 
-  test('is the way back from flattening', async () => {
+  test('is the inverse of flattening', async () => {
     const key = fc.stringMatching(/^[a-zA-Z_ ]{1,5}$/)
     const value = fc.letrec((tie) => ({
       value: fc.oneof({ maxDepth: 4 }, fc.jsonValue({ maxDepth: 0 }), tie('list'), tie('dict')),

@@ -1,4 +1,4 @@
-// Documents made for tests, from their bytes up: good ones, and such as nobody means well with.
+// Documents for tests, built from bytes: valid ones, and hostile ones.
 import { crc32, deflateRawSync } from 'node:zlib'
 import type { TableRow } from '../../src/nodes/shared/table-rows.ts'
 
@@ -45,15 +45,15 @@ export function pdf(...pages: readonly PdfPage[]): Buffer {
 export interface ZipEntry {
   readonly name: string
   readonly data: string | Buffer
-  /** What the archive says instead of the truth. */
+  /** The size that the archive claims, if it is false. */
   readonly size?: number
   readonly crc?: number
   readonly flags?: number
-  /** Its bytes are those of the entry before. */
+  /** Whether the entry shares the bytes of the entry before. */
   readonly shared?: boolean
 }
 
-/** A ZIP archive, which may lie. */
+/** A ZIP archive, whose claims may be false. */
 export function zipOf(entries: readonly ZipEntry[]): Buffer {
   const pieces: Buffer[] = []
   const directory: Buffer[] = []
@@ -106,7 +106,7 @@ function relations(name: string, ...all: readonly string[]): ZipEntry {
   }
 }
 
-/** The files of a Word document with this body, in WordprocessingML; `links` are the addresses of rId1, rId2 … */
+/** The files of a Word document with this body, in WordprocessingML. `links` are the URLs of rId1, rId2 … */
 export function docxEntries(body: string, links: readonly string[] = [], before = ''): ZipEntry[] {
   const names = `xmlns:w="${OFFICE}/wordprocessingml/2006/main" xmlns:r="${OFFICE}/officeDocument/2006/relationships"`
   return [
@@ -120,7 +120,7 @@ export function docxEntries(body: string, links: readonly string[] = [], before 
   ]
 }
 
-/** The files of a workbook with these sheets, each the XML inside of its `sheetData`; style 1 is a date, style 2 a time. */
+/** The files of a workbook with these sheets, each the XML inside its `sheetData`. Style 1 is a date, style 2 a time. */
 export function xlsxEntries(sheets: TableRow, strings: readonly string[] = [], before = ''): ZipEntry[] {
   const names = Object.keys(sheets)
   const main = `xmlns="${OFFICE}/spreadsheetml/2006/main"`

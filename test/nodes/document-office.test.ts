@@ -1,4 +1,4 @@
-// Word documents and Excel workbooks: what is read of them and written; and what is refused.
+// Reading and writing Word documents and Excel workbooks; and invalid files.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { docxEntries, xlsxEntries, type ZipEntry, zipOf } from './document-files.ts'
@@ -57,7 +57,7 @@ describe('document.DocxText', () => {
     )
   })
 
-  test('reads UTF-16, and leaves comments and what a document says of its styles aside', async () => {
+  test('reads UTF-16, and ignores comments and styles', async () => {
     const entries = docxEntries(paragraph(run('gr<!-- not -->ün'), run('<![CDATA[<b>]]>')))
     const wide = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(entries[3]!.data as string, 'utf16le')])
     const map = { name: 'mammoth/style-map', data: 'p => script' }
@@ -109,7 +109,7 @@ describe('document.DocxText', () => {
       await assert.rejects(readDocx(document), failsAs(type, message))
     })
 
-  test('refuses what unfolds without end, wherever it says so', async () => {
+  test('refuses entity bombs in any file of the document', async () => {
     const bomb = { name: 'word/bomb.xml', data: Buffer.alloc(30_000_000, ' ') }
     await assert.rejects(readDocx(zipOf([...entries, bomb])), failsAs('too_large', /250 times/))
     const small = { name: 'word/a.xml', data: Buffer.alloc(9_000_000, ' ') }
@@ -120,7 +120,7 @@ describe('document.DocxText', () => {
     assert.match((await readDocx(LETTER)).text as string, /^Invoice/)
   })
 
-  test('refuses what is cut off', async () => {
+  test('refuses files that are cut off', async () => {
     for (const part of [0.1, 0.5, 0.9, 0.99])
       await assert.rejects(readDocx(LETTER.subarray(0, LETTER.length * part)), failsAs('bad_file', /damaged/))
     await assert.rejects(readDocx(Buffer.alloc(0)), failsAs('unsupported', /another kind/))
@@ -144,7 +144,7 @@ describe('document.ReadXlsx', () => {
     })
   })
 
-  test('reads a sheet by its name or number, with names further down or none', async () => {
+  test('reads a sheet by its name or number, with column names further down or without them', async () => {
     for (const sheet of ['Second & last', 2]) {
       const { rows } = await readXlsx(BOOK, { sheet, header_row: null })
       assert.deepEqual(rows, [{ column1: 7 }])
@@ -162,7 +162,7 @@ describe('document.ReadXlsx', () => {
     assert.deepEqual(rows, [{ column1: '2021-06-10T23:30:00', column2: '2021-06-10' }])
   })
 
-  test('reads elapsed times as such, beyond a day as well', async () => {
+  test('reads elapsed times, also beyond a day', async () => {
     const style = { numFmts: '<numFmts><numFmt numFmtId="164" formatCode="[hh]:mm &quot;h&quot;"/></numFmts>' }
     const cells = ['1.5', '2.000005787', '-0.25', '1e300', '0.5', '1.5']
     const row = cells.map((value, at) =>
@@ -191,12 +191,12 @@ describe('document.ReadXlsx', () => {
     await assert.rejects(readXlsx(zipOf(entries)), failsAs('bad_file', /damaged/))
   })
 
-  test('reads texts that comments and CDATA part', async () => {
+  test('reads texts that comments and CDATA interrupt', async () => {
     const book = zipOf(xlsxEntries({ A: `<row r="1">${text('A1', 'a<!-- x -->b<![CDATA[<&]]>')}</row>` }))
     assert.deepEqual((await readXlsx(book)).columns, ['ab<&'])
   })
 
-  test('reads what spans many pieces of its reader', async () => {
+  test('reads content that spans many chunks of the reader', async () => {
     const row = (at: number) =>
       `<row r="${at}">${number(`A${at}`, at)}${text(`B${at}`, `${'ä'.repeat(at % 50)}${at}`)}</row>`
     const sheet = Array.from({ length: 3_000 }, (_, at) => row(at + 1)).join('')
@@ -286,18 +286,18 @@ describe('document.WriteXlsx', () => {
     assert.deepEqual((await readXlsx(empty)).rows, [])
   })
 
-  test('writes the same file at any time', async () => {
+  test('writes the same bytes at any time', async () => {
     const bytes = async () => {
       const { document } = await nodes.fire('document.WriteXlsx', { rows })
       return Buffer.from((document as { data: Uint8Array }).data)
     }
     const file = await bytes()
     assert.deepEqual(await bytes(), file)
-    // The time of the first file, and its day: midnight of the first of January 1980.
+    // The time and the day of the first file: midnight of the first of January 1980.
     assert.equal(file.readUInt32LE(10), 0x00210000)
   })
 
-  test('refuses what no sheet can hold', async () => {
+  test('refuses values that no sheet can hold', async () => {
     const write = (inputs: Record<string, unknown>) => nodes.fire('document.WriteXlsx', { rows, ...inputs })
     for (const sheet of ['', 'a/b', 'x'.repeat(32), "'a"])
       await assert.rejects(write({ sheet }), failsAs('bad_input', /1 to 31 characters/))

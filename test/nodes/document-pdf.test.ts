@@ -1,4 +1,4 @@
-// PDF files: their pages, their text and their look; and what is refused.
+// PDF files: their pages, text and appearance; and invalid files.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { deflateSync } from 'node:zlib'
@@ -26,7 +26,7 @@ interface Picture {
   height: number
 }
 
-/** The pixel at a place, as hexadecimal digits. */
+/** The pixel at a position, as hexadecimal digits. */
 async function pixel({ data, width }: Picture, x: number, y: number): Promise<string> {
   const raw = await sharp(data).removeAlpha().raw().toBuffer()
   return raw.subarray((y * width + x) * 3, (y * width + x) * 3 + 3).toString('hex')
@@ -38,7 +38,7 @@ async function healthy(): Promise<void> {
 }
 
 describe('document.Pdf*', () => {
-  test('PdfInfo tells pages and sizes, turned as they are shown', async () => {
+  test('PdfInfo gives pages and sizes, rotated as they are shown', async () => {
     const turned = pdf({ content: '', more: '/Rotate 90' }, { content: '', width: 841.89, height: 595.276 })
     assert.deepEqual(await nodes.fire('document.PdfInfo', { document: turned }), {
       page_count: 2,
@@ -49,7 +49,7 @@ describe('document.Pdf*', () => {
     })
   })
 
-  test('PdfText reads pages, in a range, and as one', async () => {
+  test('PdfText reads a range of pages, separately and as one text', async () => {
     assert.deepEqual(await nodes.fire('document.PdfText', { document: BOOK }), {
       text: 'Invoice (1)\nCafé\n\nThe end',
       pages: ['Invoice (1)\nCafé', '', 'The end'],
@@ -67,7 +67,7 @@ describe('document.Pdf*', () => {
     )
   })
 
-  test('PdfText joins what a hyphen parts at the end of a line', async () => {
+  test('PdfText joins words that a hyphen splits at the end of a line', async () => {
     const broken = pdf({ content: 'BT /F 12 Tf 10 50 Td (A hy-) Tj 0 -14 Td (phen) Tj ET' })
     assert.equal((await nodes.fire('document.PdfText', { document: broken })).text, 'A hyphen')
   })
@@ -141,7 +141,7 @@ describe('document.Pdf*', () => {
       await healthy()
     })
 
-  test('refuses what is cut off, and reads what has a wrong table of its objects', async () => {
+  test('refuses files that are cut off, and reads files with a wrong object table', async () => {
     for (const part of [10, 60, 120, BOOK.indexOf('xref'), BOOK.indexOf('trailer')]) {
       const document = BOOK.subarray(0, part)
       await assert.rejects(nodes.fire('document.PdfText', { document }), failsAs('bad_file', /PDF is damaged/))
@@ -164,7 +164,7 @@ describe('document.Pdf*', () => {
     await healthy()
   })
 
-  test('outlives numbers of pages and pictures that are lies, and contents that unfold', async () => {
+  test('survives false numbers of pages and pictures, and contents that expand', async () => {
     const lies = pdfOf([
       '<</Type/Catalog/Pages 2 0 R>>',
       '<</Type/Pages/Kids[3 0 R]/Count 2000000000>>',

@@ -41,7 +41,7 @@ describe('document.Chunk', () => {
     )
   })
 
-  test('cuts what has no words anywhere, but not inside of a character', async () => {
+  test('cuts texts without words anywhere, but not inside a character', async () => {
     const waves = '🌊'.repeat(50)
     const found = await chunks(waves, 21, 5)
     for (const { text } of found) assert.ok(text.isWellFormed() && text.length <= 21 && text.startsWith('🌊'))
@@ -50,12 +50,12 @@ describe('document.Chunk', () => {
       assert.ok(start < found[at]!.end && start > found[at]!.start)
   })
 
-  test('gives nothing for nothing, and refuses an overlap that leads nowhere', async () => {
+  test('gives no pieces of an empty text, and refuses an overlap that is too large', async () => {
     assert.deepEqual(await chunks(' \n ', 20), [])
     await assert.rejects(fire('document.Chunk', { text: 'a', size: 100, overlap: 50 }), /bad_input: .*half of the size/)
   })
 
-  test('of Markdown ends pieces at headings, and says below which ones they stand', async () => {
+  test('ends pieces of Markdown at headings, and lists the headings above them', async () => {
     const text = [
       'Before all.\n',
       '# Guide #\nHello there.\n',
@@ -83,7 +83,7 @@ describe('document.Chunk', () => {
     assert.equal(((await fire('document.Chunk', { text: many, markdown: true })).texts as unknown[]).length, 100_000)
   })
 
-  test('is quick with long texts', async () => {
+  test('is fast with long texts', async () => {
     const long = 'word and '.repeat(100_000)
     const found = await chunks(long, 1_000, 100)
     assert.ok(found.length >= 1_000 && found.length < 1_100, `${found.length}`)
@@ -103,7 +103,7 @@ describe('document.HtmlText', () => {
     links: [{ url: '/k', text: 'Kuchen' }],
   }
 
-  test('reads the text of a file, in the charset that it says', async () => {
+  test('reads the text of a file, in the charset that it declares', async () => {
     const latin = (head = '') => Buffer.from(`${head}${page}`, 'latin1')
     for (const document of [
       Buffer.from(page),
@@ -117,10 +117,10 @@ describe('document.HtmlText', () => {
     assert.deepEqual(await htmlText(latin(), 'iso-8859-15'), read)
   })
 
-  test('refuses what it cannot read', async () => {
+  test('refuses files that it cannot read', async () => {
     await assert.rejects(htmlText(Buffer.from(page, 'latin1')), failsAs('bad_file', /charset/))
     await assert.rejects(htmlText(Buffer.from(page), 'klingon'), failsAs('bad_input', /no charset/))
-    await assert.rejects(htmlText(Buffer.from('a\0b')), failsAs('unsupported', /no HTML/))
+    await assert.rejects(htmlText(Buffer.from('a\0b')), failsAs('unsupported', /not HTML/))
     await assert.rejects(htmlText(Buffer.alloc(6_000_001)), failsAs('too_large', /6,000,000 bytes/))
     await assert.rejects(htmlText(Buffer.alloc(1_500_001, 'a')), failsAs('too_large', /1,500,000 characters/))
     await assert.rejects(htmlText(Buffer.from('<b>'.repeat(600))), failsAs('too_deep', /512/))

@@ -1,4 +1,5 @@
-// Formulas, code, patterns, paths, templates and schemas in a node's own values: read before anything runs, and refused where they cannot be.
+// Formulas, code, patterns, paths, templates and schemas in a node's own values: they are checked before a run, and invalid ones are
+// refused.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { compileGraph, isRunnable } from '../../src/engine/compile/compiler.ts'
@@ -15,7 +16,7 @@ import { graph, node, source, testType, withTypes } from '../engine/kit.ts'
 import { PATIENCE_MS } from '../helpers/patience.ts'
 import { leastProcessorMs } from '../helpers/processor.ts'
 
-/** By node type: a property, what it may be, what it cannot be, and what else the node needs. */
+/** By node type: a property, a valid value, an invalid value, and other required properties. */
 const CASES: readonly (readonly [type: string, property: string, good: unknown, bad: unknown, more?: object])[] = [
   ['math.Formula', 'formula', '1 + 2 * 3', '1 +* 2'],
   ['math.Formula', 'formula', 'max(1, 2)', 'mix(1, 2)'],
@@ -60,7 +61,7 @@ function of(type: string, data: object, edges: readonly string[] = []) {
 const unread = (...given: Parameters<typeof of>) =>
   found(of(...given)).filter(({ code }) => code === 'invalid_expression')
 
-/** What takes long to read: what it may be, and what it cannot be. */
+/** Values that take long to check: a valid and an invalid one. */
 const WIDE = '[a-\\x{10FFFF}]'.repeat(8)
 const REPEATED = 'a{1000}'.repeat(280)
 const CLASSES = '\\pL'.repeat(660)
@@ -102,7 +103,7 @@ describe('slow expressions', () => {
   }
 
   for (const [type, property, good, bad, more = {}] of LONG_CASES)
-    test(`is read in a thread: ${type}.${property}`, async () => {
+    test(`are checked in a worker: ${type}.${property}`, async () => {
       assert.deepEqual(await read(type, { ...more, [property]: good }), [])
       const [issue, ...others] = await read(type, { ...more, [property]: bad })
       assert.deepEqual(
@@ -112,7 +113,7 @@ describe('slow expressions', () => {
       assert.match(issue!.message, /^Node "n": .{10,2100}\.?$/s)
     })
 
-  test('every one is in the list of cases, by its property', () => {
+  test('are all in the list of cases, by property', () => {
     const listed = new Set(LONG_CASES.map(([type, property]) => `${type} ${property}`))
     for (const { node_type, slowExpressions, costlyExpressions, expressions } of builtinRegistry.all())
       for (const property of Object.keys({ ...slowExpressions, ...costlyExpressions })) {
@@ -145,7 +146,7 @@ describe('slow expressions', () => {
     assert.deepEqual([nodesOf(compiled), compiled.pendingExpressions.size], [['test.1'], 0])
   })
 
-  test('stay pending at the deadline, and the next call goes on with them', async () => {
+  test('stay pending at the deadline, and the next call continues them', async () => {
     let isSlow = true
     const compiled = compiledWith(
       async () => 'It is wrong.',
@@ -177,29 +178,29 @@ describe('slow expressions', () => {
     assert.deepEqual([nodesOf(compiled), compiled.pendingExpressions.size], [['test.0'], 0])
   })
 
-  test('of which many are wrong give a hundred issues', async () => {
+  test('give at most a hundred issues', async () => {
     const compiled = compiledWith(...Array.from({ length: 150 }, () => async () => 'It is wrong.'))
     await validatePendingExpressions(compiled, services)
     assert.deepEqual([compiled.issues.length, compiled.pendingExpressions.size], [100, 0])
   })
 })
 
-describe('what is written in a language', () => {
+describe('an expression', () => {
   for (const [type, property, good, bad, more = {}] of CASES)
-    test(`${type}: ${property} ${JSON.stringify(bad)}`, () => {
+    test(`that is invalid is refused: ${type}.${property} ${JSON.stringify(bad)}`, () => {
       assert.deepEqual(unread(type, { ...more, [property]: good }), [])
       const [issue, ...others] = unread(type, { ...more, [property]: bad })
       assert.deepEqual([issue?.severity, issue?.node_id, issue?.pin_name, others], ['error', 'n', property, []])
     })
 
-  test('every property that is one is in this list, by its own name', () => {
+  test('is in this list for every such property', () => {
     const listed = new Set(CASES.map(([type, property]) => `${type} ${property}`))
     for (const { node_type, expressions = {} } of builtinRegistry.all())
       for (const property of Object.keys(expressions))
         assert.ok(listed.has(`${node_type} ${property}`), `${node_type} ${property}`)
   })
 
-  test('is read beforehand in every property of such a name', () => {
+  test('is checked before a run in every property with such a name', () => {
     const names = /^(?:formula|pattern|code|selector|schema|by|.*path)$/
     for (const { node_type, properties, expressions = {}, problem } of builtinRegistry.all())
       for (const { name, type } of properties)
@@ -207,22 +208,22 @@ describe('what is written in a language', () => {
           assert.ok(name in expressions, `${node_type}.${name}`)
   })
 
-  test('is not looked at in a property that the node does not use', () => {
+  test('is not checked in a property that the node does not use', () => {
     assert.deepEqual(unread('http.Pages', { url: 'http://localhost', mode: 'link', cursor_path: 'a..b' }), [])
   })
 
-  test('is not known yet where it comes along an edge', () => {
+  test('is not checked if it comes along an edge', () => {
     assert.deepEqual(unread('math.Formula', { formula: '1 +* 2' }, ['in.output->n.formula']), [])
   })
 
-  test('keeps new runs from beginning, and no run that was accepted before', () => {
+  test('that is invalid stops new runs, but no run that was accepted before', () => {
     const compiled = compileGraph(of('math.Formula', { formula: '1 +* 2' }), builtinRegistry)
     assert.equal(isRunnable(compiled), false)
     assert.throws(() => requireRunnablePlan(compiled), { code: 'INVALID_WORKFLOW_GRAPH' })
     assert.equal(requireAcceptedPlan(compiled), compiled.plan)
   })
 
-  test('is read in a time that nobody notices, however long it is', () => {
+  test('is checked quickly, however long it is', () => {
     const long: [string, object][] = [
       ['code.JavaScript', { code: `${'['.repeat(60_000)}` }],
       ['code.JavaScript', { code: 'x'.repeat(10_000_000) }],
@@ -247,9 +248,9 @@ describe('what is written in a language', () => {
     ],
   ]
   for (const [what, count, type, data] of MANY)
-    test(`is read in a time that nobody notices, however much of it a graph has: ${what}`, () => {
+    test(`is checked quickly, however many a graph has: ${what}`, () => {
       let round = 0
-      // What is known of a pattern, or a formula, is kept: each round has other ones.
+      // Compiled patterns and formulas are cached, so each round uses new ones.
       const compile = () => {
         const from = round++ * count
         const nodes = Array.from({ length: count }, (_, at) => node(`n${at}`, type, { text: '', ...data(from + at) }))

@@ -1,8 +1,8 @@
-// What a test expects of a node that fails.
+// Expectations of failing nodes.
 import assert from 'node:assert/strict'
 import { NodeError } from '../../src/engine/node-api/node-error.ts'
 
-/** For `assert.rejects` and `assert.throws`: a NodeError of this type, or of one of these, in these words. */
+/** For `assert.rejects` and `assert.throws`: a NodeError with this type, or a type that matches, and this message. */
 export function failsAs(type: string | RegExp, message: RegExp) {
   return (error: unknown) => {
     assert.ok(error instanceof NodeError, String(error))

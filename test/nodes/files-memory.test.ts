@@ -1,4 +1,4 @@
-// Files count among what a run holds while they are loaded and worked on.
+// Files count in the memory account of a run while they are loaded and processed.
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
@@ -10,7 +10,7 @@ import { graph, node, planOf, Recorder, sink } from '../engine/kit.ts'
 const MIB = 1_048_576
 const FILE = Buffer.alloc(2 * MIB)
 
-/** Ends with the signal alone. */
+/** Ends only with the signal. */
 function endless(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.throwIfAborted()
@@ -20,7 +20,7 @@ function endless(signal: AbortSignal): Promise<never> {
 
 const image = { image: 'asset://a' }
 
-/** How a run ends in which two nodes, one behind the other, work on so many files side by side, and which may hold 8 MiB. */
+/** The outcome of a run whose memory limit is 8 MiB, in which two nodes, one after the other, process so many files in parallel. */
 async function working(count: number, services: Partial<NodeServices>): Promise<string> {
   const of = graph(
     [
@@ -38,7 +38,7 @@ async function working(count: number, services: Partial<NodeServices>): Promise<
   return outcome.status === 'failed' ? outcome.error.message : outcome.status
 }
 
-test('files that are being loaded count', async () => {
+test('files that are being loaded count in the memory of a run', async () => {
   const end = new AbortController()
   const load = async (_reference: string, _most: number, held?: (bytes: number) => void) => {
     held?.(FILE.length)
@@ -49,20 +49,20 @@ test('files that are being loaded count', async () => {
   assert.match(await message, /^The run holds more than 8 MiB of values/)
 })
 
-test('so do those that are worked on', async () => {
+test('files that are being processed count in the memory of a run', async () => {
   const load = async () => ({ bytes: FILE, content_type: 'image/png', name: 'a.png' })
   const media = { run: ({ signal }: { signal: AbortSignal }) => endless(signal) }
   const message = await working(10, { assets: { ...noServices.assets, load }, media })
   assert.match(message, /^The run holds more than 8 MiB of values/)
 })
 
-test('none counts any more once it was worked on', async () => {
+test('a file that was processed no longer counts in the memory of a run', async () => {
   const load = async () => ({ bytes: FILE, content_type: 'image/png', name: 'a.png' })
   const run = async () => ({ value: { width: 1, height: 1, content_type: 'image/png' }, files: [Buffer.alloc(10)] })
   assert.equal(await working(3, { assets: { ...noServices.assets, load }, media: { run } }), 'completed')
 })
 
-test('a file that is loaded is told, and no more when it has come or failed', async () => {
+test('a file counts while it is loaded, until it is loaded or failed', async () => {
   const told: number[] = []
   const file = (content: Buffer): LoadableFile => ({
     name: 'a',

@@ -1,4 +1,4 @@
-// Node types that say that each firing gives all of their outputs, held to it.
+// Checks node types that claim that each firing gives all of their outputs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { noServices } from '../../src/engine/node-api/node-services.ts'
@@ -11,7 +11,7 @@ import { graph, node, outputs, sink } from '../engine/kit.ts'
 
 const marked = builtinRegistry.all().filter(({ gives_all }) => gives_all)
 
-/** Values of those that need some. The second set is of what may make an output missing: emptiness. */
+/** Values of types that need some. The second set has empty values, which could make an output missing. */
 const DATA: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   'text.Template': [{ template: 'x' }, { template: '' }],
   'text.Replace': [{ text: 'x', find: 'x' }, { text: '' }],
@@ -39,17 +39,17 @@ const models = new ModelService({
   listings: new ModelListCache({ now: () => 0 }),
 }).accessFor(createUnbilledContext(() => null))
 
-/** A store without anything in it. */
+/** An empty store of vectors. */
 const vectors = { ...noServices.vectors, list: async () => [], remove: async () => 0 }
 
-/** One that keeps nothing. */
+/** A store of assets that keeps nothing. */
 const assets = {
   ...noServices.assets,
   save: async () => ({ type: 'file', uri: '', asset_id: '', content_type: '', size: 0, sha256: '', name: '' }),
   list: async () => [],
 }
 
-/** What each output gives; a stream is gathered first. */
+/** The value of each output; a stream is gathered first. */
 async function given(node_type: string, data: Record<string, unknown>): Promise<Record<string, unknown>> {
   const type = builtinRegistry.get(node_type)!
   const takesStream = type.properties.some(({ aggregate }) => aggregate)
@@ -65,7 +65,7 @@ async function given(node_type: string, data: Record<string, unknown>): Promise<
   return await outputs(graph(nodes, edges), builtinRegistry, { services: { ...noServices, assets, models, vectors } })
 }
 
-describe('gives all of its outputs, also of nothing:', () => {
+describe('gives all of its outputs, also for empty values:', () => {
   for (const { node_type, role, outputs: declared } of marked) {
     const sets = role === 'input' ? INPUTS.map((value) => ({ value })) : (DATA[node_type] ?? [{}])
     test(node_type, async () => {

@@ -1,4 +1,4 @@
-// hash.*: against the examples of their standards.
+// hash.*: the examples of the standards.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fire, outputOf } from './fire.ts'
@@ -57,6 +57,6 @@ describe('hash', () => {
       /^[0-9a-f]{8}-[0-9a-f]{4}-5[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
     )
     for (const bad of ['', 'constructor', 'x'.repeat(100_000)])
-      await assert.rejects(of('a', bad), /bad_input: The namespace .{0,100} is no UUID, nor one of dns, url/)
+      await assert.rejects(of('a', bad), /bad_input: The namespace .{0,100} is neither a UUID nor one of dns, url/)
   })
 })

@@ -1,4 +1,4 @@
-// http.*: large bodies are made in the slices of a run, and large answers are read apart from the main thread.
+// http.*: large bodies are encoded in the time slices of a run, and large responses are read in a worker.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ComputeTask, noServices, type OutgoingRequest } from '../../src/engine/node-api/node-services.ts'
@@ -17,7 +17,7 @@ const inputsOf = (type: NodeType, given: InputValues): InputValues => ({
   ...given,
 })
 
-/** What is sent for some inputs, and in how many steps at most it was made. */
+/** The request for some inputs, and the number of steps in which it was made. */
 async function sending(given: InputValues) {
   const sent: OutgoingRequest[] = []
   let most = 0
@@ -40,7 +40,7 @@ async function sending(given: InputValues) {
   return { body: String(sent[0]!.body), steps: most }
 }
 
-/** What a run of one node gives for an answer, and which types were fired apart for it. */
+/** The output of a run of one node for a response, and the types that ran in a worker for it. */
 async function answered(node_type: string, output: string, answer: unknown) {
   const apart: string[] = []
   const headers = { 'content-type': 'application/json' }
@@ -58,19 +58,19 @@ async function answered(node_type: string, output: string, answer: unknown) {
   return { apart, out: (await outputs(of, builtinRegistry, { services })).out }
 }
 
-test('a large body is made in many steps, and is the same', async () => {
+test('a large body is encoded in many steps, with the same result', async () => {
   const value = { list: Array.from({ length: 100_000 }, (_, at) => at), text: '"\n'.repeat(400_000) }
   const { body, steps } = await sending({ body: value })
   assert.equal(body, JSON.stringify(value))
   assert.ok(steps > 20, `${steps} steps`)
 })
 
-test('bytes in a body are written as JSON has them', async () => {
+test('bytes in a body are written as in JSON', async () => {
   const value = { small: new Uint8Array([1, 2]), large: new Uint8Array(10_000).fill(7), buffer: Buffer.alloc(5_000) }
   assert.equal((await sending({ body: value })).body, JSON.stringify(value))
 })
 
-test('a large form is made in many steps, and is the same', async () => {
+test('a large form is encoded in many steps, with the same result', async () => {
   const form = { 'a b': `x${'😀é '.repeat(100_000)}`, lone: `\ud83d${'&'.repeat(40_000)}\ud83d`, list: ['1', '2'] }
   const expected = new URLSearchParams([...Object.entries({ ...form, list: '1' }), ['list', '2']] as [string, string][])
   const { body, steps } = await sending({ body: form, body_type: 'form' })
@@ -78,18 +78,18 @@ test('a large form is made in many steps, and is the same', async () => {
   assert.ok(steps > 10, `${steps} steps`)
 })
 
-test('base64 with white space is sent as its bytes', async () => {
+test('base64 with white space is sent as the decoded bytes', async () => {
   const text = 'YWJj\nZGVm '.repeat(20_000)
   assert.equal((await sending({ body: text, body_type: 'base64' })).body, 'abcdef'.repeat(20_000))
 })
 
-test('secrets are put in wherever they are named in a large body', async () => {
+test('secrets are inserted wherever they are named in a large body', async () => {
   const parts = Array.from({ length: 30_000 }, (_, at) => `${'x'.repeat(at % 29)}{{ secret:KEY }}`)
   const { body } = await sending({ body: parts.join('') })
   assert.equal(body, parts.join('').replaceAll('{{ secret:KEY }}', SECRET))
 })
 
-test('a large answer is read apart, and a small one at once', async () => {
+test('a large response is read in a worker, and a small one at once', async () => {
   const large = Array.from({ length: 50_000 }, (_, at) => at)
   const body = await answered('http.Request', 'body', large)
   assert.deepEqual(body.apart, ['http.Request'])

@@ -1,4 +1,4 @@
-// A URL with a secret in it that is too long is refused before anybody reads it.
+// A URL with a secret that is too long is refused before it is parsed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeContext } from '../../src/engine/node-api/node-type.ts'

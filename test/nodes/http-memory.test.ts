@@ -1,4 +1,4 @@
-// What comes in of answers counts among what a run holds; many large ones that end at once hold nobody up.
+// Received bytes of responses count in the memory account of a run, and many large responses that end at once do not block the server.
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
@@ -13,7 +13,7 @@ import { context } from './context.ts'
 
 const MIB = 1_048_576
 
-/** The outcome of a run that sends ten requests side by side, and may hold so much. */
+/** The outcome of a run with this memory limit that sends ten requests in parallel. */
 async function sending(url: string, memoryLimit: number, compute = noServices.compute) {
   await using http = localHttp()
   const of = graph(
@@ -25,13 +25,13 @@ async function sending(url: string, memoryLimit: number, compute = noServices.co
   return await executePlan(planOf(of), { params: {}, signal, observer: new Recorder(), services, memoryLimit }).done
 }
 
-test('answers that are still coming count among what a run holds', async () => {
+test('responses that are being received count in the memory of a run', async () => {
   await using server = await httpServer((_request, response) => void response.write(Buffer.alloc(MIB)))
   const outcome = await sending(server.url, 8 * MIB)
   assert.match(outcome.status === 'failed' ? outcome.error.message : '', /^The run holds more than 8 MiB of values/)
 })
 
-test('so do those that wait until they are read', async () => {
+test('responses that wait to be read count in the memory of a run', async () => {
   await using server = await httpServer((_request, response) => void response.end(Buffer.alloc(4 * MIB)))
   const never = {
     takes: ({ node_type }: { node_type: string }) => node_type === 'http.Request',
@@ -45,7 +45,7 @@ test('so do those that wait until they are read', async () => {
   assert.match(outcome.status === 'failed' ? outcome.error.message : '', /^The run holds more than 20 MiB of values/)
 })
 
-test('those that were read count no more', async () => {
+test('responses that were read no longer count in the memory of a run', async () => {
   await using server = await httpServer((_request, response) => void response.end(Buffer.alloc(MIB)))
   const of = graph(
     [
@@ -72,7 +72,7 @@ test('those that were read count no more', async () => {
   assert.deepEqual([outcome.status, held], ['completed', 0])
 })
 
-test('one that fails counts no more either', async () => {
+test('a response that failed no longer counts in the memory of a run', async () => {
   await using server = await httpServer((_request, response) => {
     response.write(Buffer.alloc(MIB))
     response.end()
@@ -91,7 +91,7 @@ test('one that fails counts no more either', async () => {
   assert.ok(most >= 500_000 && most < MIB, `${most} bytes at most`)
 })
 
-test('large answers that end at once are put together in slices', () =>
+test('large responses that end at once are joined in time slices', () =>
   leavesLoopFree(async () => {
     const piece = Buffer.alloc(65_536, 'x')
     const bodies = Array.from({ length: 8 }, () => new Readable({ read() {} }))
@@ -106,7 +106,7 @@ test('large answers that end at once are put together in slices', () =>
     }
   }))
 
-test('what is too large to be read is not sent to where it would be', async () => {
+test('a response that is too large to be read is not sent to a worker', async () => {
   const { prepare } = builtinRegistry.get('http.Request')!
   const bytes = { text: 40_000_001, json: 10_000_001, base64: 7_500_001 }
   for (const [response_type, length] of Object.entries(bytes)) {

@@ -1,4 +1,4 @@
-// Runs graphs with http nodes against servers of the test: with a client that reaches 127.0.0.1 and secrets that the test knows.
+// Runs graphs with http nodes against servers of the test, with a client that may reach 127.0.0.1 and with secrets of the test.
 
 import type { Graph } from '../../src/engine/compile/graph.ts'
 import type { Clock } from '../../src/engine/node-api/clock.ts'

@@ -1,4 +1,4 @@
-// What node types say that they let go of (NodeProperty.keeps) is let go of: it does not count among what a run holds.
+// Values that node types declare to release (NodeProperty.keeps) are garbage collected: they do not count in the memory of a run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -17,10 +17,10 @@ setFlagsFromString('--expose-gc')
 const gc = runInNewContext('gc') as () => void
 
 const COUNT = 60
-/** Batches of so many items. */
+/** Items per batch. */
 const SIZE = 10
 
-/** Makes items that are held by nothing here. */
+/** Makes items without keeping references to them. */
 class Items {
   readonly #made: WeakRef<object>[] = []
 
@@ -32,7 +32,7 @@ class Items {
   }
 
   async alive(): Promise<number> {
-    // What a WeakRef was made for stays until the turn is over.
+    // The target of a WeakRef stays until the turn is over.
     await new Promise(setImmediate)
     gc()
     return this.#made.filter((ref) => ref.deref() !== undefined).length
@@ -44,26 +44,26 @@ function defaultsOf(type: NodeType): InputValues {
   return { ...inputs, count: COUNT, times: null, size: SIZE }
 }
 
-/** Takes the step that gives the next item, or wants one. */
+/** Called with each item, and with STREAM_END at the end of the stream. */
 type Step = (item: object | typeof STREAM_END) => void
 
-function weaving(type: NodeType, only: string): Step {
-  const weave = type.streamOperator!(defaultsOf(type), context)
-  let step: IteratorResult<ItemRequest | OutputValues, unknown> | null = weave.next()
+function operatorSteps(type: NodeType, only: string): Step {
+  const operator = type.streamOperator!(defaultsOf(type), context)
+  let step: IteratorResult<ItemRequest | OutputValues, unknown> | null = operator.next()
   let others = COUNT
   return (item) => {
     while (step && !step.done) {
       const { value } = step
       const mine = value instanceof ItemRequest && value.input === only
       step = null
-      step = value instanceof ItemRequest ? weave.next(mine ? item : others-- > 0 ? 0 : STREAM_END) : weave.next()
+      step = value instanceof ItemRequest ? operator.next(mine ? item : others-- > 0 ? 0 : STREAM_END) : operator.next()
       if (mine) return
     }
   }
 }
 
 function stepsOf(type: NodeType, property: string): Step {
-  if (type.streamOperator) return weaving(type, property)
+  if (type.streamOperator) return operatorSteps(type, property)
   if (type.open) {
     const aggregate = type.open(defaultsOf(type), context)
     return (item) => {
@@ -79,16 +79,16 @@ function stepsOf(type: NodeType, property: string): Step {
 
 const MOST = { last: 2, since_item: SIZE } as const
 
-describe('what is let go of', () => {
+describe('a released value', () => {
   for (const type of builtinRegistry.all()) {
     for (const { name, keeps, type: of } of type.properties) {
-      // Only what may be an object can be watched; a number is no matter.
+      // Only objects can be watched by WeakRef, and numbers need not be.
       if (keeps === undefined || of.type !== 'any') continue
-      test(`by ${type.node_type}, of ${name}`, async () => {
+      test(`is collected: ${type.node_type}, ${name}`, async () => {
         const [items, step] = [new Items(), stepsOf(type, name)]
         for (let at = 0; at < COUNT; at++) {
           step(items.next())
-          // A turn of its own: nothing of it stays on the stack.
+          // A separate turn, so that no reference stays on the stack.
           await null
         }
         const alive = await items.alive()

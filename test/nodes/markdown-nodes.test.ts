@@ -23,7 +23,7 @@ let a = 1
 `
 
 describe('text.ParseMarkdown', () => {
-  test('takes a text apart', async () => {
+  test('splits a text into its parts', async () => {
     assert.deepEqual(await fire('text.ParseMarkdown', { text: SAMPLE }), {
       headings: [
         { level: 1, text: 'A fine title' },
@@ -45,7 +45,7 @@ describe('text.ParseMarkdown', () => {
     await assert.rejects(fire('text.ParseMarkdown', { text: 1 }), /type_mismatch/)
   })
 
-  test('takes HTML and dangerous addresses for text', async () => {
+  test('reads HTML and dangerous URLs as text', async () => {
     const text = '<b>x</b> [y](javascript:alert) <!-- z -->'
     const { links, text: plain } = await fire('text.ParseMarkdown', { text })
     assert.deepEqual([links, plain], [[], text])
@@ -66,7 +66,7 @@ describe('text.RenderMarkdown', () => {
     await assert.rejects(outputOf('text.RenderMarkdown'), /missing_property/)
   })
 
-  test('lets nothing through that a browser would run', async () => {
+  test('writes nothing that a browser would run', async () => {
     const attacks = [
       '<script>alert(1)</script>',
       '<img src=x onerror=alert(1)>',
@@ -90,7 +90,7 @@ describe('text.RenderMarkdown', () => {
     }
   })
 
-  test('takes no longer for texts that were made to be slow', async () => {
+  test('is fast for hostile texts', async () => {
     const repeated = (part: string) => part.repeat(Math.floor(150_000 / part.length))
     const texts = ['[', '![a](', '[![a](', '*a_ ', '> - ', '`a``b', '<', 'a|\n', '- a\n  '].map(repeated)
     for (const text of [...texts, `${'> '.repeat(50)}${repeated('a\n')}`.slice(0, 150_000)]) {

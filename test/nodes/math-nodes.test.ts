@@ -38,7 +38,7 @@ describe('math.Formula', () => {
   for (const [text, result] of RESULTS)
     test(`${text} is ${result}`, async () => assert.equal(await formula(text), result))
 
-  test('inputs by name, also shadowing constants; yes and no count as 1 and 0', async () => {
+  test('uses inputs by name, also in place of constants; true and false count as 1 and 0', async () => {
     assert.equal(await formula('price * (1 + tax / 100)', { price: 200, tax: 10 }), 220.00000000000003)
     assert.equal(await formula('e * 2', { e: 5 }), 10)
     assert.equal(await formula('yes + no', { yes: true, no: false }), 1)
@@ -46,26 +46,26 @@ describe('math.Formula', () => {
 
   const BAD: [string, RegExp][] = [
     ['', /bad_formula: The formula is empty/],
-    ['1 +', /didn't expect its end/],
-    ['1 $ 2', /didn't expect "\$ 2" at position 3/],
-    ['(1', /didn't expect its end/],
-    ['1 2', /didn't expect "2" at position 3/],
-    ['1 23456789012', /didn't expect "2345678901…" at position 3/],
-    ['foo(1)', /calls "foo", which is no function/],
+    ['1 +', /its end was not expected/],
+    ['1 $ 2', /"\$ 2" at position 3 was not expected/],
+    ['(1', /its end was not expected/],
+    ['1 2', /"2" at position 3 was not expected/],
+    ['1 23456789012', /"2345678901…" at position 3 was not expected/],
+    ['foo(1)', /calls "foo", which is not a function/],
     ['sqr(4)', /Did you mean "sqrt"/],
-    ['average(4)', /"average", which is no function\. There are abs, sign, sqrt/],
-    ['1 = 2', /didn't expect "= 2" at position 3\. Two values are compared by "=="/],
-    ['1 and 2', /"And" is written as "&&"/],
-    ['1 OR 2', /"Or" is written as "\|\|"/],
-    ['1 & 2', /"And" is written as "&&"/],
-    ['1 <> 2', /compared by "!="/],
+    ['average(4)', /"average", which is not a function\. The functions are abs, sign, sqrt/],
+    ['1 = 2', /"= 2" at position 3 was not expected\. Compare two values with "=="/],
+    ['1 and 2', /Write "and" as "&&"/],
+    ['1 OR 2', /Write "or" as "\|\|"/],
+    ['1 & 2', /Write "and" as "&&"/],
+    ['1 <> 2', /Write "not equal" as "!="/],
     ['1 ? 2', /if\(condition, yes, no\)/],
-    ['1,5 * 2', /didn't expect ",5 \* 2" at position 2\. A decimal number is written with a point/],
-    ["pi == 'x'", /didn't expect "'x'" at position 7\. A formula takes numbers, not texts/],
+    ['1,5 * 2', /",5 \* 2" at position 2 was not expected\. Write decimal numbers with a point/],
+    ["pi == 'x'", /"'x'" at position 7 was not expected\. A formula takes numbers, not texts/],
     ['sqrt(1, 2)', /takes 1 values, not 2/],
     ['constructor', /unknown_name/],
-    ['constructor(1)', /which is no function/],
-    ['a.b', /didn't expect "\.b" at position 2/],
+    ['constructor(1)', /which is not a function/],
+    ['a.b', /"\.b" at position 2 was not expected/],
     ['1 / 0', /not_finite: The result of the formula is Infinity/],
     ['sqrt(-1)', /not_finite: .*NaN/],
     ['('.repeat(500), /nested too deep/],
@@ -74,12 +74,15 @@ describe('math.Formula', () => {
   for (const [text, message] of BAD)
     test(`${text.slice(0, 20) || 'nothing'} is refused`, () => assert.rejects(formula(text), message))
 
-  test('inputs that are no numbers, and names that are no inputs, are named', async () => {
+  test('names inputs that are not numbers, and unknown names, in errors', async () => {
     await assert.rejects(
       formula('a', { a: 'x' }),
       /type_mismatch: .*"a".*: expected union\[float, bool\], got a string/,
     )
-    await assert.rejects(formula('prize + 1', { price: 1 }), /uses "prize", which is no input\. Did you mean "price"\?/)
+    await assert.rejects(
+      formula('prize + 1', { price: 1 }),
+      /uses "prize", which is not an input\. Did you mean "price"\?/,
+    )
   })
 })
 
@@ -100,8 +103,8 @@ describe('math', () => {
     assert.equal(await outputOf('math.ParseNumber', { text: ' -12.5 ' }), -12.5)
     assert.equal(await outputOf('math.ParseNumber', { text: '3e2' }), 300)
     assert.equal(await outputOf('math.ParseNumber', { text: '', default: 0 }), 0)
-    await assert.rejects(outputOf('math.ParseNumber', { text: '' }), /bad_input: The text "" is no number/)
-    await assert.rejects(outputOf('math.ParseNumber', { text: 'x' }), /bad_input: The text "x" is no number/)
+    await assert.rejects(outputOf('math.ParseNumber', { text: '' }), /bad_input: The text "" is not a number/)
+    await assert.rejects(outputOf('math.ParseNumber', { text: 'x' }), /bad_input: The text "x" is not a number/)
     for (const text of ['12px', '0x10', 'Infinity', '1e999'])
       await assert.rejects(outputOf('math.ParseNumber', { text }))
     await takesLess(1000, () => assert.rejects(outputOf('math.ParseNumber', { text: `${'1'.repeat(200_000)}x` })))
@@ -132,7 +135,7 @@ describe('math', () => {
   for (const [locale, text, number] of LOCAL) {
     test(`ParseNumber ${text} in ${locale}`, async () => {
       const read = outputOf('math.ParseNumber', { text, locale })
-      if (number === null) await assert.rejects(read, /bad_input: The text ".*" is no number/)
+      if (number === null) await assert.rejects(read, /bad_input: The text ".*" is not a number/)
       else assert.equal(await read, number)
     })
   }
@@ -146,7 +149,7 @@ describe('math', () => {
     await assert.rejects(outputOf('math.ParseNumber', { text: '1', locale: 'no language' }), /locale/)
   })
 
-  test('FormatNumber writes as many digits as are wanted at least', async () => {
+  test('FormatNumber writes at least min_digits digits', async () => {
     assert.equal(await outputOf('math.FormatNumber', { value: 1.5, min_digits: 5 }), '1.50000')
     assert.equal(await outputOf('math.FormatNumber', { value: 1.23456, min_digits: 1, max_digits: 0 }), '1.2')
     assert.equal(await outputOf('math.FormatNumber', { value: 1.5 }), '1.5')

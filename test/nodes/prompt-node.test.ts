@@ -1,4 +1,4 @@
-// prompt.Template: places, sections and messages, by their values; and what is no template.
+// prompt.Template: values, sections and messages; and invalid templates.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ const prompt = async (template: string, inputs: Record<string, unknown> = {}) =>
   (await fire('prompt.Template', { template }, inputs)).prompt
 
 describe('prompt.Template', () => {
-  test('makes messages of a system text, what is in between, and a prompt', async () => {
+  test('makes messages from a system text, the given messages, and a prompt', async () => {
     const messages = [
       { role: 'user', content: '2 + 2' },
       { role: 'assistant', content: '4' },
@@ -26,13 +26,13 @@ describe('prompt.Template', () => {
     assert.deepEqual((await fire('prompt.Template', { template: 'x' })).messages, [{ role: 'user', content: 'x' }])
   })
 
-  test('fills places as text.Template does, and nothing where there is nothing', async () => {
+  test('fills placeholders like text.Template, and writes nothing for missing values', async () => {
     const inputs = { a: { b: ['x', 'y'] }, n: 7, 'c.d': 'z', l: [1, 2] }
     assert.equal(await prompt('{{ a.b[1] }} {{n}} {{c.d}} {{l}}', inputs), 'y 7 z [1,2]')
     assert.equal(await prompt('<{{a.none}}><{{x}}>', { ...inputs, x: null }), '<><>')
   })
 
-  test('has sections that stand where there is something', async () => {
+  test('renders a section if its input has a value', async () => {
     const template = '{{#name}}Hello {{name}}{{/name}}{{^name}}Hello{{/name}}!'
     assert.equal(await prompt(template, { name: 'Ada' }), 'Hello Ada!')
     for (const nothing of [null, '', false, []]) assert.equal(await prompt(template, { name: nothing }), 'Hello!')
@@ -40,7 +40,7 @@ describe('prompt.Template', () => {
     assert.equal(await prompt('{{#a.b}}{{.}}{{/a.b}}', { a: { b: 'deep' } }), 'deep')
   })
 
-  test('has sections that stand once for each item', async () => {
+  test('renders a section once for each item', async () => {
     const rows = [
       { name: 'a', tags: ['x', 'y'] },
       { name: 'b', tags: [] },
@@ -50,25 +50,31 @@ describe('prompt.Template', () => {
     assert.equal(await prompt('{{#l}}{{.}},{{/l}}', { l: [1, null, 'c'] }), '1,,c,')
   })
 
-  test('is refused before it runs where its tags do not fit each other', () => {
+  test('is refused before it runs if its tags do not match', () => {
     const why = (template: string) => problems('prompt.Template', { template })[0]
-    assert.match(why('{{#a}}x')!, /^invalid_expression template: .*The section "a" of the template has no end\.$/)
-    assert.match(why('x{{/a}}')!, /The template ends the section "a", which was not begun\.$/)
-    assert.match(why('{{#a}}{{^b}}{{/a}}{{/b}}')!, /ends the section "a", where "b" is open\.$/)
+    assert.match(why('{{#a}}x')!, /^invalid_expression template: .*The section "a" of the template is not closed\.$/)
+    assert.match(why('x{{/a}}')!, /The template closes the section "a", which was not opened\.$/)
+    assert.match(why('{{#a}}{{^b}}{{/a}}{{/b}}')!, /closes the section "a", where "b" is open\.$/)
     assert.match(why(`${'{{#a}}'.repeat(17)}${'{{/a}}'.repeat(17)}`)!, /more than 16 levels deep/)
-    assert.match(why('')!, /^missing_property template: .*There is no template to fill\.$/)
+    assert.match(
+      why('')!,
+      /^missing_property template: .*There is nothing to render\. Set system, template or messages\.$/,
+    )
     assert.match(problems('prompt.Template', { template: 'x', system: '{{/b}}' })[0]!, /^invalid_expression system/)
   })
 
-  test('knows the names of its inputs alone', async () => {
+  test('refuses names that are not inputs', async () => {
     await assert.rejects(prompt('{{nmae}}', { name: 'x' }), /nmae/)
     await assert.rejects(prompt('{{#a}}{{/a}}', {}), /"a"/)
-    await assert.rejects(prompt('{{.x}}', {}), /unknown_name: The template uses ".x", which stands in no section\.$/)
+    await assert.rejects(
+      prompt('{{.x}}', {}),
+      /unknown_name: The template uses ".x", which is outside of any section\.$/,
+    )
     await assert.rejects(prompt('{{constructor}}', { a: 1 }), /constructor/)
     await assert.rejects(prompt('{{#x}}{{a..b}}{{/x}}', { x: 1, a: {} }), /bad_path/)
   })
 
-  test('gives no more than texts may have, and takes no longer for what was made to be slow', async () => {
+  test('keeps the limit of texts, and is fast for hostile templates', async () => {
     const refused = /too_large: /
     const list = Array.from({ length: 3000 }, () => 'x')
     const nested = '{{#a}}{{#b}}{{#c}}x{{/c}}{{/b}}{{/a}}'

@@ -1,4 +1,4 @@
-// What one firing may spend on a pattern. Patterns that were made to be slow are refused long before they hold anyone up.
+// The work limit of one firing on a pattern. Hostile patterns are refused long before they block the server.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { takesLess } from '../helpers/patience.ts'
@@ -6,14 +6,14 @@ import { outputOf } from './fire.ts'
 
 const NODES = ['regex.Match', 'regex.FindAll', 'regex.Replace', 'regex.Split']
 
-/** Milliseconds of the processor: some times what the work takes, and far from what it would take without a bound. */
+/** In milliseconds of processor time: several times the expected work, and far less than unbounded work. */
 const SOON = 5000
 
 const REFUSED = /too_large: The pattern takes too much work on this text/
 
 const a = (length: number) => 'a'.repeat(length)
 
-/** What is refused where every match is looked for: the pattern, the text. */
+/** Patterns and texts that are refused if all matches are searched. */
 const HOSTILE: Readonly<Record<string, [string, string]>> = {
   'nested groups': [`${'('.repeat(500)}a+${')'.repeat(500)}`, a(1_000_000)],
   'repeats of repeats with groups': ['(a*)*'.repeat(350), a(1_000_000)],
@@ -60,7 +60,7 @@ test('ordinary patterns pass on texts of hundreds of pages', async () => {
   assert.equal(await outputOf('regex.Match', { text: a(1_000_000), pattern: '^(a+)+$' }), true)
 })
 
-test('groups, names and places are found in texts of all characters', async () => {
+test('groups, names and positions are found in texts with all kinds of characters', async () => {
   const text = 'x 👍é=1\n'
   const found = await outputOf('regex.FindAll', { text, pattern: '(?P<name>\\S+)=(\\d)(z)?' })
   assert.deepEqual(found, [{ text: '👍é=1', index: 2, groups: ['👍é', '1', null], named: { name: '👍é' } }])

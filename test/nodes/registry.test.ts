@@ -1,4 +1,4 @@
-// What holds for every node type that comes with the service.
+// Rules for every node type that comes with the service.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { createNodeMetadata } from '../../src/engine/node-api/node-metadata.ts'
 import { conforms } from '../../src/engine/node-api/values/type-conformance.ts'
 import { builtinRegistry, createRegistry } from '../../src/nodes/registry.ts'
 
-/** Names and handles that clients and examples count on: type, properties, outputs. */
+/** Names and handles on which clients and examples rely: type, properties, outputs. */
 const PROMISED: [string, string, string][] = [
   ...['String', 'Boolean', 'List', 'Object', 'Any'].map((name): [string, string, string] => [
     `input.${name}`,
@@ -72,7 +72,7 @@ describe('the registry', () => {
     })
   }
 
-  test('streams, and dynamic handles, where they are promised', () => {
+  test('has the promised streams and dynamic handles', () => {
     const dynamic = builtinRegistry.all().filter((type) => type.supports_dynamic_inputs)
     assert.deepEqual(
       dynamic.map((type) => type.node_type),
@@ -130,7 +130,7 @@ describe('the registry', () => {
     })
   }
 
-  test('inputs that may be left out take null through an edge as well', () => {
+  test('has optional inputs that also accept null through an edge', () => {
     const optional = [
       'code.JavaScript.seed',
       'list.Slice.end',
@@ -164,7 +164,7 @@ test('metadata has every key, and titles made from names', () => {
   assert.deepEqual(createNodeMetadata(builtinRegistry.get('control.If')!), {
     node_type: 'control.If',
     title: 'If',
-    description: 'Sends a value one way or the other. The nodes behind the other way are skipped.',
+    description: 'Sends a value to one of two branches. The nodes of the other branch are skipped.',
     namespace: 'control',
     properties: [
       {
@@ -184,7 +184,7 @@ test('metadata has every key, and titles made from names', () => {
         },
         default: null,
         title: 'Condition',
-        description: 'True or false; of numbers only 0 is false.',
+        description: 'True or false. The number 0 is false; other numbers are true.',
         required: true,
       },
       {

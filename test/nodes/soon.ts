@@ -1,13 +1,13 @@
-// Holds what one firing may cost.
+// Checks the time of one firing.
 import assert from 'node:assert/strict'
 
 /**
- * Milliseconds of this thread at work: some times what the work takes, and far from what it would take without a bound. What else the machine
- * does meanwhile is not its fault.
+ * In milliseconds of this thread's work: several times the expected work, and far less than unbounded work. Other work of the machine does
+ * not count.
  */
 const SOON = 2000
 
-/** Fails where the work takes long, and gives what comes of it. */
+/** Fails if the work takes long, and returns its result. */
 export async function soon<Result>(work: () => Promise<Result>): Promise<Result> {
   const before = process.threadCpuUsage()
   try {

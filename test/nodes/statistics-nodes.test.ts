@@ -14,7 +14,7 @@ const near = (actual: unknown, expected: number, error = 1e-9) =>
 describe('list.Statistics', () => {
   const of = (list: unknown) => fire('list.Statistics', { list })
 
-  test('sums up, also where adding one by one would lose', async () => {
+  test('sums exactly, also where naive addition loses digits', async () => {
     assert.deepEqual(await of([3, 1, 2]), {
       sum: 6,
       count: 3,
@@ -34,18 +34,18 @@ describe('list.Statistics', () => {
     assert.equal((await of([5, 5, 5])).deviation, 0)
   })
 
-  test('says what there is to say of one number, and of none', async () => {
+  test('gives the known values for one number, and for none', async () => {
     assert.deepEqual(await of([7]), { sum: 7, count: 1, mean: 7, min: 7, max: 7, median: 7 })
     assert.deepEqual(await of([]), { sum: 0, count: 0 })
   })
 
-  test('refuses what are no numbers, and sums that are none', async () => {
+  test('refuses values that are not numbers, and sums that overflow', async () => {
     await assert.rejects(of([1, 'x']), /expected list\[float\], got a list with other values/)
     await assert.rejects(of([1e308, 1e308]), /not_finite: The sum is Infinity/)
     await assert.rejects(of([1e308, 1e308, -1e308]), /not_finite: The sum is Infinity/)
   })
 
-  test('is what the plain formulas give', async () => {
+  test('agrees with the plain formulas', async () => {
     const numbers = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 2, maxLength: 50 })
     const property = fc.asyncProperty(numbers, async (list) => {
       const found = await of(list)
@@ -78,15 +78,15 @@ test('math.Correlation', async () => {
   near(await of([1, 2, 3, 4], [1, 10, 100, 1000]), 1543.5 / Math.sqrt(5 * 701_520.75))
   near(await of([1, 2, 3, 4], [1, 10, 100, 1000], 'spearman'), 1)
   near(await of([1, 2, 2, 3], [1, 2, 3, 4], 'spearman'), 0.9486832980505138)
-  await assert.rejects(of([], []), /bad_input: It takes 2 pairs of numbers at least, and there are 0/)
-  await assert.rejects(of([1, 2], [1]), /There are 2 numbers in x for 1 in y/)
+  await assert.rejects(of([], []), /bad_input: At least 2 pairs of numbers are needed, but there are 0/)
+  await assert.rejects(of([1, 2], [1]), /x has 2 numbers and y has 1/)
   await assert.rejects(of([1, 2], [3, 3]), /All numbers of y are the same/)
 })
 
 describe('math.LinearRegression', () => {
   const of = (x: number[], y: number[]) => fire('math.LinearRegression', { x, y })
 
-  test('lines', async () => {
+  test('fits lines', async () => {
     assert.deepEqual(await of([1, 2, 3], [3, 5, 7]), { slope: 2, intercept: 1, r_squared: 1 })
     assert.deepEqual(await of([1, 2], [4, 4]), { slope: 0, intercept: 4, r_squared: 1 })
     const { slope, intercept, r_squared } = await of([1, 2, 3, 4, 5], [2, 4, 5, 4, 5])
@@ -95,13 +95,13 @@ describe('math.LinearRegression', () => {
     near(r_squared, 0.6)
   })
 
-  test('refuses what makes no line', async () => {
-    await assert.rejects(of([], []), /It takes 2 pairs/)
+  test('refuses points that determine no line', async () => {
+    await assert.rejects(of([], []), /At least 2 pairs/)
     await assert.rejects(of([1, 1], [1, 2]), /All numbers of x are the same/)
-    await assert.rejects(of([1, 2], [1]), /There are 2 numbers in x for 1/)
+    await assert.rejects(of([1, 2], [1]), /x has 2 numbers and y has 1/)
   })
 
-  test('finds exact lines again, far from zero too', async () => {
+  test('finds exact lines, also far from zero', async () => {
     const whole = fc.integer({ min: -1000, max: 1000 })
     const places = fc.uniqueArray(fc.integer({ min: -1000, max: 1000 }), { minLength: 2, maxLength: 30 })
     const property = fc.asyncProperty(places, whole, whole, whole, async (x, slope, intercept, far) => {
@@ -137,14 +137,14 @@ describe('math.Histogram', () => {
     assert.deepEqual(counts(await of([-1.7e308, 0, 1.7e308], { bins: 2 })), [1, 2])
   })
 
-  test('of nothing, and of a range turned round', async () => {
+  test('accepts an empty list, and refuses a reversed range', async () => {
     assert.deepEqual(await of([]), { output: [], outside: 0 })
     assert.deepEqual(counts(await of([], { bins: 2, min: 0, max: 1 })), [0, 0])
-    await assert.rejects(of([1], { min: 5, max: 1 }), /bad_input: The least number, 5, is above the greatest, 1/)
+    await assert.rejects(of([1], { min: 5, max: 1 }), /bad_input: The least number, 5, is greater than the greatest, 1/)
     await assert.rejects(of([1], { bins: 0 }), /must be at least 1/)
   })
 
-  test('loses no number, wherever the edges fall', async () => {
+  test('counts every number, wherever the edges are', async () => {
     const numbers = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 40 })
     const property = fc.asyncProperty(numbers, fc.integer({ min: 1, max: 60 }), async (list, bins) => {
       const made = await of(list, { bins })

@@ -1,4 +1,4 @@
-// One firing of a node that works on files, with the real processes behind it.
+// Runs one firing of a node that works on files, with real worker processes.
 
 import { type AssetAccess, noServices } from '../../src/engine/node-api/node-services.ts'
 import type { OutputValues } from '../../src/engine/node-api/node-type.ts'
@@ -7,11 +7,11 @@ import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { context, runWith } from './context.ts'
 
 export interface MediaNodes extends AsyncDisposable {
-  /** The outputs of one firing, its defaults filled in. */
+  /** The outputs of one firing, with defaults filled in. */
   fire(type: string, inputs: Record<string, unknown>): Promise<OutputValues>
 }
 
-/** `assets` is what the nodes have of assets. */
+/** `assets` is the asset service that the nodes see. */
 export function mediaNodes(assets: Partial<AssetAccess> = {}): MediaNodes {
   const media = createMediaPool({ processes: 1 })
   const services = { ...noServices, media, assets: { ...noServices.assets, ...assets } }

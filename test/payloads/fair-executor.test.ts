@@ -1,10 +1,10 @@
-// Work of several owners, one piece at a time: whose turn it is, and what work that fails means for the rest.
+// Tests the work of several owners, one piece at a time: the order of turns, and work that fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { FairExecutor } from '../../src/payloads/fair-executor.ts'
 
-test('owners take turns', async () => {
+test('work of several owners runs in turns', async () => {
   const queue = new FairExecutor()
   const done: string[] = []
   const work = (name: string) => async () => {
@@ -16,7 +16,7 @@ test('owners take turns', async () => {
   assert.deepEqual(done, ['a1', 'a2', 'b1', 'a3'])
 })
 
-test('what waits behind work that fails goes on, whether it fails at once or later', async () => {
+test('work after failed work still runs, whether that fails at once or later', async () => {
   const queue = new FairExecutor()
   const failures = [
     () => {

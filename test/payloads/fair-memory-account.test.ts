@@ -1,15 +1,15 @@
-// Memory of large requests: shared by owners, waited for in turn, refused where it does not come in time.
+// Tests the memory of large requests: owners share it, wait for it in turn, and are refused if it does not become free in time.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { describe, test } from 'node:test'
 import { FairMemoryAccount } from '../../src/payloads/fair-memory-account.ts'
 
 describe('the memory of large requests', () => {
-  test('is refused at once where there never is so much', async () => {
+  test('is refused at once if there never is so much', async () => {
     await assert.rejects(new FairMemoryAccount(1_000).take('a', 751), { code: 'REQUEST_TOO_LARGE' })
   })
 
-  test('is refused where there is none in time, and is there again once it was given back', async () => {
+  test('is refused if it does not become free in time, and is available once it was released', async () => {
     const account = new FairMemoryAccount(1_000, 20)
     const release = await account.take('a', 700)
     await assert.rejects(account.take('a', 100), { code: 'SERVICE_UNAVAILABLE' })
@@ -19,7 +19,7 @@ describe('the memory of large requests', () => {
     await assert.rejects(account.take('a', 100), { code: 'SERVICE_UNAVAILABLE' })
   })
 
-  test('has room for an owner with little where another one has much', async () => {
+  test('has room for an owner with little while another one has much', async () => {
     const account = new FairMemoryAccount(1_000, 20)
     await account.take('a', 750)
     await account.take('b', 125)
@@ -40,7 +40,7 @@ describe('the memory of large requests', () => {
     assert.equal(account.change('b', 425), true)
   })
 
-  test('goes first to the owner with least, and in order to one owner', async () => {
+  test('goes first to the owner with least, and in order for one owner', async () => {
     const account = new FairMemoryAccount(1_000, 5_000)
     const order: string[] = []
     const [one, two] = [await account.take('a', 300), await account.take('a', 300)]
@@ -61,7 +61,7 @@ describe('the memory of large requests', () => {
   })
 })
 
-test('parts of the heap are of what lasts there, without the room for new objects', () => {
+test('parts of the heap do not include the space for new objects', () => {
   const module = new URL('../../src/payloads/fair-memory-account.ts', import.meta.url)
   const code = `import { heapShareBytes } from '${module}'; console.log(heapShareBytes(1))`
   for (const most of [256, 4_096]) {

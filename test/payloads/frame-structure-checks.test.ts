@@ -1,4 +1,4 @@
-// The scan before decoding: it finds the depth that the decoders would build, and believes no length.
+// Tests the scan before decoding: it finds the depth that the decoders would build, and trusts no length.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
@@ -57,7 +57,7 @@ describe(`the nesting of a frame (seed ${seed})`, () => {
     )
   })
 
-  test('MessagePack that is cut off anywhere is broken', () => {
+  test('MessagePack that is cut off anywhere is malformed', () => {
     fc.assert(
       fc.property(value, fc.nat(), (of, at) => {
         const bytes = encode(of)
@@ -68,7 +68,7 @@ describe(`the nesting of a frame (seed ${seed})`, () => {
     )
   })
 
-  test('any bytes are judged: deep, broken or fine, and nothing else', () => {
+  test('any bytes are found deep, malformed or fine', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         try {

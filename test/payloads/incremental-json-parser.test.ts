@@ -1,4 +1,4 @@
-// JSON that is parsed in parts is the value that the engine's own parser gives, whatever is in it and wherever it is cut.
+// Tests that JSON parsed in parts gives the same value as the engine's own parser, whatever it contains and wherever it is cut.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
@@ -14,7 +14,7 @@ const seed = Number(process.env.SVC_TEST_SEED ?? Math.floor(Math.random() * 2 **
 
 const parsed = (text: string) => runToCompletion(parseJsonSteps(Buffer.from(text)))
 
-/** Also the order of keys, and own properties that `deepEqual` may not see. */
+/** Also compares the order of keys, and own properties that `deepEqual` may not see. */
 function same(text: string): void {
   const [got, expected] = [parsed(text), JSON.parse(text) as unknown]
   const [a, b] = [JSON.stringify(got), JSON.stringify(expected)]
@@ -22,7 +22,7 @@ function same(text: string): void {
   assert.deepEqual(got, expected)
 }
 
-/** Of two texts: the whole ones would be megabytes. */
+/** Returns the difference of two texts, because the whole texts would be megabytes. */
 function difference(a: string, b: string): string {
   let at = 0
   while (at < a.length && a[at] === b[at]) at++
@@ -30,7 +30,7 @@ function difference(a: string, b: string): string {
   return `differs at ${at}: ${around(a)} for ${around(b)}`
 }
 
-/** What stands for a text in JSON, between its quotes: as usual, and with nothing but escapes. */
+/** Returns JSON for a string, without its quotes: with usual escapes, and with escapes only. */
 const plain = (text: string) => JSON.stringify(text).slice(1, -1)
 const escaped = (text: string) =>
   Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, '0')}`).join('')
@@ -103,7 +103,7 @@ describe(`JSON in parts (seed ${seed})`, () => {
   })
 })
 
-test('no step of a very long list moves it into a larger room again', async () => {
+test('no step of a very long list moves it into larger memory again', async () => {
   const bytes = Buffer.from(`[${'1,'.repeat(14_999_999)}1]`)
   await inMostRounds(async () => {
     const steps = parseJsonSteps(bytes)
@@ -121,14 +121,14 @@ test('no step of a very long list moves it into a larger room again', async () =
   })
 })
 
-test('a long list whose last items are longer, or that others follow, has its items and no more', () => {
+test('a long list with longer last items, or with a list after it, has exactly its items', () => {
   const many = Array.from({ length: 1_200_000 }, (_, at) => at % 10)
   const value = { a: [...many, ...Array(50).fill('x'.repeat(40_000))], b: [many.slice(0, 9), { c: many }], d: 1 }
   assert.deepEqual(runToCompletion(parseJsonSteps(Buffer.from(JSON.stringify(value)))), value)
   assert.deepEqual(runToCompletion(decodeMessagePackSteps(Buffer.from(encode(value)))), value)
 })
 
-test('text that is cut off is none, nor is an object with more names than it may have', () => {
+test('JSON that is cut off is refused, and so is an object with too many names', () => {
   const long = `{"list":[${'"text",'.repeat(20_000)}1],"names":{"a":1,"b":2,"c":3}}`
   const read = (text: string, most?: number) => runToCompletion(parseJsonSteps(Buffer.from(text), most))
   assert.throws(() => read(long.slice(0, -1)), SyntaxError)

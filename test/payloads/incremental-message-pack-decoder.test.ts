@@ -1,4 +1,4 @@
-// MessagePack that is decoded in parts is the value that the library gives, whatever is in it and wherever it is cut.
+// Tests that MessagePack decoded in parts gives the same value as the library, whatever it contains and wherever it is cut.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
@@ -51,7 +51,7 @@ describe(`MessagePack in parts (seed ${seed})`, () => {
     )
   })
 
-  test('bytes behind the value are the business of whoever judges it, numbers may be keys, and the last of equal keys counts', () => {
+  test('bytes after the value are ignored, numbers may be keys, and the last of equal keys counts', () => {
     same(encode(17))
     const long = encode('y'.repeat(20_000))
     const twice = [0x84, 0xa1, 0x61, ...long, 7, ...long, 0xa1, 0x61, 0x91, ...long, 0xa1, 0x62, 0xc0]
@@ -59,7 +59,7 @@ describe(`MessagePack in parts (seed ${seed})`, () => {
     same(Uint8Array.from([0x82, 7, 0x91, ...long, 7, 0x81, 0xa1, 0x61, ...long]))
   })
 
-  test('a key that is called __proto__ is a key as any other, in small values and in large ones', () => {
+  test('the key __proto__ is a key like any other, in small values and in large ones', () => {
     const one = { ['__proto__']: { a: 1 }, tutorial: 2 }
     for (const value of [one, [one, 'x'.repeat(20_000), one], { ['__proto__']: Array(20_000).fill(one) }]) {
       const data = Buffer.from(encode(value))

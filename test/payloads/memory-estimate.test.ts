@@ -1,4 +1,4 @@
-// What a payload holds, told by its bytes: about how much memory its value takes, and which object has too many keys.
+// Tests the estimate from the bytes of a payload: how much memory its value takes, and which object has too many keys.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -9,7 +9,7 @@ import { MAX_OBJECT_KEYS } from '../../src/shared/value-limits.ts'
 
 const dict = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))
 
-/** The pointer to the object with too many keys, in JSON and in MessagePack. */
+/** Returns the pointer to the object with too many keys, in JSON and in MessagePack. */
 function crowdedIn(value: unknown): (string | null)[] {
   return [
     estimatePayloadMemory(Buffer.from(JSON.stringify(value)), false),
@@ -31,7 +31,7 @@ describe('an object of a payload', () => {
     assert.deepEqual(crowdedIn({ a: { b: 1, ü: many } }), ['/a/ü', '/a/ü'])
   })
 
-  test('has no keys where text only looks like it', () => {
+  test('has no keys in text that only looks like it', () => {
     const text = `{"a":"${':,{"'.replaceAll('"', '\\"').repeat(MAX_OBJECT_KEYS + 1)}"}`
     assert.equal(estimateJsonMemory(Buffer.from(text)).crowded_at, null)
   })
@@ -50,7 +50,7 @@ describe('the memory of a payload', () => {
     'objects of different keys': () => JSON.stringify(Array.from({ length: 50_000 }, (_, at) => ({ [`k${at}`]: at }))),
   }
   for (const [name, textOf] of Object.entries(parsed))
-    test(`of ${name} is told within a factor of two`, () => {
+    test(`of ${name} is estimated within a factor of two`, () => {
       const text = textOf()
       const taken = memoryTaken(text)
       for (const told of [
@@ -61,13 +61,13 @@ describe('the memory of a payload', () => {
     })
 })
 
-/** Has the engine collect garbage. */
+/** Makes the engine collect garbage. */
 function collector(): () => void {
   setFlagsFromString('--expose-gc')
   return runInNewContext('gc') as () => void
 }
 
-/** What the parsed text takes on the heap. */
+/** Returns what the parsed text takes on the heap. */
 function memoryTaken(text: string): number {
   const collect = collector()
   collect()

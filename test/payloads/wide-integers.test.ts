@@ -1,4 +1,4 @@
-// Integers beyond 2^53: found in JSON and in MessagePack, and nothing else is.
+// Tests that integers beyond 2^53, and no other values, are found in JSON and in MessagePack.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
@@ -24,13 +24,13 @@ describe('integers beyond 2^53 in JSON', () => {
     assert.deepEqual(findWideIntegersInJson(`[${'9'.repeat(100)}]`, '/body'), [
       {
         path: '/body/0',
-        message: `must not lie beyond 2^53: ${'9'.repeat(40)}… would become another number; send it as a text`,
+        message: `must be between -2^53 and 2^53: ${'9'.repeat(40)}… would become another number; send it as a string`,
         code: 'wide_integer',
       },
     ])
   })
 
-  test('are none where they are exact, fractions, or texts', () => {
+  test('do not include exact numbers, fractions, and texts', () => {
     for (const text of [
       '9007199254740992',
       '-9007199254740992',
@@ -50,14 +50,14 @@ describe('integers beyond 2^53 in JSON', () => {
       assert.deepEqual(placesIn(text), [], text)
   })
 
-  test('are looked for in a time that grows with the text, however long its numbers are', () => {
+  test('are found in linear time, however long the numbers are', () => {
     for (const text of [`0.${'3'.repeat(1_000_000)}`, '3'.repeat(15).concat(' ').repeat(60_000)]) {
       const bytes = Buffer.from(text)
       assert.ok(leastProcessorMs(50, () => mayHoldWideInteger(bytes)) < 50)
     }
   })
 
-  test('are found behind very long texts and numbers', () => {
+  test('are found after very long texts and numbers', () => {
     const long = `{"a":"${'x\\"'.repeat(7_000_000)} 1234567890123456","b":${'9'.repeat(8_000_000)},"c":[${WIDE}]}`
     assert.deepEqual(placesIn(long), ['/b', '/c/0'])
     assert.equal(placesIn(`[${`${WIDE},`.repeat(200_000)}1]`).length, 101)
@@ -81,7 +81,7 @@ describe('integers beyond 2^53 in JSON', () => {
   })
 })
 
-/** A map whose keys are integers of 64 bits, which some clients write. */
+/** A map whose keys are 64-bit integers, which some clients write. */
 function withKeys(): Buffer {
   const integer = (value: bigint) => {
     const bytes = Buffer.alloc(9, 0xcf)
@@ -98,7 +98,7 @@ describe('integers beyond 2^53 in MessagePack', () => {
     assert.deepEqual(places, [`/${2n ** 60n}`, `/${2n ** 60n}/a`])
   })
 
-  test('are those of 64 bits that no number holds', () => {
+  test('are the 64-bit integers that no number holds', () => {
     const of = (value: unknown) =>
       findWideIntegersInMessagePack(encode(value, { useBigInt64: true })).map(({ path }) => path)
     assert.deepEqual(of({ a: [1n, 2n ** 53n + 1n], b: -(2n ** 60n) }), ['/a/1', '/b'])

@@ -95,7 +95,7 @@ describe('a start', () => {
       const found = logged(running.stderr())
       return found.length > 0 && found
     })
-    const loud = lines.filter(({ msg }) => msg.includes('WHOEVER REACHES THIS PORT IS THE ADMINISTRATOR'))
+    const loud = lines.filter(({ msg }) => msg.includes('EVERYBODY WHO REACHES THIS PORT IS THE ADMINISTRATOR'))
     assert.equal(loud.length, 1)
     assert.match(loud[0]!.msg, /^SVC_TRUST_LOCAL_NETWORKS holds 0\.0\.0\.0\/0 and the server listens on 0\.0\.0\.0: /)
   })

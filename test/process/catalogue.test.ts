@@ -30,7 +30,7 @@ describe('svc nodes', () => {
     const { code, stdout } = await svc(['nodes', 'control.Delay'])
     assert.equal(code, 0)
     assert.match(stdout, /^control\.Delay: Delay\n/)
-    assert.match(stdout, /^properties:\n {2}value \(any\): The value to hand on\.$/m)
+    assert.match(stdout, /^properties:\n {2}value \(any\): The value to pass on\.$/m)
     assert.match(stdout, /^ {2}seconds \(float, default 1, at least 0, at most 86400\): How long to wait\.$/m)
     assert.match(stdout, /^outputs:\n {2}output \(any\)$/m)
   })

@@ -25,10 +25,10 @@ describe('svc deploy-token', () => {
     assert.deepEqual([none.code, none.stdout, none.stderr], [0, 'none\n', ''])
     const made = await run([])
     assert.match(made.stdout, /^[\w-]{43}\n$/)
-    assert.match(made.stderr, /^svc: a new token was made, and is kept in \S+deployment\.yaml\n$/)
+    assert.match(made.stderr, /^svc: a new token was generated, and is stored in \S+deployment\.yaml\n$/)
     const again = await run([])
     assert.deepEqual([again.code, again.stdout], [0, made.stdout])
-    assert.match(again.stderr, /^svc: the token is the one in \S+deployment\.yaml\n$/)
+    assert.match(again.stderr, /^svc: the token comes from \S+deployment\.yaml\n$/)
     const source = await run(['--source'])
     assert.deepEqual([source.code, source.stdout], [0, 'file\n'])
     for (const { stderr } of [made, again, source]) assert.ok(!stderr.includes(made.stdout.trim()))
@@ -39,7 +39,7 @@ describe('svc deploy-token', () => {
     const given = await run(['--config', 'other.yaml'], { SERVER_AUTH_TOKEN: GIVEN })
     assert.deepEqual(
       [given.code, given.stdout, given.stderr],
-      [0, `${GIVEN}\n`, 'svc: the token is that of the environment\n'],
+      [0, `${GIVEN}\n`, 'svc: the token comes from the environment\n'],
     )
     const source = await run(['--source'], { SERVER_AUTH_TOKEN: GIVEN })
     assert.deepEqual([source.stdout, existsSync(join(cwd, 'other.yaml'))], ['environment\n', false])
@@ -71,7 +71,7 @@ describe('svc deploy-token', () => {
   })
 
   for (const [args, message] of [
-    [['now'], /no place for "now"/],
+    [['now'], /unexpected argument "now"/],
     [['--config='], /--config takes the path of a file/],
     [['--show-me'], /Unknown option/],
   ] as const) {

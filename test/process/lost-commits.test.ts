@@ -253,7 +253,7 @@ describe('svc check --accept-loss', () => {
     assert.equal(accepted.code, 0, accepted.stdout)
     assert.match(
       accepted.stdout,
-      /^accepted: \S+svc\.db lacks the last \d+ commits: .*; the next start goes on without it\n/,
+      /^accepted: \S+svc\.db lacks the last \d+ commits: .*; the next start continues without it\n/,
     )
     const lines = await acceptedLines(copy.folder)
     assert.equal(lines.length, 1)
@@ -269,7 +269,7 @@ describe('svc check --accept-loss', () => {
     using copy = copyOf()
     for (const ending of ['', '-wal', '-shm']) rmSync(copy.database + ending)
     const accepted = await check(copy.folder, '--accept-loss')
-    assert.match(accepted.stdout, /^accepted: \S+svc\.db is missing, .*; the next start goes on without it\n$/)
+    assert.match(accepted.stdout, /^accepted: \S+svc\.db is missing, .*; the next start continues without it\n$/)
     assert.equal(accepted.code, 0)
     assert.equal((await acceptedLines(copy.folder)).length, 1)
     assert.equal(await jobsOf(copy.folder), 0)
@@ -297,7 +297,7 @@ describe('a key without its database', () => {
       writeKeyFile(join(folder, 'master.key'), generateMasterKey())
       assert.match(
         await refusal(folder),
-        /svc\.db is missing, and the key in master\.key was made for a database that was there; put it back, or restore/,
+        /svc\.db is missing, and the key in master\.key was generated for a database that existed; put it back, or restore/,
       )
       assert.equal((await check(folder)).code, 1)
       assert.equal((await check(folder, '--accept-loss')).code, 0)

@@ -121,7 +121,7 @@ describe('a called workflow that there is not', () => {
     assert.equal(code, 1)
     assert.match(
       stderr,
-      /failed at node "call" .*Workflow "\.\/failing\.json" failed at node "read": The text is no JSON/,
+      /failed at node "call" .*Workflow "\.\/failing\.json" failed at node "read": The text is not JSON/,
     )
   })
 

@@ -168,7 +168,7 @@ describe('vectors in svc run', () => {
     assert.deepEqual((await run(file('both.json', both), { env })).outputs, { count: 2, texts: ['red'] })
     const { code, stderr } = await run(file('read.json', reading), { env })
     assert.equal(code, 1)
-    assert.match(stderr, /There is no index "colours" of vectors\. \(index_not_found\)/)
+    assert.match(stderr, /There is no vector index "colours"\. \(index_not_found\)/)
     assert.equal(existsSync(env.SVC_DATA_DIR), false)
   })
 

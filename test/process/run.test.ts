@@ -105,7 +105,7 @@ describe('svc run that completes', () => {
     const args = ['run', 'convert-money', '--param', 'url=http://127.0.0.1:9999/x']
     const { code, stderr } = await svc(args)
     assert.equal(code, 0)
-    assert.match(stderr, /^warning: ask \(HTTP request\): Failed, and went on to a Catch: /m)
+    assert.match(stderr, /^warning: ask \(HTTP request\): Failed, and a Catch received the failure: /m)
     assert.doesNotMatch(stderr, /\n\s+at |fault:/)
     assert.equal((await svc([...args, QUIET])).stderr, '')
   })
@@ -143,7 +143,7 @@ describe('svc run that does not complete', () => {
     const { code, stdout, stderr } = await svc(['run', file('failing.json', failing())])
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^read \(Read JSON\) failed in \d+ ms$/m)
-    assert.match(stderr, /^svc: failed at node "read" \(json\.Parse\): The text is no JSON: .* \(not_json\)$/m)
+    assert.match(stderr, /^svc: failed at node "read" \(json\.Parse\): The text is not JSON: .* \(not_json\)$/m)
   })
 
   test('failed quietly: only why', async () => {
@@ -157,7 +157,7 @@ describe('svc run that does not complete', () => {
     assert.deepEqual([code, stdout], [124, ''])
     assert.match(
       stderr,
-      /^timed out: 5 nodes in .*, 3 not finished\nsvc: timed out: The run was not over after 0\.2 s\. \(timed_out\)\n$/m,
+      /^timed out: 5 nodes in .*, 3 not finished\nsvc: timed out: The run did not finish within 0\.2 s\. \(timed_out\)\n$/m,
     )
   })
 
@@ -215,7 +215,7 @@ describe('svc run of what is no workflow', () => {
     'no such file and nothing like it': {
       make: () => 'a/b.json',
       code: 2,
-      message: /no file "a\/b\.json".* svc examples lists those/,
+      message: /no file "a\/b\.json".* svc examples lists the examples/,
     },
     'a folder': { make: () => folder, code: 2, message: /cannot be read: it is a folder/ },
     'an empty file': { make: () => file('empty.json', ' \n'), code: 3, message: /empty\.json is empty/ },
@@ -236,7 +236,7 @@ describe('svc run of what is no workflow', () => {
     'another JSON': {
       make: () => file('list.json', '[1]'),
       code: 3,
-      message: /list\.json is no workflow: it needs "nodes" and "edges"/,
+      message: /list\.json is not a workflow: it needs "nodes" and "edges"/,
     },
     'an object of something else': {
       make: () => file('other.json', '{"name": "x"}'),

@@ -49,7 +49,7 @@ describe('svc secrets rotate', () => {
       assert.deepEqual([code, stdout], [0, ''])
       assert.match(
         stderr,
-        /^svc: 1 stored value is encrypted under the new key\nsvc: backups that were made before open with the old key alone, which is kept in \S+master\.key\.before-\w+: keep it for as long as you keep them\n$/,
+        /^svc: 1 stored value is encrypted under the new key\nsvc: earlier backups need the old key, which is kept in \S+master\.key\.before-\w+: keep it for as long as you keep them\n$/,
       )
       assert.notEqual(readKeyFile(masterKeyPath(folder)), before)
       assert.equal(existsSync(join(folder, 'owner')), false)
@@ -65,11 +65,11 @@ describe('svc secrets rotate', () => {
       const environment = { SVC_DATA_DIR: data, SVC_DATABASE_URL: `sqlite:${path}`, SECRETS_MASTER_KEY: present }
       const given = await svc(['secrets', 'rotate'], { ...environment, SECRETS_MASTER_KEY_NEW: next })
       assert.equal(given.code, 0)
-      assert.match(given.stderr, /\nsvc: from now on SECRETS_MASTER_KEY must be what SECRETS_MASTER_KEY_NEW is\n$/)
+      assert.match(given.stderr, /\nsvc: from now on, set SECRETS_MASTER_KEY to the value of SECRETS_MASTER_KEY_NEW\n$/)
       await withPage(path, data, next, false)
       const made = await svc(['secrets', 'rotate'], { ...environment, SECRETS_MASTER_KEY: next })
       assert.equal(made.code, 0)
-      assert.match(made.stderr, /\nsvc: the new key lies in the data folder: .* without SECRETS_MASTER_KEY\n$/)
+      assert.match(made.stderr, /\nsvc: the new key is in the data folder: .* without SECRETS_MASTER_KEY\n$/)
       await withPage(path, data, null, false)
       for (const text of [given.stderr, made.stderr]) assert.ok(!text.includes(present) && !text.includes(next))
     }))
@@ -97,7 +97,7 @@ describe('svc secrets rotate', () => {
   for (const [args, message] of [
     [['secrets'], /rotate is missing/],
     [['secrets', 'list'], /there is no command "secrets list"/],
-    [['secrets', 'rotate', 'now'], /no place for "now"/],
+    [['secrets', 'rotate', 'now'], /unexpected argument "now"/],
   ] as const) {
     test(`svc ${args.join(' ')} is refused with the usage and 2`, async () => {
       const { code, stderr } = await svc(args)

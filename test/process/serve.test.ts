@@ -107,7 +107,7 @@ describe('svc serve', () => {
     })
     assert.equal((await ended).code, 1)
     await using next = await serve(data_dir, { SVC_LOG_LEVEL: 'info' })
-    assert.match(next.stderr(), /"running":1,"waiting":0,"ended":0,"msg":"jobs of an earlier process go on"/)
+    assert.match(next.stderr(), /"running":1,"waiting":0,"ended":0,"msg":"jobs of an earlier process are resumed"/)
     const job = () => call<JobSnapshot>(next, 'GET', `/api/jobs/${body.job_id}`)
     await until('the job to go on', async () => (await job()).body.status === 'running')
   })
@@ -153,7 +153,7 @@ describe('the log of svc serve', () => {
     await using server = await serve(newFolder(), { SVC_LOG_LEVEL: 'warn', NODE_OPTIONS: warner })
     await until('both warnings', () => server.stderr().includes('"message":"late"'))
     const lines = server.stderr().trimEnd().split('\n')
-    const warned = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'the process warns')
+    const warned = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'process warning')
     assert.deepEqual(
       warned.map(({ level, err }) => [level, err.message]),
       [

@@ -51,7 +51,7 @@ describe('svc with wrong usage', () => {
       usage: formatUsage(null),
     },
     'run without FILE': { args: ['run'], message: /FILE is missing/, usage: formatUsage('run') },
-    'run with two files': { args: ['run', 'a', 'b'], message: /no place for "b"/, usage: formatUsage('run') },
+    'run with two files': { args: ['run', 'a', 'b'], message: /unexpected argument "b"/, usage: formatUsage('run') },
     'an unknown option': {
       args: ['run', 'a', '--fast'],
       message: /Unknown option '--fast'/,
@@ -59,7 +59,7 @@ describe('svc with wrong usage', () => {
     },
     'a param without =': {
       args: ['run', 'greeting', '--param', 'name'],
-      message: /--param takes name=value, and is "name"/,
+      message: /--param takes name=value, not "name"/,
       usage: formatUsage('run'),
     },
     'a param without a name': {
@@ -98,8 +98,16 @@ describe('svc with wrong usage', () => {
       usage: formatUsage('run'),
     },
     'validate without FILE': { args: ['validate'], message: /FILE is missing/, usage: formatUsage('validate') },
-    'nodes with two texts': { args: ['nodes', 'a', 'b'], message: /no place for "b"/, usage: formatUsage('nodes') },
-    'examples with a name': { args: ['examples', 'a'], message: /no place for "a"/, usage: formatUsage('examples') },
+    'nodes with two texts': {
+      args: ['nodes', 'a', 'b'],
+      message: /unexpected argument "b"/,
+      usage: formatUsage('nodes'),
+    },
+    'examples with a name': {
+      args: ['examples', 'a'],
+      message: /unexpected argument "a"/,
+      usage: formatUsage('examples'),
+    },
   }
   for (const [what, { args, message, usage }] of Object.entries(WRONG)) {
     test(`${what} is refused with the usage and 2`, async () => {

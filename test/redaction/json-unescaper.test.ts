@@ -1,11 +1,11 @@
-// Letters and digits that JSON writes by their numbers, in texts that come whole and in pieces.
+// Unescaping of letters and digits in JSON, for whole texts and in pieces.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { JsonUnescaper, unescapeJsonText } from '../../src/redaction/json-unescaper.ts'
 
 const PARTS = ['\\\\', '\\u0041', '\\u006B', '\\u00e9', '\\u0022', '\\"', '\\n', 'u0041', 'a', ' ']
-/** What no JSON has. */
+/** Escapes that are invalid in JSON. */
 const ODD = ['\\U0041', '\\u00', '\\u', '\\x41']
 
 function inPieces(text: string, length: number): string {
@@ -15,7 +15,7 @@ function inPieces(text: string, length: number): string {
   return told + plain.end()
 }
 
-test('are written as what they are: the text says the same', () => {
+test('letters and digits in escapes are unescaped, and the JSON text keeps its meaning', () => {
   const texts = fc.array(fc.constantFrom(...PARTS)).map((parts) => parts.join(''))
   fc.assert(
     fc.property(texts, (text) => {
@@ -26,7 +26,7 @@ test('are written as what they are: the text says the same', () => {
   )
 })
 
-test('come out the same in pieces as in the whole, also of what is no JSON', () => {
+test('unescaping in pieces gives the result of the whole text, also for invalid JSON', () => {
   const texts = fc.array(fc.constantFrom(...PARTS, ...ODD)).map((parts) => parts.join(''))
   fc.assert(
     fc.property(texts, fc.integer({ min: 1, max: 9 }), (text, length) =>
@@ -35,6 +35,6 @@ test('come out the same in pieces as in the whole, also of what is no JSON', () 
   )
 })
 
-test('leaves what only looks like an escape as it is', () => {
+test('text that only looks like an escape stays unchanged', () => {
   for (const text of ['\\U0041 \\u00e9', '\\\\u0041 \\u00e9']) assert.equal(unescapeJsonText(text), text)
 })

@@ -1,4 +1,4 @@
-// Keys that are planted, servers of models that send back the keys that they are asked with, and a search for them in all that was told and kept.
+// Planted keys, model servers that send back their API keys, and a search for the keys in all outputs and stored data.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -8,7 +8,7 @@ import { startHub } from '../helpers/hub.ts'
 import { type Script, startUpstream, type UpstreamRequest } from '../helpers/upstream.ts'
 import type { VendorRequest } from '../helpers/vendor-upstream.ts'
 
-/** The operator's. None looks like a credential: it is known, or it is found. */
+/** Secrets of the operator. None looks like a credential: only known values are found. */
 export const KEYS = {
   OPENAI_API_KEY: 'planted-openai-1f9a4711',
   UP_API_KEY: 'planted-up-2e8b4711',
@@ -20,12 +20,12 @@ export const KEYS = {
 } as const
 /** Secrets of the caller. */
 export const MINE = { MINE_API_KEY: 'planted-mine-88214711', PLAIN: 'planted-plain-97124711' } as const
-/** Credentials that nobody issued. */
+/** Credentials that no system issued. */
 export const WRONG = 'planted-wrong-a6034711'
-/** Stands where everybody may see it. */
+/** A public text. */
 export const OPEN = 'planted-open-b5f44711'
 
-/** What a server of models does, told by the last thing that is said to it. */
+/** What a model server does, chosen by the last message. */
 export const FAULTS = ['refuse', 'deny', 'miss', 'limit', 'fail', 'breaks', 'garbage', 'nonsense', 'header'] as const
 
 const keyOf = ({ headers }: UpstreamRequest | VendorRequest) =>
@@ -33,7 +33,7 @@ const keyOf = ({ headers }: UpstreamRequest | VendorRequest) =>
 
 const STATUS: Readonly<Record<string, number>> = { refuse: 400, deny: 401, miss: 404, limit: 429, fail: 500 }
 const message = (key: string) => `no model for the key ${key} (Bearer ${key})`
-/** Of whatever a client sent, the word that stands first where it says something. */
+/** The command in a client's message: its first word with a meaning. */
 const wordIn = (text: string) => [...FAULTS, 'says', 'tool'].find((one) => text.includes(`please ${one}`)) ?? ''
 
 function openaiScript(request: UpstreamRequest): Script {
@@ -80,16 +80,16 @@ function geminiScript(request: VendorRequest): GeminiScript {
 }
 
 export interface Upstreams extends AsyncDisposable {
-  /** Settings of a service that asks all of them. */
+  /** Settings of a service that uses all of these servers. */
   readonly environment: Readonly<Record<string, string>>
-  /** The keys that came, by who was asked. */
+  /** The received keys, by server. */
   came(): Readonly<Record<string, ReadonlySet<string>>>
 }
 
 export async function startUpstreams(): Promise<Upstreams> {
   const models = ['gpt-4o-mini', 'text-embedding-3-small']
   const openai = await startUpstream({ answer: openaiScript, models })
-  // Whose list of models fails with the key.
+  // The model list of this server fails with the key in its message.
   const down = await startUpstream({ listing: (request) => ({ status: 400, error: { message: keyOf(request) } }) })
   const anthropic = await startAnthropic({ answer: claudeScript, key: KEYS.ANTHROPIC_API_KEY })
   const google = await startGoogle({ answer: geminiScript, key: KEYS.GEMINI_API_KEY })
@@ -119,7 +119,7 @@ export async function startUpstreams(): Promise<Upstreams> {
   }
 }
 
-/** Every cell of every table, as text: `table.column`, and what stands there. */
+/** Every cell of every table, as `table.column` and its text. */
 export function cellsOf(data_dir: string): [place: string, text: string][] {
   const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
   try {
@@ -137,13 +137,13 @@ export function cellsOf(data_dir: string): [place: string, text: string][] {
   }
 }
 
-/** Every file of a folder as text, the journals of the database included. */
+/** Every file of a folder as text, including the journals of the database. */
 export function filesOf(folder: string): [place: string, text: string][] {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
   return files.map(({ parentPath, name }) => [join(parentPath, name), readFileSync(join(parentPath, name), 'latin1')])
 }
 
-/** As it is, in a URL, and in base64 however it stands there. */
+/** Matches the key unchanged, in a URL, and in base64 at any offset. */
 function formsOf(key: string): string[] {
   const encoded = [0, 1, 2].map((before) => {
     const text = Buffer.from(`${'x'.repeat(before)}${key}`).toString('base64')
@@ -152,7 +152,7 @@ function formsOf(key: string): string[] {
   return [key, encodeURIComponent(key), ...encoded]
 }
 
-/** Where one of the keys stands: `place: key (…what stands around it…)`. */
+/** The locations of keys: `place: key (…surrounding text…)`. */
 export function found(keys: Iterable<string>, places: Iterable<readonly [place: string, text: string]>): string[] {
   const wanted = [...keys].flatMap((key) => formsOf(key).map((form) => [key, form] as const))
   return [...places].flatMap(([place, text]) =>

@@ -1,5 +1,5 @@
-// What a look takes at once where an owner has as many secrets as there may be, which begin alike: names of members and answers of models are looked
-// through in small steps, as long texts are.
+// The time of one step if an owner has the maximum number of secrets, all with the same prefix: names of members and
+// answers of models are redacted in small steps, like long texts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AnswerPart } from '../../src/completions/answers/generator.ts'
@@ -17,7 +17,7 @@ function known(): Redactor {
   return redactor.forOwner(OWNER)
 }
 
-/** How many steps there are, and what they give. */
+/** The number of steps, and their result. */
 function counted<T>(steps: Steps<T>): [count: number, value: T] {
   for (let count = 1; ; count++) {
     const step = steps.next()
@@ -28,12 +28,12 @@ function counted<T>(steps: Steps<T>): [count: number, value: T] {
 describe('names of members', () => {
   const names = Object.fromEntries(Array.from({ length: 3_000 }, (_, at) => [`${'ab'.repeat(150)}${at}`, at]))
 
-  test('count as texts do', () => {
+  test('count towards the size of a value like texts', () => {
     assert.equal(isSmallValue(names), false)
     assert.equal(isSmallValue({ [secretOf(1)]: 1 }), true)
   })
 
-  test('are looked through in steps', () => {
+  test('are redacted in steps', () => {
     const [steps, value] = counted(known().valueSteps({ ...names, [secretOf(3)]: 'of a secret' }))
     assert.ok(steps > 30, `${steps} steps`)
     assert.equal((value as Record<string, unknown>)['[redacted]'], 'of a secret')
@@ -43,7 +43,7 @@ describe('names of members', () => {
 describe('an answer', () => {
   const text = `${'ab'.repeat(32_000)} and so on`
 
-  test('is looked through in steps where secrets begin at each place of it', () => {
+  test('is redacted in steps if secrets begin at each of its positions', () => {
     const [steps, told] = counted(
       known()
         .createEagerReplacer()
@@ -61,7 +61,7 @@ describe('an answer', () => {
     )
   })
 
-  test('leaves others their turns, in one part or in many', async () => {
+  test('does not delay others, in one part or in many', async () => {
     for (const length of [text.length, 100]) {
       const slices = new TimeSliceScheduler(0)
       let turns = 0

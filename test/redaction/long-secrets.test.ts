@@ -1,4 +1,4 @@
-// Long secrets: found like short ones, and not written as a whole, in all of their forms, for a text that holds no more than how they begin.
+// Long secrets are found like short ones, and their forms are not all encoded for a text that has only their prefix.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Redactor } from '../../src/redaction/redactor.ts'
@@ -6,7 +6,7 @@ import { takesLess } from '../helpers/patience.ts'
 
 const OWNER = 'owner'
 const LENGTHS = [287, 289, 1_055, 1_058, 8_220, 8_230, 65_000]
-/** They begin alike. */
+/** They share a prefix. */
 const alike = (length: number, last: string) => `${'őłé"+\\'.repeat(12_000).slice(0, length)}${last}`
 
 describe('a long secret', () => {
@@ -15,7 +15,7 @@ describe('a long secret', () => {
   for (const secret of secrets) redactor.add(secret, OWNER)
   const own = redactor.forOwner(OWNER)
 
-  test('is found among others that begin alike, in each of its forms', () => {
+  test('is found in each form among others with the same prefix', () => {
     for (const secret of secrets) {
       const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)]
       for (const form of forms) assert.equal(own.text(`a ${form} z`), 'a [redacted] z')
@@ -24,7 +24,7 @@ describe('a long secret', () => {
     assert.equal(own.text(alike(8_225, '')), alike(8_225, ''))
   })
 
-  test('is found in pieces, and of one that was cut nothing is left', () => {
+  test('is found in pieces, and replaced if it is cut off', () => {
     for (const secret of secrets) {
       for (const size of [100, 1_000, 9_000]) {
         const pieces = own.createStreamReplacer()
@@ -37,7 +37,7 @@ describe('a long secret', () => {
     }
   })
 
-  test('is forgotten', () => {
+  test('is no longer replaced after its removal', () => {
     const some = new Redactor()
     for (const secret of secrets) some.add(secret, OWNER)
     for (const secret of secrets.slice(1)) some.remove(secret, OWNER)
@@ -48,7 +48,7 @@ describe('a long secret', () => {
   })
 })
 
-test('a text of how a megabyte of secrets begins is looked at soon', async () => {
+test('a text with the prefix of a megabyte of secrets is searched quickly', async () => {
   for (const first of [(at: number) => `${at}`, () => '']) {
     const secrets = Array.from({ length: 12 }, (_, at) => first(at + 10) + alike(65_000, `${at + 10}`))
     const begins = secrets.map((secret) => secret.slice(0, 100))

@@ -1,5 +1,5 @@
-// How closely a text is looked at does not depend on what others keep secret, nor on how secrets of the service begin: whoever sends large texts sees how
-// long that takes.
+// How closely a text is searched does not depend on secrets of other owners, nor on prefixes of service secrets: a
+// caller with large texts could measure the time.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { SecretIndex } from '../../src/redaction/matching/secret-index.ts'
@@ -18,12 +18,12 @@ function finder(): SecretIndex {
   return known
 }
 
-/** A text of a few pieces, with a word in each place of so many characters. */
+/** A text of a few pieces, with a word at each multiple of this number of characters. */
 function filled(word: string, each = 1_024): string {
   return word.padEnd(each, ' abc').repeat((4 * PIECE) / each)
 }
 
-/** How many places of a text are looked at closely. */
+/** How many positions of a text are checked closely. */
 function looks(known: SecretIndex, text: string, waiting?: 'own'): number {
   let count = 0
   const secrets = known.createMatcher('bob', waiting)
@@ -41,20 +41,20 @@ function looks(known: SecretIndex, text: string, waiting?: 'own'): number {
 describe('a long text', () => {
   for (const waiting of [undefined, 'own'] as const)
     for (const [whose, secret] of Object.entries({ 'another owner': THEIRS, 'the service': SERVICES }))
-      test(`that has the beginning of a secret of ${whose} is looked at as any other, waiting for ${waiting ?? 'all'}`, () => {
+      test(`with the prefix of a secret of ${whose} is searched like any other, waiting for ${waiting ?? 'all'}`, () => {
         for (const length of [4, 8, 11]) {
           const [begins, not] = [secret.slice(0, length), `${secret.slice(0, length - 1)}§`]
           assert.equal(looks(finder(), filled(begins), waiting), looks(finder(), filled(not), waiting))
         }
       })
 
-  test('is looked at closely from the first secret on that stands in it', () => {
+  test('is checked closely from its first secret on', () => {
     const text = `${' '.repeat(60_000)}${MINE}${' '.repeat(5_000)}`
     const count = looks(finder(), text.padEnd(4 * PIECE))
     assert.ok(count > 5_000 && count < 8_000, `${count} looks`)
   })
 
-  test('that ends within a secret is looked at there, whoever has it', () => {
+  test('that ends inside a secret is checked there, for any owner', () => {
     for (const secret of [MINE, SERVICES])
       for (const cut of [1, 8, secret.length - 1]) {
         const text = `${' '.repeat(PIECE - cut)}${secret}`
@@ -64,7 +64,7 @@ describe('a long text', () => {
 })
 
 describe('for an owner', () => {
-  test('what others have is not looked at', () => {
+  test('secrets of others are not compared', () => {
     const [known, tail] = [finder(), finder().createEagerMatcher('bob')]
     assert.equal(known.mayHold(filled(THEIRS.slice(0, 8)), 'bob'), false)
     assert.equal(known.mayHold(filled(THEIRS), 'alice'), true)
@@ -74,7 +74,7 @@ describe('for an owner', () => {
     assert.equal(tail.mayBegin(MINE, 0) && tail.mayBegin(SERVICES, 0), true)
   })
 
-  test('secrets that come and go after the first look are known', () => {
+  test('secrets that are added or removed after the first search are known', () => {
     const known = finder()
     assert.equal(known.replace(`${MINE} ${SERVICES}`, '***', 'bob'), '*** ***')
     known.add('later-service-1234', null)

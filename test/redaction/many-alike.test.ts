@@ -1,5 +1,5 @@
-// As many secrets as an owner may have, which begin alike: what a text costs in which their beginning stands again and again, and what they cost when they
-// come, one by one, in the middle of somebody's work.
+// The maximum number of secrets of an owner, all with the same prefix: the cost of a text that repeats the prefix, and
+// of adding secrets one by one between other work.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -30,7 +30,7 @@ function inPieces(own: Redactor, text: string, size: number): string {
 }
 
 for (const [how, secretOf] of Object.entries(MANY)) {
-  describe(`a thousand secrets that begin alike, ${how}`, () => {
+  describe(`a thousand secrets with the same prefix, ${how}`, () => {
     const secrets = Array.from({ length: 980 }, (_, at) => secretOf(at))
     const own = knownOf(secrets)
 
@@ -44,7 +44,7 @@ for (const [how, secretOf] of Object.entries(MANY)) {
       }
     })
 
-    test('are looked for soon where their beginning stands at each place', async () => {
+    test('are searched quickly if their prefix is at each position', async () => {
       for (const text of TEXTS) {
         await takesLess(150, () => own.text(text))
         await takesLess(150, () => own.createStreamReplacer().push(text, 'more'))
@@ -55,7 +55,7 @@ for (const [how, secretOf] of Object.entries(MANY)) {
   })
 }
 
-test('one secret more, of many that have many forms, changes little of what the next look takes', async () => {
+test('one more of many secrets with many forms hardly slows the next search', async () => {
   const lines = (at: number) =>
     Array.from({ length: 60 }, (_, line) => `"é${at}-${line}abcdefghijklmn`.slice(0, 17)).join('\n')
   const known = new Redactor()
@@ -74,7 +74,7 @@ test('one secret more, of many that have many forms, changes little of what the 
   })
 })
 
-test('texts in pieces are as the whole, where dozens begin with one another, come and go', () => {
+test('texts in pieces give the result of the whole while dozens of nested secrets are added and removed', () => {
   const word = fc.tuple(fc.integer({ min: 8, max: 130 }), fc.constantFrom('', 'b', 'bb', '"é'))
   const words = fc.uniqueArray(
     word.map(([length, end]) => 'a'.repeat(length) + end),
@@ -96,7 +96,7 @@ test('texts in pieces are as the whole, where dozens begin with one another, com
   )
 })
 
-/** With characters that each way of JSON writes otherwise. */
+/** Has characters that each JSON encoding escapes differently. */
 const VARIED = '"\n/é&'
 
 for (const [count, plain, length] of [
@@ -105,11 +105,11 @@ for (const [count, plain, length] of [
   [6, 1_100, 65_000],
   [12, 60_000, 65_000],
 ] as const) {
-  test(`${count} secrets of ${length} characters that begin alike are not written at the first text with their first ${plain}`, async () => {
+  test(`${count} secrets of ${length} characters with the same prefix are not encoded for the first text with their first ${plain}`, async () => {
     const varied = VARIED.repeat((length - plain) / VARIED.length)
     const secretOf = (at: number) => `${'a'.repeat(plain)}${varied}${at + 1_000}é\n`
     const secrets = Array.from({ length: count }, (_, at) => secretOf(at))
-    // Only the first look counts, and there are several rounds.
+    // Only the first search counts, and there are several rounds.
     const all = Array.from({ length: 4 }, () => knownOf(secrets))
     await takesLess(150, () => {
       const own = all.pop()!
@@ -121,7 +121,7 @@ for (const [count, plain, length] of [
   })
 }
 
-test('of too many long secrets that begin alike a text hides all that may be one, and nothing where it has less of their beginning', () => {
+test('with too many long secrets of the same prefix all possible text is hidden, and nothing if the prefix is shorter', () => {
   const secrets = Array.from({ length: 12 }, (_, at) => `${'a'.repeat(5_000)}${VARIED.repeat(10_000)}${at}`)
   const own = knownOf(secrets)
   assert.equal(own.text(`x ${secrets[7]}`), 'x [redacted]')

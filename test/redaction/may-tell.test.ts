@@ -1,4 +1,4 @@
-// What redaction may tell: that the service has a secret shows in nothing that holds less of it than nobody could guess.
+// What redaction may reveal: a text with only a guessable part of a service secret is treated as without that secret.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -19,29 +19,29 @@ const secret = fc.oneof(
 const WRITES = [
   (text: string) => text,
   (text: string) => text.toLowerCase(),
-  /** The characters that are decided by the text alone. */
+  /** The part of the encoding that depends only on the text. */
   (text: string) => btoa(text).slice(0, Math.floor((text.length * 8) / 6)),
   encodeURIComponent,
 ]
 
-/** How much of a text is known to everybody. */
+/** How much of a text is publicly known. */
 function publicPart(text: string): string {
   if (text.startsWith('eyJ') && text.includes('.')) return text.slice(0, text.lastIndexOf('.') + 1)
   return /^.{0,15}[-_]/.exec(text)?.[0] ?? ''
 }
 
-/** From so many characters on a beginning is no guess. */
+/** From this many characters on, a prefix is not a guess. */
 function threshold(text: string, write: (text: string) => string): number {
   const [known, { length }] = [write(publicPart(text)).length, write(text)]
   return Math.min(length, known + Math.max(10, Math.min(16, Math.ceil((length - known) / 2))))
 }
 
-/** The beginnings of a secret, one in each form, that nobody could guess. */
+/** The prefixes of a secret, one in each form, that a caller cannot guess. */
 function tellings(text: string): string[] {
   return WRITES.map((write) => write(text).slice(0, threshold(text, write)))
 }
 
-/** A text that holds less of each secret than its threshold, in some form, and the pieces that it comes in. */
+/** A text with less of each secret than its threshold, in some form, and its split into pieces. */
 const guess = fc
   .array(secret, { minLength: 1, maxLength: 3 })
   .chain((secrets) => {
@@ -55,7 +55,7 @@ const guess = fc
       size: fc.integer({ min: 1, max: 24 }),
     })
   })
-  // A form with a higher threshold may begin as one with a lower one does.
+  // A form with a higher threshold may begin like a form with a lower one.
   .filter(({ secrets, text }) => !secrets.some((one) => tellings(one).some((telling) => text.includes(telling))))
 
 function redactorOf(secrets: readonly string[]): Redactor {
@@ -68,7 +68,7 @@ function piecesOf(text: string, size: number): string[] {
   return text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
 }
 
-/** What is told with each piece, and at the end, by everything that tells texts. */
+/** The output of all redactors for each piece and the end. */
 function everythingTold(redactor: Redactor, text: string, size: number): unknown {
   const pieces = piecesOf(text, size)
   const ways = (['end', 'cut'] as const).map((end) => {
@@ -84,8 +84,8 @@ function everythingTold(redactor: Redactor, text: string, size: number): unknown
   return { ways, tailed, end: tail.end(), whole: redactor.text(text), value: redactor.value({ [text]: [text] }) }
 }
 
-describe('a text that holds less of a secret of the service than nobody could guess', () => {
-  test('is told as it would be without that secret, whole and in pieces', () => {
+describe('a text with only a guessable part of a service secret', () => {
+  test('gives the same output as without that secret, whole and in pieces', () => {
     fc.assert(
       fc.property(guess, ({ secrets, text, size }) => {
         assert.deepEqual(everythingTold(redactorOf(secrets), text, size), everythingTold(redactorOf([]), text, size))
@@ -94,7 +94,7 @@ describe('a text that holds less of a secret of the service than nobody could gu
     )
   })
 
-  test('stays in words of a server that was asked with it', () => {
+  test('stays in the words of a model server that has the secret', () => {
     fc.assert(
       fc.property(guess, ({ secrets, text }) => {
         for (const one of secrets) {
@@ -109,19 +109,19 @@ describe('a text that holds less of a secret of the service than nobody could gu
 describe('a secret of the service', () => {
   const KEY = 'sk-proj-hT7QwZ0a9LmX2'
 
-  test('is replaced in streams where all of it is there, and nothing waits for it', () => {
+  test('is replaced in streams when it is complete, and no text is held for it', () => {
     const told = (...pieces: string[]) => {
       const stream = new RedactedStream(redactorOf([KEY]))
       return [...pieces.map((piece) => stream.push(piece)), stream.cut()]
     }
     assert.deepEqual(told(`it is ${KEY}.`), ['it is [redacted].', ''])
     assert.deepEqual(told('A s B sk C ', KEY.slice(0, 20)), ['A s B sk C ', KEY.slice(0, 20), ''])
-    // What waits for another reason, such as the beginning of an own secret.
+    // Text held for another reason, such as the prefix of the owner's secret.
     const held = `${OWN.slice(0, 9)}${KEY}`
     assert.deepEqual(told(OWN.slice(0, 9), `${KEY}!`), ['', `${held.slice(0, 9)}[redacted]!`, ''])
   })
 
-  test('of a caller as well waits as every own one', () => {
+  test('that a caller also has is held like the caller’s own secrets', () => {
     const redactor = new Redactor([KEY]).forOwner('me')
     redactor.add(KEY, 'me')
     const stream = new RedactedStream(redactor)

@@ -1,11 +1,11 @@
-// How much memory secrets take: for each form in which one is looked for, whatever it is.
+// The memory that each form of a secret takes, for all kinds of secrets.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Redactor } from '../../src/redaction/redactor.ts'
 import { heldBytes } from '../helpers/heap.ts'
 
 const SECRETS = 200
-/** Bytes. Structures that nearly no form uses took as much again. */
+/** In bytes. Structures that nearly no form uses took as much again. */
 const MOST_OF_ONE = 1_400
 
 const KINDS: Readonly<Record<string, (at: number) => string>> = {

@@ -1,4 +1,4 @@
-// Messages quote texts and cut them: what is left of a secret there is hidden from everybody, and nothing can be guessed by it.
+// Messages that quote and cut texts hide the rest of a secret, and give no help for guessing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { RunResult } from '../../generated/types.ts'
@@ -19,7 +19,7 @@ describe('a message that cuts a text', () => {
   redactor.add(LONG, OWNER)
   const own = redactor.forOwner(OWNER)
 
-  test('shows nothing of a secret of the owner that was cut, and all else', () => {
+  test('shows no part of a cut secret of the owner, and all other text', () => {
     assert.equal(
       own.message(`"${LONG.slice(0, 60)}…" is no date: see date.Parse.`),
       '"[redacted]…" is no date: see date.Parse.',
@@ -30,7 +30,7 @@ describe('a message that cuts a text', () => {
     assert.equal(own.message('a … b'), 'a … b')
   })
 
-  test('shows nothing of one that a server of models repeats, and that is cut with its words', () => {
+  test('shows no part of a secret that a model server repeats and that is cut', () => {
     for (let before = 0; before < 600; before += 20) {
       const message = `${'x'.repeat(before)}${LONG}`
       const error = createVendorError({ name: 'vendor' }, 'rejected', { type: '', message }, { credential: null })
@@ -38,12 +38,12 @@ describe('a message that cuts a text', () => {
     }
   })
 
-  test('hides a secret that has such a mark in it', () => {
+  test('hides a secret that contains an ellipsis', () => {
     redactor.add('begins like…this and goes on', OWNER)
     assert.equal(own.message('"begins like…this and goes on" is none'), '"[redacted]" is none')
   })
 
-  test('is looked at soon, though the owner has had a megabyte of secrets', async () => {
+  test('is redacted quickly although the owner has had a megabyte of secrets', async () => {
     const value = (at: number) => `${at}"+\\/é`.repeat(10_000)
     await takesLess(200, () => {
       const many = new Redactor()
@@ -61,7 +61,7 @@ describe('a message that cuts a text', () => {
   })
 })
 
-/** Nodes whose errors and lines quote what they get. */
+/** Nodes whose errors and log lines quote their inputs. */
 const QUOTING = {
   date: { type: 'date.Add', data: { amount: 1 }, input: 'date' },
   folder: { type: 'asset.List', data: {}, input: 'folder' },
@@ -95,7 +95,7 @@ describe('an error of a node', () => {
       assert.match(JSON.stringify(frames), /\[redacted\]…/)
     })
 
-  test('is told the same over HTTP', async () => {
+  test('is the same over HTTP', async () => {
     await using server = await startServer()
     await putSecret(server, 'MINE', LONG)
     const nodes = [
@@ -106,6 +106,6 @@ describe('an error of a node', () => {
     const workflow = await makeWorkflow(server, { name: 'Quoting', graph: { nodes, edges } })
     const body = { params: { given: `on ${LONG}` } }
     const { body: result } = await call<RunResult>(server, 'POST', `/api/workflows/${workflow}/run`, { body })
-    assert.match(result.error!.message, /^"on \[redacted\]…" is no date/)
+    assert.match(result.error!.message, /^"on \[redacted\]…" is not a date/)
   })
 })

@@ -1,5 +1,5 @@
-// Keys are planted wherever the service takes one, everything that asks models is used with servers that send their keys back, and then all
-// that was answered, logged and kept is searched for them.
+// Keys are planted in every place that takes one, and every caller of models uses servers that send their keys back.
+// Then all responses, logs and stored data are searched for the keys.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
@@ -60,7 +60,7 @@ describe('a planted key', () => {
     told.push([`POST ${path} ${JSON.stringify(body)}`, JSON.stringify(headers) + text])
     return { status, text }
   }
-  /** What each of the models is asked for, side by side. */
+  /** Prompts for each of the models, in parallel. */
   const each = (
     models: readonly string[],
     words: readonly string[],
@@ -81,7 +81,7 @@ describe('a planted key', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('goes to its provider when a client of OpenAI asks', async () => {
+  test('goes to its provider in requests of an OpenAI client', async () => {
     await each(MODELS, [...FAULTS, 'says', 'tool', 'hello'], async (model, content) => {
       const body = { model, messages: [{ role: 'user', content }] }
       const answers = [await ask(CHAT, body), await ask(CHAT, { ...body, stream: true })]
@@ -174,7 +174,7 @@ describe('a planted key', () => {
     rmSync(terminal.SVC_DATA_DIR, { recursive: true })
   })
 
-  test('is nowhere else', async () => {
+  test('appears nowhere else', async () => {
     await ask(CHAT, { model: 'builtin/echo', messages: [{ role: 'user', content: OPEN }] })
     await run(
       server,

@@ -1,4 +1,5 @@
-// Redaction: no known secret survives in any form or place, credentials are known by their looks, and all else stays as it is.
+// Redaction: no known secret survives in any form or place, credentials are found by their form, and all else stays
+// unchanged.
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -14,7 +15,7 @@ const redactor = new Redactor([SECRET, 'plain-secret', '1234567890'])
 const alphabet = [...'abcXYZ0189-_/+=.:!$&%"\\\'\n\t äßπ日😀']
 const secretText = fc.string({ unit: fc.constantFrom(...alphabet), minLength: 8, maxLength: 60 })
 
-/** Every string in a value, keys included. */
+/** Every string in a value, including keys. */
 function strings(value: unknown): string[] {
   if (typeof value === 'string') return [value]
   if (typeof value !== 'object' || value === null) return []
@@ -24,7 +25,7 @@ function strings(value: unknown): string[] {
 const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-/** How people meet a secret: the form that must not be left, and the text around it. */
+/** The encodings of secrets: the form that must not remain, and the text around it. */
 const WRITINGS: Readonly<Record<string, [form: (secret: string) => string, around: (form: string) => string]>> = {
   'as it is': [(secret) => secret, (form) => form],
   'as JSON': [inJson, (form) => `{"a":"${form}"}`],
@@ -41,7 +42,7 @@ const WRITINGS: Readonly<Record<string, [form: (secret: string) => string, aroun
   'among other bytes in base64': [(secret) => base64(`m${secret}xx`), (form) => form],
 }
 
-/** The least time of some rounds, after one that arranges what came anew. */
+/** The shortest time of several rounds, after a first round that builds the index. */
 function least(work: () => void): number {
   work()
   return Math.min(...Array.from({ length: 8 }, () => processorMs(work)))
@@ -58,7 +59,7 @@ describe('a known secret', () => {
     })
   }
 
-  test('never survives in any JSON value, wherever and however it stands', () => {
+  test('never survives in any JSON value, at any place and in any form', () => {
     const planted = fc.record({
       secret: secretText,
       writing: fc.constantFrom(...Object.values(WRITINGS)),
@@ -83,7 +84,7 @@ describe('a known secret', () => {
     )
   })
 
-  test('is replaced as JSON has it that writes characters by their numbers, in JSON as well', () => {
+  test('is replaced in JSON that escapes characters, also in nested JSON', () => {
     for (const [secret, form] of [
       ['Zauber ŐŁ\u007f\u001f key', 'Zauber \\u0150\\u0141\\u007F\\u001F key'],
       ['Zauber őłé 👋 key', 'Zauber \\u0151\\u0142\\u00E9 \\uD83D\\uDC4B key'],
@@ -97,7 +98,7 @@ describe('a known secret', () => {
     }
   })
 
-  test('is replaced as host names come back: in lower case, and in ASCII', () => {
+  test('is replaced in host names, in lower case and in ASCII', () => {
     const mixed = new Redactor(['Mixed-Case_KEY', 'Schlüssel-Wort'])
     for (const [secret, host] of [
       ['Mixed-Case_KEY', 'a.mixed-case_key.example'],
@@ -109,7 +110,7 @@ describe('a known secret', () => {
     }
   })
 
-  test('leaves of base64 the characters alone that its neighbours have a part in', () => {
+  test('keeps base64 characters that also encode neighbouring bytes', () => {
     const seen = (around: (secret: string) => string) => redactor.text(base64(around('plain-secret')))
     assert.equal(
       seen((secret) => secret),
@@ -145,7 +146,7 @@ describe('a known secret', () => {
     assert.equal(known.text('abcdefg xxxxxxx mnopqrstu'), 'abcdefg xxxxxxx mnopqrstu')
   })
 
-  test('is found as by looking for each at each place', () => {
+  test('is found like by a search for each secret at each position', () => {
     const words = fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 8, maxLength: 11 }), {
       maxLength: 5,
     })
@@ -165,7 +166,7 @@ describe('a known secret', () => {
     )
   })
 
-  test('is found as by looking for each, where many begin alike, come twice and go again', () => {
+  test('is found like by a search for each, while many with the same prefix are added twice and removed', () => {
     const beginning = 'sk-proj-'.repeat(16)
     const one = fc.record({
       shared: fc.constantFrom(0, 8, 31, 32, 33, 95, 96, 97, 128),
@@ -192,7 +193,7 @@ describe('a known secret', () => {
     )
   })
 
-  test('is one of thousands: knowing them, adding one and meeting one is cheap', () => {
+  test('is cheap to add and to find among thousands', () => {
     const many = Array.from({ length: 10_000 }, (_, i) => `sk-proj-${hash('sha256', String(i), 'base64url')}`)
     const known = new Redactor(many)
     const clean = 'Nothing of sk-proj- that is any secret of ours stands in this text. '.repeat(5)
@@ -216,7 +217,7 @@ describe('a known secret', () => {
     'what is escaped later': `${'p'.repeat(96)} "\\/é\t`,
     words: Array.from({ length: 12 }, (_, i) => `word-${i}-`).join(''),
   })) {
-    test(`is one of a thousand that begin with the same 96 characters or more: ${how}`, () => {
+    test(`is found among a thousand with the same first 96 characters or more: ${how}`, () => {
       const known = new Redactor()
       const secrets = Array.from({ length: 1_000 }, (_, i) => `${beginning}${i}-${'x'.repeat(i)}`)
       for (const secret of secrets) known.add(secret, 'one')
@@ -235,7 +236,7 @@ describe('a known secret', () => {
     })
   }
 
-  test('is found as by looking for each, where hundreds begin with one another, come and go', () => {
+  test('is found like by a search for each, while hundreds of nested ones are added and removed', () => {
     const word = fc.tuple(fc.integer({ min: 8, max: 130 }), fc.constantFrom('', 'b', 'bb', 'ab'))
     const words = fc.array(
       word.map(([length, end]) => 'a'.repeat(length) + end),
@@ -263,7 +264,7 @@ describe('a known secret', () => {
     )
   })
 
-  test('of the greatest length costs little when it is added, and little when its beginning is met', () => {
+  test('of the maximum length is cheap to add, and cheap to compare with its prefix', () => {
     const known = new Redactor()
     let count = 0
     const secret = () => `${count++}${'"\\/é ü\n1234'.repeat(5_400)}`
@@ -279,7 +280,7 @@ describe('a known secret', () => {
     assert.ok(time < 300, `${time} ms for 15 values of each of 30 owners`)
   })
 
-  test('comes back without the white space around it, and with other line ends', () => {
+  test('is replaced without its surrounding white space, and with other line ends', () => {
     const key = (end: string) => ['first-line', 'the "second" line', '', 'z'].join(end)
     for (const set of ['\n', '\r\n']) {
       const known = new Redactor([` \t${key(set)}${set}${set}`, '\tword-in-white\r\n'])
@@ -295,7 +296,7 @@ describe('a known secret', () => {
     assert.equal(new Redactor([' short ']).text('short'), 'short')
   })
 
-  test('of many lines is found line by line, but for lines that all such keys have', () => {
+  test('of many lines is found line by line, except lines that all such keys have', () => {
     const lines = ['MIIEvQIBADANBgkqhkiG9w0BAQ/+', 'EFAASCBKcwggSjAgEAAoIBAQ', 'short=='] as const
     const known = new Redactor([`-----BEGIN PRIVATE KEY-----\n${lines.join('\r\n')}\n-----END PRIVATE KEY-----\n`])
     assert.equal(known.text(`1: ${lines[0]}\n2: ${lines[1]} 3: ${lines[2]}`), '1: [redacted]\n2: [redacted] 3: short==')
@@ -303,7 +304,7 @@ describe('a known secret', () => {
     assert.equal(known.text(around), around)
   })
 
-  test('that is a URL is found by its password, and by a name without one, and as they are sent', () => {
+  test('that is a URL is found by its password, or its name without one, and in the sent form', () => {
     const known = new Redactor([
       'https://bot:Some%2Blong-Pass_word@a.example/x',
       'https://tok_0123456789abcdef@a.example/y',
@@ -316,7 +317,7 @@ describe('a known secret', () => {
     assert.equal(short.text('anonymous postgres'), 'anonymous postgres', 'too much else looks like them')
   })
 
-  test('that is put into a URL is found as the URL is sent', () => {
+  test('in a URL is found in the sent form of the URL', () => {
     const known = new Redactor(["it's a/secret", 'HTTPS://Hooks.Example/services/T0/B0/xyz 1?key=of%20mine and more'])
     assert.equal(known.text("?a=it%27s%20a%2Fsecret&b=it's%20a%2fsecret"), '?a=[redacted]&b=[redacted]')
     assert.equal(known.text('GET /services/T0/B0/xyz%201?key=of%20mine%20and%20more HTTP'), 'GET [redacted] HTTP')
@@ -334,7 +335,7 @@ describe('a known secret', () => {
     assert.equal(known.text(`a ${long[3]!.slice(0, -1)}`), `a ${long[3]!.slice(0, -1)}`)
   })
 
-  test('is found in a number, which then is a text', () => {
+  test('is found in a number, which becomes a text', () => {
     assert.deepEqual(redactor.value({ a: 1234567890, b: [912345678901], c: 123456789, d: -0 }), {
       a: '[redacted]',
       b: ['[redacted]'],
@@ -345,8 +346,8 @@ describe('a known secret', () => {
   })
 })
 
-describe('what holds no secret', () => {
-  test('comes back as the same object, with everything in it', () => {
+describe('a value without secrets', () => {
+  test('is returned as the same object, with all its parts', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         assert.equal(redactor.value(value), value)
@@ -357,7 +358,7 @@ describe('what holds no secret', () => {
     )
   })
 
-  test('keeps its identity beside what changes', () => {
+  test('keeps its identity beside changed values', () => {
     const same = { a: [1, 'x'] }
     const redacted = redactor.value({ same, list: [same, 'plain-secret'] })
     assert.equal(redacted.same, same)
@@ -365,19 +366,19 @@ describe('what holds no secret', () => {
     assert.deepEqual(redacted.list, [same, '[redacted]'])
   })
 
-  test('may be bytes, which are left alone', () => {
+  test('may be bytes, which stay unchanged', () => {
     const bytes = Buffer.from('plain-secret')
     const redacted = redactor.value({ bytes, text: 'plain-secret' })
     assert.equal(redacted.bytes, bytes)
     assert.equal(redacted.text, '[redacted]')
   })
 
-  test('keeps a member that is called __proto__', () => {
+  test('keeps a member with the name __proto__', () => {
     const value = JSON.parse('{"__proto__": {"a": "plain-secret"}, "b": 1}') as object
     assert.equal(JSON.stringify(redactor.value(value)), '{"__proto__":{"a":"[redacted]"},"b":1}')
   })
 
-  test('is words, in which credentials are only spoken of', () => {
+  test('may be prose about credentials', () => {
     for (const text of [
       'Basic information about bearer authentication, and the basic understanding of it',
       'The bearer of good news; BASIC programming; a basic Username:',
@@ -432,11 +433,11 @@ describe('credentials', () => {
   }
 })
 
-describe('with names', () => {
+describe('redaction with names', () => {
   const none = new Redactor()
   const named = <T>(value: T) => none.value(value, { names: true })
 
-  test('what stands under a telling name is replaced, however it is spelled', () => {
+  test('replaces values with names of credentials, in any spelling', () => {
     for (const name of [
       'authorization',
       'Proxy-Authorization',
@@ -451,19 +452,19 @@ describe('with names', () => {
       assert.deepEqual(named({ a: [{ [name]: ['a', { b: 1 }] }] }), { a: [{ [name]: '[redacted]' }] }, name)
   })
 
-  test('nothing is no credential, and other names stay', () => {
+  test('keeps empty values, and values with other names', () => {
     const value = { password: null, token: '', cookie: false, max_tokens: 5, tokens: ['a'], password_length: 8 }
     assert.equal(named(value), value)
   })
 
-  test('headers are known as lists and as records of name and value', () => {
+  test('recognizes headers in lists and in records of name and value', () => {
     assert.deepEqual(none.headers(['Host', 'a', 'Cookie', 'b']), ['Host', 'a', 'Cookie', '[redacted]'])
     assert.deepEqual(named([['authorization', 'x']]), [['authorization', '[redacted]']])
     assert.deepEqual(named([{ name: 'Cookie', value: 'b' }]), [{ name: 'Cookie', value: '[redacted]' }])
     assert.equal(none.headers({ accept: 'x' }).accept, 'x')
   })
 
-  test('texts are looked at for names as well', () => {
+  test('searches names in texts too', () => {
     const cases: [string, string][] = [
       ['GET /ws?api_key=abc&x=1', 'GET /ws?api_key=[redacted]&x=1'],
       ['{"password": "abc", "a": 1}', '{"password": "[redacted]", "a": 1}'],
@@ -492,7 +493,7 @@ describe('a text that is JSON', () => {
     ),
   }))
 
-  test('stays JSON, and its parts where they were', () => {
+  test('stays JSON with the same structure', () => {
     const shape = (of: unknown): unknown => {
       if (Array.isArray(of)) return of.map(shape)
       if (typeof of !== 'object' || of === null) return null
@@ -511,8 +512,8 @@ describe('a text that is JSON', () => {
   })
 })
 
-describe('odd values', () => {
-  test('one that holds itself is cut where it begins again', () => {
+describe('an unusual value', () => {
+  test('that contains itself is cut at the cycle', () => {
     const value: Record<string, unknown> = { a: 'plain-secret' }
     value.self = value
     value.list = [value, value]
@@ -523,7 +524,7 @@ describe('odd values', () => {
     })
   })
 
-  test('one that doubles itself at each level is looked at once', () => {
+  test('that doubles at each level is searched once', () => {
     let value: unknown = 'plain-secret'
     for (let level = 0; level < 60; level++) value = { a: value, b: value }
     let redacted = redactor.value(value) as Record<string, unknown>
@@ -531,13 +532,13 @@ describe('odd values', () => {
     assert.deepEqual(redacted, { a: '[redacted]', b: '[redacted]' })
   })
 
-  test('one of any depth is no danger, and nothing is shown that was not looked at', () => {
+  test('of any depth is safe, and unsearched parts are not shown', () => {
     let value: unknown = 'plain-secret'
     for (let level = 0; level < 200_000; level++) value = [value]
     assert.ok(!JSON.stringify(redactor.value(value)).includes('plain-secret'))
   })
 
-  test('the longest texts take time in proportion, however they are made', () => {
+  test('takes linear time if it is a very long text of any kind', () => {
     const made = new Redactor(['aaaaaaaaaaaaaaaaaaaaaaaaaaaab', `${'a'.repeat(5_000)}b`, 'plain-secret'])
     for (const part of [
       'a',
@@ -567,7 +568,7 @@ describe('odd values', () => {
 })
 
 describe('the secrets of the environment', () => {
-  test('are those of the service and what is named like one', () => {
+  test('are those of the service and variables with similar names', () => {
     const environment = {
       SVC_SECRET_DB: ' secret of db ',
       SECRETS_MASTER_KEY: 'the master key',

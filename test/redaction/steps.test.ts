@@ -1,4 +1,4 @@
-// Redaction in steps gives what redaction at once gives, for values and texts of any size.
+// Redaction in steps gives the same result as redaction at once, for values and texts of any size.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -38,7 +38,7 @@ const texts = long.map((parts) => parts.flat().join(''))
 
 const OPTIONS = [{}, { names: true }, { credentials: false }]
 
-test('a text is the same in steps', () => {
+test('a text gives the same result in steps', () => {
   fc.assert(
     fc.property(texts, fc.constantFrom(...OPTIONS), (text, options) => {
       assert.equal(runToCompletion(redactor.textSteps(text, options)), redactor.text(text, options))
@@ -47,8 +47,8 @@ test('a text is the same in steps', () => {
   )
 })
 
-test('a cookie whose name stands just before what is looked at of a long text is replaced whole', () => {
-  // The place of the cut moves over the name.
+test('a cookie is replaced whole if its name is just before the searched part of a long text', () => {
+  // The position of the cut moves over the name.
   for (let before = 0; before < 40; before++) {
     const text = `${'cGFzc3dvcmQ='.repeat(5_400)}${'='.repeat(before)}Cookie:\n x ${'lorem ipsum '.repeat(3_000)}plain`
     const options = { names: true }
@@ -56,14 +56,14 @@ test('a cookie whose name stands just before what is looked at of a long text is
   }
 })
 
-test('a long text of one line, with or without white space, is taken apart for what stands under telling names too', () => {
+test('a long text of one line is split also for named credentials, with or without white space', () => {
   const lines = ['x', 'eyJh', 'lorem ipsum ', '{"a":1,"token":"abc"},', '{"a":1,"cookie":"abc"},']
   for (const line of lines) {
     const text = line.repeat(2_000_000 / line.length)
     const steps = redactor.textSteps(text, { names: true })
     let count = 0
     while (!steps.next().done) count++
-    // Known secrets are looked for in as many again.
+    // The search for known secrets takes as many steps again.
     assert.ok(count > (1.8 * text.length) / REDACTION_CHUNK_LENGTH, `${line}: ${count} steps`)
   }
 })
@@ -85,7 +85,7 @@ const small = fc.letrec((tie) => ({
   value: fc.oneof({ maxDepth: 3 }, scalar, fc.array(tie('value')), fc.dictionary(short, tie('value'))),
 })).value
 
-/** Containers so large that they are taken apart, with small ones and each other in them. */
+/** Containers that are large enough to be split, with small and large containers in them. */
 const large = fc
   .tuple(fc.array(small, { minLength: 1 }), fc.integer({ min: 1, max: 3 }), fc.boolean())
   .map(([parts, levels, record]) => {
@@ -99,7 +99,7 @@ const large = fc
     return value
   })
 
-test('a value is the same in steps, and stays the same object where nothing is replaced', () => {
+test('a value gives the same result in steps, and stays the same object if nothing is replaced', () => {
   fc.assert(
     fc.property(large, fc.constantFrom(...OPTIONS), (value, options) => {
       const atOnce = redactor.value(value, options)
@@ -111,13 +111,13 @@ test('a value is the same in steps, and stays the same object where nothing is r
   )
 })
 
-test('a large value that holds itself is cut there', () => {
+test('a large cyclic value is cut at the cycle', () => {
   const list: unknown[] = Array.from({ length: 10_000 }, (_, at) => at)
   list.push(list)
   assert.equal(runToCompletion(redactor.valueSteps(list)).at(-1), '[redacted]')
 })
 
-test('of texts few characters are looked at in one step, wherever in a value they stand', () => {
+test('one step processes few characters of text, anywhere in a value', () => {
   const text = 'lorem ipsum '.repeat(10_000)
   const part = 'lorem ipsum '.repeat(100)
   for (const value of [text, { text }, [[text]], { a: { b: [text] } }, Array.from({ length: 100 }, () => ({ part }))]) {

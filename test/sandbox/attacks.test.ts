@@ -1,5 +1,5 @@
-// The written list of attacks. Each ends its call with an error that says what happened, or comes to nothing; and the
-// sandbox then does the next call as if nothing had been.
+// The list of attacks. Each ends its call with an error that names the cause, or has no effect; afterwards the sandbox runs the next call
+// normally.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
@@ -14,13 +14,13 @@ const ERROR = 'code_error'
 interface Attack {
   name: string
   code: string
-  /** The types of error that it may end with: on a slow machine time may run out before memory does. */
+  /** The error types that it may end with: on a slow machine time may run out before memory does. */
   ends: string[]
   time_limit_ms: number
 }
 
 function attack(name: string, code: string, ...ends: string[]): Attack {
-  // Where time is not what ends it, it gets enough even where the machine is busy.
+  // Attacks that time does not end get enough of it even on a busy machine.
   return { name, code, ends, time_limit_ms: ends.includes(TIME) ? 150 : 60_000 }
 }
 
@@ -229,7 +229,7 @@ const ATTACKS: Attack[] = [
   attack('a broken function', '}) (', ERROR),
 ]
 
-/** Two at a time, each line in a pool of its own: an attack's next call meets what that attack has left behind. */
+/** Two at a time, each line in a pool of its own: the next call of an attack meets the leftovers of that attack. */
 describe('an attack', { concurrency: 2 }, () => {
   for (const line of [0, 1]) {
     describe(`of line ${line + 1}`, () => {
@@ -247,7 +247,7 @@ describe('an attack', { concurrency: 2 }, () => {
   }
 })
 
-describe('nothing of one call is seen by the next', () => {
+describe('one call does not affect the next', () => {
   const sandbox = createCodeSandbox({ workers: 1 })
   after(() => sandbox[Symbol.asyncDispose]())
 
@@ -258,7 +258,7 @@ describe('nothing of one call is seen by the next', () => {
     Object.getPrototypeOf(async function* () {}).prototype.next = () => Promise.resolve({ done: true, value: {} })
     Math.random = () => 4; console.log = () => {}; inputs.x = 7`
 
-  test('after a call that spoils all it can reach', async () => {
+  test('after code that changes all globals it can reach', async () => {
     await call(sandbox, `${SPOIL}\nreturn {}`, { inputs: { x: 1 } })
     const lines: string[] = []
     const code = `console.log('here')
@@ -273,13 +273,13 @@ describe('nothing of one call is seen by the next', () => {
     assert.deepEqual(lines, ['here'])
   })
 
-  test('a spoiled call still gives its own values', async () => {
+  test('and code that changed globals still returns its own values', async () => {
     assert.deepEqual(await call(sandbox, `${SPOIL}\nreturn { a: [1, { b: 2 }] }`, { inputs: { x: 1 } }), {
       a: [1, { b: 2 }],
     })
   })
 
-  test('names that mean something elsewhere are names like others here', async () => {
+  test('and names that are special elsewhere are ordinary names here', async () => {
     const given = await call(sandbox, `return JSON.parse('{"__proto__": {"admin": true}, "constructor": 1}')`)
     assert.deepEqual(Object.keys(given), ['__proto__', 'constructor'])
     assert.equal(Object.getPrototypeOf(given), Object.prototype)
@@ -291,7 +291,7 @@ describe('nothing of one call is seen by the next', () => {
     })
   })
 
-  test('the code finds nothing but the language', async () => {
+  test('and the code finds nothing but the language', async () => {
     const names = ['process', 'require', 'module', 'Buffer', 'fetch', 'setTimeout', 'setImmediate', 'queueMicrotask']
     const more = ['WebAssembly', 'Worker', 'std', 'os', 'print', 'log', 'performance', 'crypto', 'XMLHttpRequest']
     const code = `return { found: names.filter((name) => name in globalThis || eval('typeof ' + name) !== 'undefined') }`

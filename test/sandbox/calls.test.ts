@@ -1,4 +1,4 @@
-// What one call sees and gives: inputs, outputs, console, random numbers, time, and errors with their lines.
+// One call: inputs, outputs, console, random numbers, time, and errors with their lines.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -32,15 +32,15 @@ const inTurns =
     }
   }
 
-describe('inputs', () => {
-  test('are variables by name, and all of them lie in inputs', async () => {
+describe('inputs of a call', () => {
+  test('are variables by name, and members of `inputs`', async () => {
     assert.deepEqual(await run(`return { a: a + inputs.b, c: inputs['my name'] }`, { a: 1, b: 2, 'my name': 'x' }), {
       a: 3,
       c: 'x',
     })
   })
 
-  test('may be hidden by variables of the code, and stand before globals of their name', async () => {
+  test('may be shadowed by variables of the code, and shadow globals of their name', async () => {
     const inputs = { text: 'x', Math: 1, JSON: 2, Object: 3, console: 4, inputs: 5, undefined: 6, globalThis: 7 }
     const code = `const text = inputs.text + '!'
       return { text, Math, JSON, Object, console: typeof console, inputs: inputs.inputs, undefined: typeof undefined }`
@@ -48,7 +48,7 @@ describe('inputs', () => {
     assert.deepEqual(await run(code, inputs), given)
   })
 
-  test('that JSON cannot say are refused by name', async () => {
+  test('that JSON cannot express are refused by name', async () => {
     for (const [value, pattern] of [
       [Number.NaN, /"x": it holds NaN/],
       [[1, Number.POSITIVE_INFINITY], /Infinity/],
@@ -76,8 +76,8 @@ describe('inputs', () => {
   })
 })
 
-describe('values', () => {
-  test('come back as they went in', async () => {
+describe('values of a call', () => {
+  test('are returned unchanged', async () => {
     const values = fc.jsonValue({ maxDepth: 4 })
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string(), values), async (given) => {
@@ -88,12 +88,12 @@ describe('values', () => {
     )
   })
 
-  test('of text survive whatever it is made of', async () => {
+  test('may be texts of any characters', async () => {
     const text = '\u0000\ud800x\udfff\u2028\u2029😀"\\'
     assert.deepEqual(await run('return { text, length: text.length }', { text }), { text, length: text.length })
   })
 
-  test('are what JSON makes of them', async () => {
+  test('are converted as JSON converts them', async () => {
     const code = `class Point { constructor() { this.x = 1; this.none = undefined } }
       return { date: new Date(0), point: new Point(), list: [undefined, null], none: undefined, zero: -0,
         own: Object.create(null), text: { toJSON: () => 'shown' } }`
@@ -107,7 +107,7 @@ describe('values', () => {
     })
   })
 
-  test('may be as deep and as many as the limits say', async () => {
+  test('may be as deep and as many as the limits allow', async () => {
     const deep = (levels: number) => `let a = 1; for (let i = 0; i < ${levels}; i++) a = [a]; return { a }`
     assert.ok((await run(deep(MAX_VALUE_DEPTH))).a)
     assert.match((await failure(run(deep(MAX_VALUE_DEPTH + 1)))).message, /nested more than 64 deep/)
@@ -143,13 +143,13 @@ describe('values', () => {
     })
   }
 
-  test('nothing returned is no outputs', async () => {
+  test('are empty outputs if nothing is returned', async () => {
     assert.deepEqual(await run(''), {})
     assert.deepEqual(await run('return'), {})
     assert.deepEqual(await run('// the end'), {})
   })
 
-  test('promises are awaited', async () => {
+  test('may be promises, which are awaited', async () => {
     const code = `const twice = async (n) => { await null; return n * 2 }
       return { a: await twice(2), b: await Promise.all([1, 2].map(twice)) }`
     assert.deepEqual(await run(code), { a: 4, b: [2, 4] })
@@ -157,7 +157,7 @@ describe('values', () => {
   })
 })
 
-describe('errors', () => {
+describe('errors of a call', () => {
   for (const [what, code, message] of [
     ['thrown on purpose', "const a = 1\n  throw new TypeError('bad')", 'TypeError: bad (line 2, column 22)'],
     [
@@ -202,30 +202,30 @@ describe('errors', () => {
     })
   }
 
-  test('of a stack that is too deep say where, too', async () => {
+  test('of a stack overflow contain the position, too', async () => {
     const error = await failure(run('const f = () =>\n  f() + 1\nf()'))
     assert.equal(error.type, 'code_stack')
     assert.match(error.message, /\(line 2, column \d+\)/)
   })
 
-  test('of memory name the limit', async () => {
+  test('of memory contain the limit', async () => {
     const error = await failure(call(sandbox, 'new ArrayBuffer(9e6)', { memory_limit_mb: 8 }))
     assert.deepEqual([error.type, error.message.includes('8 MB')], ['code_memory', true])
     assert.deepEqual(await call(sandbox, 'new ArrayBuffer(9e6); return {}', { memory_limit_mb: 16 }), {})
   })
 
-  test('of time name the limit', async () => {
+  test('of time contain the limit', async () => {
     const error = await failure(call(sandbox, 'for (;;);', { time_limit_ms: 50 }))
     assert.deepEqual([error.type, error.message.includes('50 ms')], ['code_timeout', true])
   })
 
-  test('of promises that nothing settles say so at once', async () => {
-    assert.match((await failure(run('await new Promise(() => {})'))).message, /nothing will ever settle/)
+  test('of promises that never settle are reported at once', async () => {
+    assert.match((await failure(run('await new Promise(() => {})'))).message, /promise that never settles/)
   })
 })
 
 describe('the console', () => {
-  test('has five ways to write, in their order', async () => {
+  test('has five methods, whose lines keep their order', async () => {
     const code = `console.debug('a'); console.log('b', 1, true); console.info([1, 'x', { y: null }])
       console.warn(undefined, 2n); console.error(new TypeError('bad')); return {}`
     assert.deepEqual(await lines(code), [
@@ -237,7 +237,7 @@ describe('the console', () => {
     ])
   })
 
-  test('shows what is hard to show', async () => {
+  test('formats values that are hard to show', async () => {
     const code = `const a = [1]; a.push(a); console.log(a); console.log({ get x() { throw 1 } }); console.log()
       console.log(() => 1, Symbol('x'), new Date(0), ''); return {}`
     const [cyclic, thrown, empty, rest] = await lines(code)
@@ -246,7 +246,7 @@ describe('the console', () => {
     assert.equal(rest, 'info [function] [symbol] 1970-01-01T00:00:00.000Z ')
   })
 
-  test('cuts long lines, and drops lines after the last one with one note', async () => {
+  test('truncates long lines, and drops lines beyond the limit with one note', async () => {
     const seen = await lines(
       `for (let i = 0; i < ${MAX_LOG_LINES + 500}; i++) console.log('x'.repeat(20000)); return {}`,
     )
@@ -255,12 +255,12 @@ describe('the console', () => {
     assert.equal(seen.at(-1), 'warning The code wrote more than 1,000 lines; the rest is left out.')
   })
 
-  test('reads of many long values only as much as a line takes', async () => {
+  test('reads only as much of many long values as fits a line', async () => {
     const [line] = await lines("console.log(...Array(60_000).fill('x'.repeat(10_000))); return {}")
     assert.equal(line, `info ${'x'.repeat(LONGEST_LINE - 1)}…`)
   })
 
-  test('is heard while the code still runs', async () => {
+  test('delivers lines while the code still runs', async () => {
     const controller = new AbortController()
     const running = sandbox.call(
       script("console.log('begun'); for (;;);", { signal: controller.signal, log: () => controller.abort() }),
@@ -268,7 +268,7 @@ describe('the console', () => {
     await assert.rejects(running, { name: 'AbortError' })
   })
 
-  test('is written line by line in the turns of the run, before the result is given', async () => {
+  test('is logged line by line in the time slices of the run, before the result is returned', async () => {
     const perStep: number[] = []
     let count = 0
     const code = 'for (let i = 0; i < 100; i++) console.log(i); return { a: 1 }'
@@ -280,7 +280,7 @@ describe('the console', () => {
     )
   })
 
-  test('ends with its signal, also while lines of code that has ended wait for their turn', async () => {
+  test('ends with its signal, also while lines of finished code wait for their turn', async () => {
     const controller = new AbortController()
     let count = 0
     const log = () => {
@@ -293,7 +293,7 @@ describe('the console', () => {
     assert.deepEqual(await run('return { a: 2 }'), { a: 2 })
   })
 
-  test('that cannot be written fails the call', async () => {
+  test('fails the call if its lines cannot be logged', async () => {
     const log = () => assert.fail('no room')
     const running = call(sandbox, 'console.log(1); return {}', { log, inSlices: inTurns() })
     await assert.rejects(running, /no room/)
@@ -301,10 +301,10 @@ describe('the console', () => {
   })
 })
 
-describe('chance and time', () => {
+describe('random numbers and dates', () => {
   const draw = (seed: number) => call(sandbox, 'return { a: [Math.random(), Math.random()] }', { seed })
 
-  test('random numbers follow from the seed', async () => {
+  test('random numbers depend only on the seed', async () => {
     const pinned = [0.3555297384516496, 0.8612797039934686]
     const { a } = await draw(1)
     assert.deepEqual(await draw(1), { a })

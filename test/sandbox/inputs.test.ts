@@ -1,4 +1,4 @@
-// Inputs of code that are large: written in steps, as small ones are at once.
+// Large inputs of code: encoded in steps with the same result as at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -19,7 +19,7 @@ function outcome(write: (inputs: Inputs) => string, inputs: Inputs): string {
 
 const inSteps = (inputs: Inputs) => runToCompletion(encodeInputsSteps(inputs))
 
-test('large inputs are written, or refused, as small ones are', () => {
+test('large inputs are encoded, or refused, like small ones', () => {
   const bad = fc.constantFrom(Number.NaN, 1n, Symbol('a'), new Uint8Array(3), () => 1)
   const value = fc.oneof({ weight: 9, arbitrary: fc.jsonValue() }, { weight: 1, arbitrary: bad })
   const heavy = fc
@@ -33,7 +33,7 @@ test('large inputs are written, or refused, as small ones are', () => {
   )
 })
 
-test('inputs with too much in them are refused in steps, none of which is long', () => {
+test('inputs with too many values are refused in steps, none of which is long', () => {
   const names = (from: string) => Object.fromEntries(Array.from({ length: 90_000 }, (_, at) => [`${from}${at}`, 1]))
   const many = { a: Array.from('abcdefghijk', names) }
   const values = { a: Array(1_000_001).fill(1) }

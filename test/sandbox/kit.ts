@@ -1,11 +1,11 @@
-// Calls into the sandbox with as little writing as possible.
+// Shorthands for calls into the sandbox.
 import assert from 'node:assert/strict'
 import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import type { CodeSandbox, SandboxScript } from '../../src/engine/node-api/node-services.ts'
 
 const never = new AbortController().signal
 
-/** A script with limits that suit a test: long enough for a busy machine, short enough to wait for. */
+/** A script with limits for tests: long enough for a busy machine, short enough to wait for. */
 export function script(code: string, more: Partial<SandboxScript> = {}): SandboxScript {
   return {
     code,

@@ -1,4 +1,4 @@
-// Code of several owners in one sandbox: nobody's code waits for all the code of another, and nobody takes all there is.
+// Code of several owners in one sandbox: no owner waits for all the code of another, and no owner takes all workers.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CodeSandbox } from '../../src/engine/node-api/node-services.ts'
@@ -16,7 +16,7 @@ import { until } from '../helpers/server.ts'
 import { call, failure, script } from './kit.ts'
 
 const LOOP = 'for (;;);'
-/** A time limit that no test waits for: who is served meanwhile has not waited for its end. */
+/** A time limit that no test waits for: calls that are served meanwhile have not waited for it. */
 const FOR_EVER = 3_600_000
 const COUNT = 'for (let i = 0; ; i++) yield { i }'
 const [greedy, other] = [{}, 'other']
@@ -25,7 +25,7 @@ const [greedy, other] = [{}, 'other']
 class Crowd implements Disposable {
   readonly #end = new AbortController()
   readonly #sandbox: CodeSandbox
-  /** How many lines all of them have written. */
+  /** The number of lines that all of them have written. */
   lines = 0
 
   constructor(sandbox: CodeSandbox) {
@@ -64,7 +64,7 @@ class Started implements Disposable {
   }
 }
 
-describe('one owner', () => {
+describe('one owner of code', () => {
   test('with many long calls does not keep others waiting', { timeout: 300_000 }, async () => {
     await using sandbox = createCodeSandbox({ workers: 2 })
     using crowd = new Crowd(sandbox)
@@ -75,10 +75,10 @@ describe('one owner', () => {
     assert.equal(crowd.lines, 2)
   })
 
-  test('has all workers while nobody else waits, and then one fewer', { timeout: 300_000 }, async () => {
+  test('has all workers while no other owner waits, and then one fewer', { timeout: 300_000 }, async () => {
     await using sandbox = createCodeSandbox({ workers: 2 })
     using crowd = new Crowd(sandbox)
-    // One worker is free half a call before the other, so that it is told apart who ends first.
+    // One worker is free half a call before the other, which shows who ends first.
     await withMoreTime(100, async (ms) => {
       const order: string[] = []
       const calls = ['greedy', 'greedy', 'greedy', 'greedy', 'other', 'other'].map((owner, at) => {
@@ -93,7 +93,7 @@ describe('one owner', () => {
     await until('both to run', () => crowd.lines === 2)
   })
 
-  test('with all workers leaves one that has started to the others', { timeout: 300_000 }, async () => {
+  test('with all workers leaves a started one to other owners', { timeout: 300_000 }, async () => {
     await using sandbox = createCodeSandbox({ workers: 2 })
     using started = new Started()
     using crowd = new Crowd(sandbox)
@@ -119,7 +119,7 @@ describe('one owner', () => {
     assert.equal(crowd.lines, 2)
   })
 
-  test('with streams that never end gives its place to others between items', { timeout: 300_000 }, async () => {
+  test('with endless streams releases its permit to others between items', { timeout: 300_000 }, async () => {
     await using sandbox = createCodeSandbox({ workers: 1 })
     using crowd = new Crowd(sandbox)
     const items = crowd.stream('for (;;) { for (const to = Date.now() + 20; Date.now() < to; ); yield {} }')
@@ -132,7 +132,9 @@ describe('one owner', () => {
     await Promise.all([assert.rejects(taking, { name: 'AbortError' }), crowd[Symbol.dispose]()])
   })
 
-  test('keeps only so many streams waiting, and leaves room for those of others', { timeout: 300_000 }, async () => {
+  test('keeps a limited number of waiting streams, and leaves room for those of others', {
+    timeout: 300_000,
+  }, async () => {
     await using sandbox = createCodeSandbox({ workers: 1 })
     using crowd = new Crowd(sandbox)
     const items = Array.from({ length: MAX_HELD_STREAMS_BY_OWNER + 1 }, () => crowd.stream(COUNT))
@@ -146,7 +148,7 @@ describe('one owner', () => {
   })
 })
 
-test('held streams have so many and so much memory, in all and for one owner', () => {
+test('held streams have limits of number and memory, in all and per owner', () => {
   const workers = 2
   const room = MAX_TOTAL_MEMORY_MB - (workers + 1) * LARGEST_MEMORY_LIMIT_MB
   const holds = new StreamQuota(100, workers)
@@ -167,8 +169,8 @@ test('held streams have so many and so much memory, in all and for one owner', (
   assert.equal(new StreamQuota(3, 1).reserve('first', 1), true)
 })
 
-describe('places', () => {
-  /** Lets the owners of these letters ask, in this order. A capital letter goes on with what its owner has begun. */
+describe('permits of a FairSemaphore', () => {
+  /** Requests permits for the owners of these letters, in this order. A capital letter continues work that its owner has begun. */
   function asked(limit: number, owners: string) {
     const places = new FairSemaphore(limit)
     let entered = ''
@@ -184,20 +186,20 @@ describe('places', () => {
     return { places, waiting, entered: () => entered }
   }
 
-  test('go to owners in turns, and first to those that have none', () => {
+  test('go to owners in turns, and first to those that hold none', () => {
     const { places, entered } = asked(1, 'aaaabbc')
     for (const owner of 'abcabaa') places.release(owner)
     assert.equal(entered(), 'abcabaa')
   })
 
-  test('go beyond their number only to who has none, while one owner has all', () => {
+  test('exceed their number only for an owner without any, while one owner has all', () => {
     const { entered } = asked(2, 'aaabbc')
     assert.equal(entered(), 'aab')
     assert.equal(asked(1, 'aab').entered(), 'a')
     assert.equal(asked(3, 'abcd').entered(), 'abc')
   })
 
-  test('have one to spare where one owner has all of several', () => {
+  test('have one to spare if one owner has all of several', () => {
     for (const [limit, owners, spare] of [
       [2, 'aa', true],
       [2, 'a', false],
@@ -208,7 +210,7 @@ describe('places', () => {
       assert.equal(asked(limit, owners).places.hasSpare, spare, `${limit} ${owners}`)
   })
 
-  test('are all used where only one owner asks, and one fewer where others wait', () => {
+  test('are all used if only one owner requests them, and one fewer if others wait', () => {
     const { places, entered } = asked(2, 'aaaabbb')
     places.release('a')
     assert.equal(entered(), 'aab')
@@ -219,7 +221,7 @@ describe('places', () => {
     assert.equal(entered(), 'aabbba')
   })
 
-  test('with a most for one owner go on to who has fewer than are free', () => {
+  test('with a limit per owner go to owners that hold fewer than are free', () => {
     const places = new FairSemaphore(16, 4)
     let entered = ''
     const ask = (owner: string) =>
@@ -232,7 +234,7 @@ describe('places', () => {
     assert.equal(entered, 'aaaabbbbccccddefghef')
   })
 
-  test('go first to what its owner has begun', () => {
+  test('go first to work that has begun', () => {
     const { places, entered } = asked(1, 'xaaAbA')
     for (const owner of 'xabaa') places.release(owner)
     assert.equal(entered(), 'xAbAaa')
@@ -262,7 +264,7 @@ describe('places', () => {
     assert.equal(places.hasOtherWaiters('a', a2), true)
   })
 
-  test('go to others where a waiting one leaves', () => {
+  test('go to others when a waiting request is cancelled', () => {
     const { places, waiting, entered } = asked(1, 'abca')
     places.cancel(waiting[1]!)
     places.release('a')

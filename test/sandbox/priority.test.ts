@@ -1,4 +1,4 @@
-// Code does not take the processor from the main thread: its threads have a lower priority, and a still lower one where it takes long.
+// Code does not take the processor from the main thread: its threads have a lower priority, and an even lower one when it runs long.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createCodeSandbox } from '../../src/sandbox/code-sandbox.ts'
@@ -6,7 +6,7 @@ import { NO_NICE_THREADS, niceThreads } from '../helpers/nice-threads.ts'
 import { until } from '../helpers/server.ts'
 import { call, script } from './kit.ts'
 
-test('threads of the sandbox are nicer than the main thread, and most where code goes on', {
+test('threads of the sandbox have a lower priority than the main thread, and the lowest while code runs long', {
   skip: NO_NICE_THREADS,
 }, async () => {
   await using sandbox = createCodeSandbox({ workers: 1 })
@@ -21,7 +21,7 @@ test('threads of the sandbox are nicer than the main thread, and most where code
   await call(sandbox, 'return {}')
 })
 
-test('a thread that ran long takes further code, at the priority of a new one', { skip: NO_NICE_THREADS }, async () => {
+test('a thread that ran long code is reused, at the priority of a new one', { skip: NO_NICE_THREADS }, async () => {
   await using sandbox = createCodeSandbox({ workers: 1 })
   const long = 'for (const to = Date.now() + 1_500; Date.now() < to; ); return {}'
   const running = call(sandbox, long)

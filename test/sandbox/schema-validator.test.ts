@@ -1,4 +1,4 @@
-// Schemas that nobody trusts: which are usable, what is said of values, and that no schema takes more than it may.
+// Untrusted schemas: which are usable, what is reported about values, and that no schema exceeds its limits.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { findSchemaProblem, SchemaValidator } from '../../src/sandbox/schema-validator.ts'
@@ -32,7 +32,7 @@ const NOT_KNOWN: Record<string, unknown>[] = [
 ]
 
 describe('a value', () => {
-  test('that is wrong below a very long name is told with the beginning of it', async () => {
+  test('that is wrong below a very long name gets a problem with a truncated path', async () => {
     const schema = { additionalProperties: { type: 'array', items: { type: 'string' } } }
     const verdict = await new SchemaValidator().validateValue(schema, { ['k'.repeat(1_000_000)]: [1, 2] })
     assert.ok(verdict.kind === 'unfit')
@@ -42,7 +42,7 @@ describe('a value', () => {
 })
 
 describe('a schema', () => {
-  test('that is seen to be unusable is so for the compiler, and one that is usable is never refused at sight', async () => {
+  test('is refused without compiling only if the compiler refuses it as well', async () => {
     const schemas = new SchemaValidator()
     const seen = NOT_KNOWN.filter((schema) => findSchemaProblem(schema) !== null)
     assert.equal(seen.length, 7)
@@ -51,10 +51,10 @@ describe('a schema', () => {
     for (const schema of [PLAIN, { $ref: '#/$defs/a', $defs: { a: PLAIN } }, { pattern: '^a', format: 'date' }])
       assert.equal(findSchemaProblem(schema), null)
     const deep = { properties: { a: { items: { anyOf: [{ type: 'strng' }] } } } }
-    assert.equal(findSchemaProblem(deep), '"type" has a value in it that is none')
+    assert.equal(findSchemaProblem(deep), '"type" has an invalid value')
   })
 
-  test('that is plain is known to be usable, and the compiler agrees', async () => {
+  test('that is simple is known to be usable, and the compiler agrees', async () => {
     assert.ok(isSimpleSchema(PLAIN))
     const schemas = new SchemaValidator()
     assert.deepEqual(await schemas.validateValue(PLAIN, { a: 1, b: 'x', c: [null], d: true }), { kind: 'fits' })
@@ -62,7 +62,7 @@ describe('a schema', () => {
     assert.equal(kind, 'unfit')
   })
 
-  test('that is not valid is not taken for a plain one, and the compiler refuses it', async () => {
+  test('that is invalid is not taken for a simple one, and the compiler refuses it', async () => {
     const schemas = new SchemaValidator()
     const verdicts = await Promise.all(NOT_KNOWN.map((schema) => schemas.validateSchema(schema)))
     for (const [at, { kind }] of verdicts.entries()) assert.equal(kind, 'unusable', JSON.stringify(NOT_KNOWN[at]))
@@ -81,14 +81,14 @@ describe('a schema', () => {
     assert.equal(isSimpleSchema({ properties }), false)
   })
 
-  test('that is usable is compiled once, and so is one that many ask for at the same time', async () => {
+  test('is compiled once, also for several requests at the same time', async () => {
     const schemas = new SchemaValidator()
     const pattern = { pattern: '^a+$' }
     assert.equal(schemas.validateSchema(pattern), schemas.validateSchema({ ...pattern }))
     assert.deepEqual(await schemas.validateSchema(pattern), { kind: 'fits' })
   })
 
-  test('holds each value to its own pattern, in linear time', async () => {
+  test('checks each value against its own pattern, in linear time', async () => {
     const schema = {
       properties: { a: { pattern: '^(a+)+$' }, b: { pattern: 'b$' } },
       patternProperties: { '^x': { type: 'string' } },
@@ -102,7 +102,7 @@ describe('a schema', () => {
     assert.deepEqual(await faults({ a: `${'a'.repeat(50_000)}b` }), ['/a'])
   })
 
-  test('does not wait for a thread any longer when its judgement is given up', async () => {
+  test('stops waiting for a thread when its signal aborts', async () => {
     const schemas = new SchemaValidator()
     const given = new AbortController()
     const verdicts = Array.from({ length: 12 }, (_, at) =>
@@ -117,13 +117,13 @@ describe('a schema', () => {
     assert.deepEqual(await schemas.validateSchema({ pattern: '^11' }, 'ada'), { kind: 'fits' })
   })
 
-  test('refuses a value that nobody could hand over', async () => {
+  test('refuses a value that cannot be serialized', async () => {
     let deep: object = {}
     for (let i = 0; i < 20_000; i++) deep = { a: deep }
     assert.deepEqual(await new SchemaValidator().validateValue({ type: 'object' }, deep), { kind: 'costly' })
   })
 
-  test('of another user is judged beside those of one who asks for much', async () => {
+  test('is handled for one user while another user has many validations', async () => {
     const schemas = new SchemaValidator()
     const slow = { pattern: '^a' }
     const ended: string[] = []
@@ -139,7 +139,7 @@ describe('a schema', () => {
     assert.equal(schemas.countWaiting('much'), 0)
   })
 
-  test('that another user asks for as well is judged in the turns of each, and once', async () => {
+  test('of two users is validated in the turns of each, and once per user', async () => {
     const schemas = new SchemaValidator()
     const ended: string[] = []
     const much = Array.from({ length: 12 }, (_, at) =>
@@ -153,7 +153,7 @@ describe('a schema', () => {
     assert.ok(before <= 4, `${before} of the other user were judged before`)
   })
 
-  test('takes memory in bounds', async () => {
+  test('uses a limited amount of memory', async () => {
     const many = Array.from({ length: 300_000 }, (_, i) => i)
     const items = { allOf: Array.from({ length: 30 }, () => ({ type: 'string' })) }
     assert.deepEqual(await new SchemaValidator().validateValue({ items }, many), { kind: 'costly' })

@@ -1,4 +1,4 @@
-// What is said of the syntax of code before it runs is what the engine that runs it says: nothing is refused that it would take.
+// The syntax check agrees with the engine: it refuses no code that the engine would accept.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { NodeError } from '../../src/engine/node-api/node-error.ts'
@@ -38,7 +38,7 @@ const GOOD = [
   'return {a: new.target === undefined}',
   'return {a: typeof import.meta}',
 ]
-/** What the language does not allow there and the engine takes, since it overlooks that the code is in the strict form. */
+/** Code that the language does not allow there and the engine accepts, since it overlooks strict mode. */
 const TAKEN = [
   'await 1; return {a:010}',
   '{ var a = 010; return {a} }',
@@ -79,17 +79,17 @@ async function engines(code: string, more: Partial<SandboxScript> = {}): Promise
   }
 }
 
-describe('syntax', () => {
+describe('the syntax check', () => {
   for (const code of [...GOOD, ...TAKEN, ...BAD])
     test(JSON.stringify(code), async () => {
       const [before, engine] = [findSyntaxError(code), await engines(code)]
-      // What the engine does not know may pass here: it says so when it runs.
+      // Code that the engine rejects may pass here: the engine reports it at run time.
       if (engine === null) assert.equal(before, null)
       if (engine !== null && BAD.includes(code)) assert.match(before ?? '', /^SyntaxError: /)
       assert.equal(await engines(code, { syntax_only: true }), engine)
     })
 
-  test('alone is read by the engine as well: nothing of the code runs then', async () => {
+  test('alone is done by the engine as well, without running the code', async () => {
     const lines: string[] = []
     const log = (_severity: string, content: string) => lines.push(content)
     const code = 'console.log("it runs"); yield {a: 1}\nfor (;;) {}'
@@ -98,14 +98,14 @@ describe('syntax', () => {
     assert.deepEqual(lines, [])
   })
 
-  test('is told with the place of the fault', () => {
+  test('reports an error with its position', () => {
     assert.equal(findSyntaxError('const a = 1\nconst b = = 2'), "SyntaxError: Unexpected token '=' (line 2, column 11)")
     assert.match(findSyntaxError('const a = (1')!, / \(at the end, line 1\)$/)
     assert.match(findSyntaxError('// a\r\rconst b = = 2')!, / \(line 3, column 11\)$/)
     assert.match(findSyntaxError('// a\u2028\u2029const a = (1')!, / \(at the end, line 3\)$/)
   })
 
-  test('of what is very long or deep is left to the engine', () => {
+  test('leaves very long or deep code to the engine', () => {
     assert.equal(findSyntaxError(`${' '.repeat(70_000)}return {`), null)
     assert.equal(findSyntaxError('['.repeat(65_000)), null)
   })

@@ -15,7 +15,7 @@ after(() => sandbox[Symbol.asyncDispose]())
 const stream = (code: string, more = {}) => sandbox.stream(script(code, more))
 const COUNT = 'for (let i = 0; ; i++) yield { i }'
 
-/** Whether one more stream may wait for its consumer. */
+/** Whether another stream may wait for its consumer. */
 async function pauses(): Promise<boolean> {
   const items = stream(COUNT)
   await items.next()
@@ -26,18 +26,18 @@ async function pauses(): Promise<boolean> {
 }
 
 describe('a stream', () => {
-  test('gives its items in order, then what it returns, then nothing', async () => {
+  test('gives its items in order, then its result, then nothing', async () => {
     const items = stream('for (let i = 0; i < n; i++) yield { i }\nreturn { n }', { inputs: { n: 500 } })
     for (let i = 0; i < 500; i++) assert.deepEqual(await items.next(), { done: false, value: { i } })
     assert.deepEqual(await items.next(), { done: true, value: { n: 500 } })
     assert.deepEqual(await items.next(), { done: true, value: {} })
   })
 
-  test('may have no items', async () => {
+  test('may be empty', async () => {
     assert.deepEqual(await stream('return { a: 1 }').next(), { done: true, value: { a: 1 } })
   })
 
-  test('answers several who ask at once, in their order', async () => {
+  test('answers concurrent calls of next in their order', async () => {
     const items = stream('yield { a: 1 }\nyield { a: 2 }\nreturn { a: 3 }')
     const given = await Promise.all([items.next(), items.next(), items.next()])
     assert.deepEqual(
@@ -46,7 +46,7 @@ describe('a stream', () => {
     )
   })
 
-  test('takes over items of other generators and awaits promises', async () => {
+  test('delegates to other generators and awaits promises', async () => {
     const items = stream(
       'function* g() { yield { a: 1 } }\nyield* g()\nyield* (async function* () { yield { a: 2 } })()\nyield Promise.resolve({ a: 3 })',
     )
@@ -63,18 +63,18 @@ describe('a stream', () => {
     assert.equal((await items.next()).done, true)
   })
 
-  test('that yields what is no item fails', async () => {
+  test('that yields an invalid item fails', async () => {
     const error = await failure(stream('yield 5').next())
     assert.deepEqual([error.type, error.message.includes('yielded a number')], ['code_output', true])
   })
 
-  test('runs ahead of its consumer only so far', async () => {
-    // A turn that lasts too long by the clock ends before that.
+  test('runs ahead of its consumer up to a limit', async () => {
+    // A turn that is too long by the clock ends before that.
     await inSomeRound(async () => {
       let ran = 0
       const items = stream(`for (let i = 0; ; i++) { console.log(i); yield { i } }`, { log: () => ran++ })
       await items.next()
-      // There is one worker: what comes next has its turn when the stream has had its own.
+      // There is only one worker: the next call runs after the turn of the stream.
       await call(sandbox, 'return {}')
       const ahead = ran
       for (let i = 1; i < MAX_ITEMS_AHEAD; i++) await items.next()
@@ -98,7 +98,7 @@ describe('a stream', () => {
 
   test('has its time limit for each item', async () => {
     const wait = 'const until = Date.now() + ms; while (Date.now() < until);'
-    // Five of them take longer than the limit, and one alone does not.
+    // Five items take longer than the limit, and a single one does not.
     await withMoreTime(250, async (time_limit_ms) => {
       const inputs = { some: time_limit_ms / 4, all: 1e9 }
       const items = stream(`for (const ms of Array(5).fill(some).concat(all)) { ${wait} yield { ms } }`, {
@@ -110,7 +110,7 @@ describe('a stream', () => {
     })
   })
 
-  test('that its consumer leaves is over, whatever it does', async () => {
+  test('ends when its consumer leaves, whatever it does', async () => {
     const waiting = stream(COUNT)
     await waiting.next()
     assert.deepEqual(await waiting.return({ a: 1 }), { done: true, value: { a: 1 } })
@@ -125,7 +125,7 @@ describe('a stream', () => {
     assert.deepEqual(await call(sandbox, 'return { a: 1 }'), { a: 1 })
   })
 
-  test('that its consumer leaves while an item is asked for answers them', async () => {
+  test('answers pending calls of next when its consumer leaves', async () => {
     const items = stream('yield { a: 1 }\nfor (;;);', { time_limit_ms: 60_000 })
     await items.next()
     const asked = items.next()
@@ -143,8 +143,8 @@ describe('a stream', () => {
   })
 })
 
-describe('streams beside each other', () => {
-  test('that feed each other do not wait for each other, even with one worker', async () => {
+describe('concurrent streams', () => {
+  test('that feed each other do not deadlock, even with one worker', async () => {
     let source: AsyncGenerator<Record<string, unknown>> = stream('for (let i = 0; i < 200; i++) yield { n: i }')
     const sums: number[] = []
     for (let item = await source.next(); !item.done; item = await source.next()) {
@@ -159,23 +159,23 @@ describe('streams beside each other', () => {
     assert.deepEqual([sums.length, sums.at(-1)], [200, 200])
   })
 
-  test('hold workers of their own, but only so many', async () => {
+  test('hold workers of their own, up to a limit', async () => {
     const items = Array.from({ length: 4 }, () => stream(COUNT))
     for (const one of items) assert.deepEqual((await one.next()).value, { i: 0 })
     assert.deepEqual(await call(sandbox, 'return { a: 1 }'), { a: 1 })
     const fifth = stream(COUNT)
     await fifth.next()
-    // There is one place, so this waits until the fifth has left it.
+    // There is only one permit, so this call waits until the fifth stream has released it.
     assert.deepEqual(await call(sandbox, 'return { a: 1 }'), { a: 1 })
     assert.equal((await failure(fifth.next())).type, 'code_busy')
     for (const one of items) assert.deepEqual((await one.next()).value, { i: 1 })
     await items.pop()!.return({})
-    // The worker is given back a moment after its stream was left.
+    // The worker is returned a moment after its stream was left.
     await until('a place to be free', () => pauses().catch(() => false))
     for (const one of items) await one.return({})
   })
 
-  test('that are left or cancelled at any moment give back what they had', async () => {
+  test('that are left or cancelled at any moment release what they held', async () => {
     await using pool = createCodeSandbox({ workers: 2, held: 4 })
     const work = `for (let i = 0; ; i++) { for (const to = Date.now() + i % 3; Date.now() < to; ); yield { i } }`
     await fc.assert(
@@ -200,7 +200,7 @@ describe('streams beside each other', () => {
       ),
       { numRuns: scaled(10) },
     )
-    // Four more may wait only if nothing of those before still counts as held.
+    // Four more streams may wait only if no earlier one still counts as held.
     const four = Array.from({ length: 4 }, () => pool.stream(script(COUNT)))
     for (const one of four) await one.next()
     await call(pool, 'return {}', { owner: 'owner 0' })

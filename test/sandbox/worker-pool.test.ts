@@ -1,4 +1,4 @@
-// Many calls at once: who runs when, cancelling, closing, and what is left of it all.
+// Many concurrent calls: turns, cancelling, closing, and their leftovers.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -14,7 +14,7 @@ const SANDBOX = JSON.stringify(new URL('../../src/sandbox/code-sandbox.ts', impo
 const LOOP = 'for (;;);'
 const MB = 1024 * 1024
 
-/** Milliseconds until something settles, however it does. */
+/** Milliseconds until a promise settles, in either way. */
 async function timed(running: Promise<unknown>): Promise<number> {
   const from = performance.now()
   await running.catch(() => {})
@@ -32,8 +32,8 @@ async function heapAfterCollection(): Promise<number> {
   return process.memoryUsage().heapUsed
 }
 
-describe('many calls', () => {
-  test('200 at once are all answered, each with its own', async () => {
+describe('many calls of code', () => {
+  test('are all answered, 200 at once, each with its own result', async () => {
     await using sandbox = createCodeSandbox({ workers: 2 })
     const calls = Array.from({ length: 200 }, (_, n) => call(sandbox, 'return { n: n * 2 }', { inputs: { n } }))
     const given = await Promise.all(calls)
@@ -43,7 +43,7 @@ describe('many calls', () => {
     )
   })
 
-  test('a failing call among them takes none with it', async () => {
+  test('are not affected by a failing call among them', async () => {
     await using sandbox = createCodeSandbox({ workers: 2 })
     const codes = ['return { n }', "throw new Error('x')", LOOP, 'const f = () => f() + 1; f()']
     const calls = Array.from({ length: 40 }, (_, n) =>
@@ -57,7 +57,7 @@ describe('many calls', () => {
     )
   })
 
-  test('are served in the order in which they came', async () => {
+  test('are served in the order of their arrival', async () => {
     await using sandbox = createCodeSandbox({ workers: 1 })
     const order: number[] = []
     const calls = Array.from({ length: 20 }, (_, n) => call(sandbox, 'return {}').then(() => order.push(n)))
@@ -69,8 +69,8 @@ describe('many calls', () => {
   })
 })
 
-describe('cancelling', () => {
-  test('a running call settles at once, and the next call has a worker', async () => {
+describe('cancelling code', () => {
+  test('settles a running call at once, and the next call has a worker', async () => {
     await using sandbox = createCodeSandbox({ workers: 1 })
     for (const code of [LOOP, 'let a = 7n ** 200000n; for (;;) String(a)', 'for (;;) await null']) {
       await belowInSome(1000, async () => {
@@ -96,7 +96,7 @@ describe('cancelling', () => {
     }
   })
 
-  test('a waiting call leaves the line', async () => {
+  test('removes a waiting call from the queue', async () => {
     await using sandbox = createCodeSandbox({ workers: 1 })
     const [first, second] = [new AbortController(), new AbortController()]
     const running = sandbox.call(script(LOOP, { signal: first.signal, time_limit_ms: 60_000 }))
@@ -109,13 +109,13 @@ describe('cancelling', () => {
     assert.deepEqual(await last, { a: 2 })
   })
 
-  test('a call with a signal that aborted before never starts', async () => {
+  test('before its start prevents the start', async () => {
     await using sandbox = createCodeSandbox({ workers: 1 })
     const running = sandbox.call(script(LOOP, { signal: AbortSignal.abort(new Error('before')) }))
     await assert.rejects(running, /before/)
   })
 
-  test('a line that throws ends the call it belongs to', async () => {
+  test('is also the effect of a log line that throws', async () => {
     await using sandbox = createCodeSandbox({ workers: 1 })
     const log = () => {
       throw new Error('no more lines')
@@ -124,7 +124,7 @@ describe('cancelling', () => {
     assert.deepEqual(await call(sandbox, 'return { a: 1 }'), { a: 1 })
   })
 
-  test('at any moment leaves a sandbox that works', async () => {
+  test('at any moment leaves a working sandbox', async () => {
     await using sandbox = createCodeSandbox({ workers: 2 })
     for (let round = 0; round < scaled(20); round++) {
       const controller = new AbortController()
@@ -139,7 +139,7 @@ describe('cancelling', () => {
 })
 
 describe('native work that nothing interrupts', () => {
-  test('is ended by the clock outside, soon after its limit', async () => {
+  test('is ended by the timer outside, soon after its limit', async () => {
     await using sandbox = createCodeSandbox({ workers: 1 })
     await call(sandbox, 'return {}')
     await belowInSome(5_000, async () => {
@@ -151,8 +151,8 @@ describe('native work that nothing interrupts', () => {
   })
 })
 
-describe('closing', () => {
-  test('refuses who runs, who waits and who comes later', async () => {
+describe('closing a sandbox', () => {
+  test('rejects running, waiting and later calls', async () => {
     const sandbox = createCodeSandbox({ workers: 1 })
     const items = sandbox.stream(script('for (let i = 0; ; i++) yield { i }'))
     await items.next()
@@ -199,7 +199,7 @@ describe('closing', () => {
   }
 })
 
-test('many calls leave the memory of the process as it was', async () => {
+test('many calls leave the memory of the process unchanged', async () => {
   await using sandbox = createCodeSandbox({ workers: 2 })
   const some = async (count: number) => {
     for (let done = 0; done < count; done += 50) {

@@ -1,4 +1,4 @@
-// What the tests of secrets and settings share: requests of a principal, and a workflow that sends a secret.
+// Helpers for tests of secrets and settings: requests of a principal, and a workflow that sends a secret.
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { CreateWorkflowRequest, Secret, Setting } from '../../generated/types.ts'
@@ -8,7 +8,7 @@ import type { TestServer } from '../helpers/server.ts'
 
 export const LOCAL: OwnerScope = { user_id: '1', workspace_id: null }
 
-/** Owners who are not the local one: another user, and the same user in a workspace. */
+/** Owners other than the local one: another user, and the same user in a workspace. */
 export const OTHERS: readonly OwnerScope[] = [
   { user_id: '2', workspace_id: null },
   { user_id: '1', workspace_id: 'w' },
@@ -25,13 +25,13 @@ export async function settingsOf(server: { url: string }): Promise<Record<string
 
 export interface Receiver extends AsyncDisposable {
   readonly url: string
-  /** What came, in its order. */
+  /** The received requests, in order. */
   readonly requests: { url: string; headers: IncomingHttpHeaders }[]
-  /** What is answered: a text made of the request's headers. */
+  /** Returns the answer: a text made of the request's headers. */
   answer: (headers: IncomingHttpHeaders) => string
 }
 
-/** Somebody else's server, on a port of its own. */
+/** A foreign server on a port of its own. */
 export async function startReceiver(): Promise<Receiver> {
   const receiver: Omit<Receiver, 'url' | typeof Symbol.asyncDispose> = { requests: [], answer: () => 'ok' }
   const http = createServer((request, response) => {
@@ -50,10 +50,10 @@ export async function startReceiver(): Promise<Receiver> {
   })
 }
 
-/** Settings of a server whose nodes reach this machine. */
+/** Configuration of a server whose nodes reach this machine. */
 export const REACHING = { SVC_HTTP_NODE_ALLOW: '127.0.0.1' }
 
-/** Sends the secret in a header, and gives the answer's body. */
+/** A workflow that sends the secret in a header, and outputs the answer's body. */
 export function sending(url: string, name = 'KEY'): CreateWorkflowRequest {
   return {
     name: 'Sending',

@@ -1,5 +1,5 @@
-// What a process knows of the secrets of its users: all of them from its start, those that were replaced for as long as it lives, at a price
-// that ten thousand do not make felt.
+// Tests that a process redacts all secrets of its users from its start, and replaced ones as long as it lives. Ten thousand secrets must
+// not slow it down noticeably.
 import assert from 'node:assert/strict'
 import { createDecipheriv, hash, hkdfSync } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -21,7 +21,7 @@ import { startServer, temporaryFolder, until } from '../helpers/server.ts'
 import { LOCAL, OTHERS } from './kit.ts'
 
 describe('after a restart', () => {
-  test('every stored value is hidden before anything is said', async () => {
+  test('every stored value is redacted before anything is logged or served', async () => {
     const data_dir = temporaryFolder()
     try {
       {
@@ -45,7 +45,7 @@ describe('after a restart', () => {
     }
   })
 
-  test('ten thousand secrets of a thousand users cost a start little more than to decipher them', async () => {
+  test('ten thousand secrets of a thousand users take little longer than their decryption', async () => {
     const data_dir = temporaryFolder()
     try {
       {
@@ -72,10 +72,10 @@ describe('after a restart', () => {
   })
 })
 
-/** How many times what deciphering costs alone: machines differ too much for a number of milliseconds. */
+/** Allowed time as a multiple of decryption alone, because machines differ too much for a number of milliseconds. */
 const MOST_TIMES = 6
 
-/** What cannot be done without: a key for each of a thousand users, and ten thousand values opened with them. */
+/** The necessary work: a key for each of a thousand users, and ten thousand values decrypted with them. */
 function decipherTenThousand(): void {
   for (let user = 0; user < 1_000; user++) {
     const key = Buffer.from(hkdfSync('sha256', 'secret', String(user), 'key', 32))
@@ -86,7 +86,7 @@ function decipherTenThousand(): void {
   }
 }
 
-test('thirty owners with as much as they may keep cost a start less than 300 ms', async () => {
+test('secrets of thirty owners at their limits take less than 300 ms at a start', async () => {
   const data_dir = temporaryFolder()
   try {
     {
@@ -96,7 +96,7 @@ test('thirty owners with as much as they may keep cost a start less than 300 ms'
         await server.context.secrets.put({ user_id: `user-${i % 30}`, workspace_id: null }, `S${i}`, value(i))
     }
     await using server = await startServer({ data_dir })
-    // Known already: each time they are made known to another one.
+    // These values are known already. Each time another owner's secrets are added.
     const parts = { ...server.context, operatorSecrets: () => ({}), provider_keys: {}, purposes: new Map() }
     const load = () => new SecretService({ ...parts, redactor: new Redactor() }).load()
     const least = leastProcessorMs(300, load)
@@ -146,7 +146,7 @@ describe('the log', () => {
     assert.ok(!lines[0]!.includes('somebody') && !lines[0]!.includes('of-the-service'), lines[0])
   })
 
-  test('lets nobody blot themselves out of the audit log', () => {
+  test('does not let a user redact their own name in the audit log', () => {
     const { lines, log } = written()
     const fields = {
       audit: 'secret_set',
@@ -166,7 +166,7 @@ describe('former values', () => {
   const one: OwnerScope = { user_id: '1', workspace_id: null }
   const two: OwnerScope = { user_id: '2', workspace_id: null }
 
-  test('are remembered up to a bound for each owner, the oldest going first', () => {
+  test('are remembered up to a limit for each owner, the oldest dropped first', () => {
     const redactor = new Redactor()
     const former = new FormerSecrets(redactor)
     const retire = (owner: OwnerScope, value: string) => {
@@ -181,7 +181,7 @@ describe('former values', () => {
     assert.equal(redactor.text('value-of-two'), '[redacted]')
   })
 
-  test('of many lines, each of which is looked for alone, are remembered as far as there is memory for so many forms', async () => {
+  test('of many lines, each searched for by itself, are remembered up to a limit of forms', async () => {
     const redactor = new Redactor()
     const former = new FormerSecrets(redactor)
     const ofLines = (i: number) => Array.from({ length: 64 }, (_, at) => `"${i}-${at}é`.padEnd(16, '/')).join('\n')
@@ -194,11 +194,11 @@ describe('former values', () => {
     assert.equal(redactor.text(ofLines(899)), '[redacted]')
     const held = heldBytes() - before
     assert.ok(held < 250_000_000, `${held} bytes`)
-    // They are held until here.
+    // The values are held until here.
     assert.equal(former.owners, 1)
   })
 
-  test('of which a long one takes the room of very many hold nobody up while these go', async () => {
+  test('that a long one displaces by the thousand do not hold up other work', async () => {
     const redactor = new Redactor()
     const former = new FormerSecrets(redactor)
     const retire = (value: string) => {
@@ -220,7 +220,7 @@ describe('former values', () => {
     assert.equal(redactor.text(long(11)), '[redacted]', 'of the long ones as many as there is room for')
   })
 
-  test('are remembered up to a bound for all owners together, the oldest of all going first', () => {
+  test('are remembered up to a limit for all owners together, the oldest dropped first', () => {
     const redactor = new Redactor()
     const former = new FormerSecrets(redactor, { characters: 60, values: 4, forms: 1_000 })
     const of = (i: number) => `value-of-${i}`
@@ -246,7 +246,7 @@ describe('former values', () => {
     assert.equal(redactor.text('x'.repeat(61)), 'x'.repeat(61))
   })
 
-  test('that are set again, or set by another, are no less hidden when they are forgotten as former ones', () => {
+  test('that are set again, or by another owner, stay redacted when they are dropped as former ones', () => {
     const redactor = new Redactor()
     const former = new FormerSecrets(redactor)
     for (let times = 0; times < 3; times++) {
@@ -260,7 +260,7 @@ describe('former values', () => {
   })
 })
 
-test('the key of a provider is the one that its owner has set last', async () => {
+test('the key of a provider is the one that its owner set last', async () => {
   await using server = await startServer()
   const secrets = new SecretService({
     ...server.context,
@@ -280,7 +280,7 @@ test('the key of a provider is the one that its owner has set last', async () =>
   assert.deepEqual([key(), key(), ...others()], ['of all', 'of all', ...same])
 })
 
-describe('names that the service knows', () => {
+describe('names of secrets that the service knows', () => {
   test('are those of providers, and what node types need', () => {
     const needs = (type: string, ...required_settings: string[]) => testType(type, { required_settings })
     const purposes = listSecretPurposes(

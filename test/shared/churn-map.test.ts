@@ -1,4 +1,4 @@
-// A map whose members come and go: what it holds, and that what is gone is let go of.
+// A map whose members come and go: its members, and that it releases deleted ones.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
@@ -13,10 +13,10 @@ interface Members {
   delete(key: number): void
 }
 
-/** How much the heap has grown when 10,000 members of a kilobyte have come and gone, and the young generation was cleaned. */
+/** How much the heap has grown after 10,000 members of a kilobyte came and went, and the young generation was collected. */
 function growth(members: Members): number {
   for (let key = 0; key < 10; key++) members.set(key, {})
-  // Whatever lives now is old from here on.
+  // Everything that lives now belongs to the old generation from here on.
   collectGarbage()
   const before = process.memoryUsage().heapUsed
   for (let key = 10; key < 10_000; key++) {
@@ -27,7 +27,7 @@ function growth(members: Members): number {
   return process.memoryUsage().heapUsed - before
 }
 
-/** The most that a round of several has kept: V8 may clean the old generation in the middle of one, which then shows nothing. */
+/** The maximum over several rounds: V8 may collect the old generation within a round, which then shows nothing. */
 function mostKept(make: () => Members): number {
   let most = 0
   for (let round = 0; round < 20 && most <= 5e6; round++) most = Math.max(most, growth(make()))
@@ -50,7 +50,7 @@ describe('a map whose members come and go', () => {
     assert.deepEqual([...map.values()], [{ at: 3 }])
   })
 
-  test('gives what comes while it is gone through, and not what goes', () => {
+  test('yields members that are added during an iteration, but not deleted ones', () => {
     const map = new ChurnMap<number, { at: number }>()
     for (const at of [1, 2, 3]) map.set(at, { at })
     const seen: number[] = []
@@ -62,7 +62,7 @@ describe('a map whose members come and go', () => {
     assert.deepEqual(seen, [1, 3, 4])
   })
 
-  test('keeps nothing that has gone, which a plain map does until the old generation is cleaned', () => {
+  test('releases deleted members, which a plain map keeps until the old generation is collected', () => {
     const plain = mostKept(() => new Map<number, object>())
     assert.ok(plain > 5e6, `a plain map kept ${plain} bytes at most`)
     const shifting = growth(new ChurnMap<number, object>())

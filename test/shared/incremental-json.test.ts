@@ -1,4 +1,4 @@
-// JSON that is written in steps is the very text, and has the very hash, that is written at once.
+// JSON that is written in steps has the same text and hash as JSON that is written at once.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -48,7 +48,7 @@ const { any } = fc.letrec<{ any: unknown }>((tie) => ({
   ),
 }))
 
-/** The parts of a text of at least a thousand characters each, but for the last one. */
+/** The parts of a text, of at least a thousand characters each except the last. */
 function partsOf(value: unknown): string[] {
   const next = stringifyParts(value, 1_000)
   const parts: string[] = []
@@ -58,7 +58,7 @@ function partsOf(value: unknown): string[] {
 }
 
 describe(`JSON in steps (seed ${seed})`, () => {
-  test('is what is written at once', () => {
+  test('equals JSON that is written at once', () => {
     const property = fc.property(any, (value) => {
       const [text, whole] = [runToCompletion(stringifySteps(value)), JSON.stringify(value)]
       assert.ok(text === whole, `${text.slice(0, 200)}\n${whole.slice(0, 200)}`)
@@ -88,7 +88,7 @@ describe(`JSON in steps (seed ${seed})`, () => {
     assert.ok(taken >= text.length / LONG_TEXT_LENGTH, `${taken} steps`)
   })
 
-  test('is written in its own way where the text with bytes in base64 is known', () => {
+  test('is written as JSON.stringify does even if the text with base64 bytes is cached', () => {
     const value = { list: Array.from({ length: 9_000 }, () => 1), bytes: new Uint8Array([1, 2]) }
     runToCompletion(cacheJsonTextSteps(value))
     assert.equal(cachedJsonText(value), stringifyWithBase64(value))
@@ -98,7 +98,7 @@ describe(`JSON in steps (seed ${seed})`, () => {
     }
   })
 
-  test('is taken as it was kept', () => {
+  test('is taken from the cache', () => {
     const list = Array.from({ length: 9_000 }, () => 1)
     cacheJsonText(list, '"kept"')
     assert.equal(cachedJsonText(list), '"kept"')
@@ -106,7 +106,7 @@ describe(`JSON in steps (seed ${seed})`, () => {
     assert.equal(runToCompletion(stringifyWithBase64Steps([list])), '["kept"]')
   })
 
-  test('takes apart what is large alone', () => {
+  test('takes apart only large values', () => {
     assert.ok(isSmallValue({ a: [1, 2, 'x'.repeat(10_000)] }))
     assert.ok(!isSmallValue('x'.repeat(1_000_000)))
     assert.ok(!isSmallValue(Array.from({ length: 5_000 }, () => null)))

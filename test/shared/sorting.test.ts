@@ -1,11 +1,11 @@
-// Very much is sorted in steps, as `sort` does it.
+// Long lists are sorted in steps, as `sort` does it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compareTexts, sortSteps } from '../../src/shared/sorting.ts'
 import { runToCompletion } from '../../src/shared/time-slices.ts'
 
 const COUNT = 50_000
-/** In an order that has nothing to do with theirs, some of them twice. */
+/** A shuffled list with some duplicates. */
 const texts = Array.from({ length: COUNT }, (_, at) => `text ${(at * 7_919) % 40_009}`)
 
 test('what is sorted in steps is in the order of sort, and what is equal stays in its order', () => {
@@ -18,7 +18,7 @@ test('what is sorted in steps is in the order of sort, and what is equal stays i
   assert.deepEqual(runToCompletion(sortSteps([...texts], compareTexts)), texts.toSorted())
 })
 
-test('it stops every few thousand comparisons', () => {
+test('sorting in steps pauses every few thousand comparisons', () => {
   let [compares, most] = [0, 0]
   const steps = sortSteps([...texts], (a, b) => {
     compares++

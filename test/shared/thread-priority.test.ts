@@ -1,4 +1,4 @@
-// Heavy work does not take the processor from the main thread: the threads that do it have a lower priority.
+// Heavy work does not take the processor from the main thread: its threads have a lower priority.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { test } from 'node:test'

@@ -1,10 +1,10 @@
-// Turns of the event loop that work leaves to others.
+// Work leaves turns of the event loop to other work.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs'
 import { test } from 'node:test'
 import { type Steps, TimeSliceScheduler, yieldToEventLoop } from '../../src/shared/time-slices.ts'
 
-test('a next turn comes after what was due before, also for what is called by something from outside', async () => {
+test('a next turn comes after all work that was due before, even in the callback of an outside event', async () => {
   const order: string[] = []
   await new Promise<void>((resolve, reject) =>
     readFile(import.meta.filename, () => {
@@ -20,7 +20,7 @@ test('a next turn comes after what was due before, also for what is called by so
   assert.deepEqual(order, ['due', 'next turn'])
 })
 
-test('work that waits for no slice has the time of one in each turn', async () => {
+test('work without slices has the time of one slice in each turn', async () => {
   const slices = new TimeSliceScheduler(4)
   for (let turn = 0; turn < 2; turn++) {
     assert.equal(slices.isTurnUsed, false)
@@ -31,7 +31,7 @@ test('work that waits for no slice has the time of one in each turn', async () =
   }
 })
 
-/** Takes so many steps of half a millisecond, and says in which turns of the event loop. */
+/** Takes so many steps of half a millisecond, and records the turns of the event loop. */
 function* counted(steps: number, turn: () => number): Steps<number[]> {
   const turns = []
   for (let at = 0; at < steps; at++) {
@@ -65,7 +65,7 @@ test('work that is mostly short begins in the turn in which it is asked for, and
   assert.ok(first > 0 && first < 10, `${first} steps in the first turn`)
 })
 
-test('what fails in the first turn, or in a later one, fails for whoever asked', async () => {
+test('an error in the first turn, or in a later one, reaches the caller', async () => {
   function* failing(steps: number): Steps<never> {
     yield* counted(steps, () => 0)
     throw new Error('broken')
@@ -80,7 +80,7 @@ function work(): void {
   while (performance.now() < until);
 }
 
-/** Works in turns for so many milliseconds, and says when each of them was. */
+/** Works in turns for so many milliseconds, and records when each turn was. */
 async function inTurns(
   slices: TimeSliceScheduler,
   owner: string,
@@ -95,7 +95,7 @@ async function inTurns(
   }
 }
 
-test('many that work in turns share the slice of each turn of the event loop, and owners take turns', async () => {
+test('many pieces of work share the slice of each turn of the event loop, and owners take turns', async () => {
   const slices = new TimeSliceScheduler()
   const order: string[] = []
   let [turn, most] = [0, 0]

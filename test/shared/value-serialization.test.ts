@@ -1,4 +1,4 @@
-// Values as bytes: what comes back is what was given, whether it was written whole or in segments.
+// Values as bytes: reading returns the written value, whether it was written whole or in segments.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deserializeValue, serializeParts } from '../../src/shared/value-serialization.ts'

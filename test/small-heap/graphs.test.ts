@@ -75,6 +75,6 @@ test('runs of large graphs that together need more than the heap end no process'
   assert.equal((await jobs(attacker, 'running')).length, accepted!.length)
   const graph = chainOf(TOO_MANY, RUNS, slow.url)
   const { text } = await attacker.expect(413, 'POST', '/api/workflows', JSON.stringify({ name: 'a', graph }))
-  assert.match(text, /The graph takes more memory than the server has for one/)
+  assert.match(text, /The graph needs more memory than the server allows for one graph/)
   await attacker.expect(200, 'GET', '/health')
 })

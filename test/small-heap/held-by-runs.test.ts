@@ -133,7 +133,7 @@ for (const [what, list, params] of [
     const failures = ended.flatMap(({ error }) => error ?? [])
     for (const { type, message } of failures) {
       assert.equal(type, 'too_large')
-      assert.match(message, /^Your runs hold as many values at once as the server has room for/)
+      assert.match(message, /^Your runs together hold more values than the server has room for/)
     }
     assert.ok(failures.length > 0)
     assert.ok(failures.length < RUNS)

@@ -1,4 +1,4 @@
-// Bad input: each kind has its defined answer; none closes the socket or touches a job.
+// Bad input: each kind has its defined answer, and none closes the socket or affects a job.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
@@ -13,7 +13,7 @@ before(async () => {
 })
 after(() => bench[Symbol.asyncDispose]())
 
-/** Runs a job beside `work`, and sees it end well with nothing but its own frames. */
+/** Runs a job beside `work`, and asserts that it ends well and gets only its own frames. */
 async function besideJob(work: (client: Client, job_id: string) => Promise<void>): Promise<void> {
   await using client = await connect(bench.server)
   const job_id = newId()
@@ -25,7 +25,7 @@ async function besideJob(work: (client: Client, job_id: string) => Promise<void>
   await client.next({ type: 'job_update', job_id, status: 'completed' })
 }
 
-/** Sees that nothing is answered; the frames of a job that runs beside it do not count. */
+/** Asserts that there is no answer. Frames of a job that runs at the same time do not count. */
 async function nothing(client: Client, send: () => void): Promise<void> {
   const before = client.frames.length
   send()
@@ -34,8 +34,8 @@ async function nothing(client: Client, send: () => void): Promise<void> {
   assert.deepEqual(got, [])
 }
 
-describe('frames that are no message', () => {
-  test('invalid_frame: what cannot be decoded, or is nested too deeply', async () => {
+describe('frames that are not a valid message', () => {
+  test('invalid_frame: a frame that cannot be decoded, or is nested too deeply', async () => {
     const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
     const undecodable: (string | Uint8Array)[] = [
       '',
@@ -60,7 +60,7 @@ describe('frames that are no message', () => {
     })
   })
 
-  test('a frame of 64 levels is taken', async () => {
+  test('a frame of 64 levels is accepted', async () => {
     await using client = await connect(bench.server)
     const deep = `${'['.repeat(63)}${']'.repeat(63)}`
     client.sendRaw(`{"type":"hello","data":${deep}}`)
@@ -68,7 +68,7 @@ describe('frames that are no message', () => {
     await nothing(client, () => {})
   })
 
-  test('lengths that a few bytes claim cost nothing', async () => {
+  test('a few bytes that claim a huge length allocate no memory', async () => {
     const bomb = Buffer.alloc(500)
     for (let at = 0; at < 500; at += 5) bomb.writeUInt8(0xdd, at)
     for (let at = 1; at < 500; at += 5) bomb.writeUInt32BE(30_000_000, at)
@@ -84,7 +84,7 @@ describe('frames that are no message', () => {
     )
   })
 
-  test('invalid_message: no map, or neither command nor type', async () => {
+  test('invalid_message: a frame that is no map, or has neither command nor type', async () => {
     await besideJob(async (client) => {
       for (const message of [
         [],
@@ -106,7 +106,7 @@ describe('frames that are no message', () => {
     })
   })
 
-  test('a type and no command is ignored silently, client_pong and unknown ones alike', async () => {
+  test('a frame with a type and no command is ignored silently, both client_pong and unknown types', async () => {
     await besideJob(async (client) => {
       await nothing(client, () => {
         for (const type of ['pong', 'ping', 'anything', 7, {}]) client.send({ type, ts: 1 })
@@ -116,8 +116,8 @@ describe('frames that are no message', () => {
   })
 })
 
-describe('commands that are wrong', () => {
-  test('invalid_command: a text with half a character, in both encodings; ids that differ in one do not meet', async () => {
+describe('invalid commands', () => {
+  test('invalid_command: a string with a lone surrogate, in both encodings; ids that differ only in it stay apart', async () => {
     await besideJob(async (client, running) => {
       for (const mode of ['binary', 'text'] as const) {
         for (const half of ['\ud800', 'x\udfff', `${'long '.repeat(5)}\ud83d`]) {
@@ -137,9 +137,9 @@ describe('commands that are wrong', () => {
     })
   })
 
-  test('invalid_command: a text of MessagePack that is not UTF-8, however long, keys as well', async () => {
+  test('invalid_command: a MessagePack string or key that is not UTF-8, of any length', async () => {
     const LETTERS = 'abc'
-    /** Bytes that decoders make some text of: Latin-1, a character that is cut off, too long a form, half a character in such a form. */
+    /** Bytes that lenient decoders accept: Latin-1, a truncated character, an overlong form, a surrogate in such a form. */
     const wrong = [[0xe9], [0xff, 0xfe], [0xe2, 0x82], [0xc0, 0x80], [0xf0, 0x8d, 0xa0, 0x80], [0xed, 0xa0, 0x80]]
     await besideJob(async (client, running) => {
       for (const bytes of wrong)
@@ -161,7 +161,7 @@ describe('commands that are wrong', () => {
     })
   })
 
-  test('invalid_command: wrong data of a job command, with every problem and the job id that it named', async () => {
+  test('invalid_command: invalid data of a job command gives every problem and the job id of the command', async () => {
     await besideJob(async (client, job_id) => {
       const wrong: [object, string[]][] = [
         [{ command: 'cancel_job' }, ['/data']],
@@ -192,7 +192,7 @@ describe('commands that are wrong', () => {
     })
   })
 
-  test('invalid_command: a hundred problems of many, and that there are more', async () => {
+  test('invalid_command: of many problems a hundred are listed, with a note that there are more', async () => {
     await besideJob(async (client, job_id) => {
       for (const count of [100, 101, 50_000]) {
         const keys = Object.fromEntries(Array.from({ length: count }, (_, at) => [`key${at}`, 1]))
@@ -207,7 +207,7 @@ describe('commands that are wrong', () => {
     })
   })
 
-  test('an unknown or planned command: rpc_response with a request_id, an error frame without', async () => {
+  test('an unknown or planned command gets an rpc_response if it has a request_id, else an error frame', async () => {
     const planned = Object.values(commandManifest.ws).filter((one) => one.implementation !== 'implemented')
     assert.deepEqual(planned.map(({ command }) => command).sort(), [
       'get_job_snapshot',
@@ -229,7 +229,7 @@ describe('commands that are wrong', () => {
     })
   })
 
-  test('wrong data of a read or a connection command: rpc_response with INVALID_REQUEST and every problem', async () => {
+  test('invalid data of a read or a connection command gets an rpc_response with INVALID_REQUEST and every problem', async () => {
     await besideJob(async (client) => {
       const wrong: [string, unknown, string[]][] = [
         ['get_workflow', undefined, ['/data']],
@@ -256,7 +256,7 @@ describe('commands that are wrong', () => {
     })
   })
 
-  test('a read without a request_id is an error frame', async () => {
+  test('a read without a request_id gets an error frame', async () => {
     await besideJob(async (client) => {
       for (const request_id of [undefined, null, 7, '']) {
         client.send({ command: 'list_workflows', data: {}, request_id })
@@ -266,7 +266,7 @@ describe('commands that are wrong', () => {
   })
 })
 
-describe('what the WebSocket protocol itself demands', () => {
+describe('violations of the WebSocket protocol', () => {
   test('a frame above the limit closes with 1009, and the job runs on', async () => {
     await using small = await startBench({ config: { ws_max_message_bytes: 4096 } })
     await using client = await connect(small.server)
@@ -283,7 +283,7 @@ describe('what the WebSocket protocol itself demands', () => {
     await other.next({ type: 'job_update', job_id, status: 'completed' })
   })
 
-  test('text that is not UTF-8 closes with 1007, and the server goes on', async () => {
+  test('text that is not UTF-8 closes with 1007, and the server keeps running', async () => {
     await using client = await connect(bench.server)
     client.ws.send(Buffer.of(0x7b, 0xff, 0xfe, 0x7d), { binary: false })
     assert.equal((await client.closed()).code, 1007)

@@ -1,4 +1,4 @@
-// `cancel_job`: an acknowledgement once it is stored, or a refusal, and after it one terminal frame, unless the job lives on.
+// `cancel_job`: an acknowledgement once the cancellation is stored, or a refusal; then a single terminal frame, unless the job lives on.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -15,7 +15,7 @@ after(() => bench[Symbol.asyncDispose]())
 const shapes = (frames: readonly Frame[]) => frames.map((frame) => `${frameName(frame)} ${frame.status ?? ''}`.trim())
 
 describe('cancel_job', () => {
-  test('while the job runs: job_ack, then job_update cancelled, for every socket that follows', async () => {
+  test('of a running job sends job_ack, then job_update cancelled to every socket that follows', async () => {
     await using client = await connect(bench.server)
     await using watcher = await connect(bench.server)
     const job_id = newId()
@@ -35,7 +35,7 @@ describe('cancel_job', () => {
     assert.equal(bench.gates.isWaiting(job_id), false, 'the firing was aborted')
   })
 
-  test('from a socket that does not follow: the end alone, once', async () => {
+  test('from a socket that does not follow the job sends only the end, once', async () => {
     await using client = await connect(bench.server)
     await using other = await connect(bench.server)
     const job_id = newId()
@@ -52,7 +52,7 @@ describe('cancel_job', () => {
     assert.equal(frameName(frames[0]!), 'job_ack')
   })
 
-  test('while it waits in the queue: cancelled at once, after the acknowledgement', async () => {
+  test('of a queued job ends it at once, after the acknowledgement', async () => {
     await using queueing = await startBench({ config: { max_runs_per_workflow: 1 } })
     await using client = await connect(queueing.server)
     const [running, waiting] = [newId(), newId()]
@@ -69,7 +69,7 @@ describe('cancel_job', () => {
     assert.equal((await client.collect(running)).at(-1)?.status, 'completed')
   })
 
-  test('after the end: the terminal frame again, unchanged', async () => {
+  test('of a job that has ended sends the terminal frame again, unchanged', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: greeting })
@@ -79,7 +79,7 @@ describe('cancel_job', () => {
     assert.deepEqual(await client.next(isEnding), end)
   })
 
-  test('is stored when it is acknowledged, whether the sender follows the job or not', async () => {
+  test('is stored before it is acknowledged, whether the sender follows the job or not', async () => {
     const stored = new Database(join(bench.server.data_dir, 'svc.db'), { readonly: true })
     const status = stored.prepare('select status from job where id = ?').pluck()
     await using client = await connect(bench.server)
@@ -100,7 +100,7 @@ describe('cancel_job', () => {
     stored.close()
   })
 
-  test('an unknown job: unknown_job, then job_update failed', async () => {
+  test('of an unknown job sends unknown_job, then job_update failed', async () => {
     await using client = await connect(bench.server)
     const job_id = newId('nobody')
     client.command('cancel_job', { job_id, workflow_id: 'w' }, 'c')
@@ -110,7 +110,7 @@ describe('cancel_job', () => {
     assert.equal(frames[1]?.workflow_id, 'w')
   })
 
-  test('a job that is cancelled as it starts and ends: one terminal frame, after an acknowledgement', async () => {
+  test('of a job that is starting or ending sends one terminal frame, after an acknowledgement', async () => {
     await using client = await connect(bench.server)
     const jobs = Array.from({ length: 50 }, () => newId())
     for (const job_id of jobs) {

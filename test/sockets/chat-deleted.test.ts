@@ -1,4 +1,4 @@
-// A thread that is deleted: whoever follows it is told and let go, and nobody ever reads the messages of another thread by its number.
+// Deleted threads: followers are informed and released, and never get messages of another thread with the same number.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
@@ -17,7 +17,7 @@ const remove = (id: string) => call(bench.server, 'DELETE', `/api/threads/${id}`
 const deleted = (id: string) => (frame: Frame) =>
   frame.type === 'resource_change' && (frame.resource as { id: string }).id === id
 
-test('followers are told behind the end of its turn, and nothing is remembered of it', async () => {
+test('followers of a deleted thread are informed after the end of its turn, and the server forgets the thread', async () => {
   await using client = await connect(bench.server)
   await using other = await connect(bench.server, { mode: 'text' })
   const thread_id = await newThread(bench.server)
@@ -43,7 +43,7 @@ test('followers are told behind the end of its turn, and nothing is remembered o
   await until('nothing to be remembered', () => bench.server.context.chat.tracked_threads === 0)
 })
 
-test('one who reads on slowly is told nothing of the thread that is made next', async () => {
+test('a slow follower of a deleted thread gets nothing of the thread that is created next', async () => {
   const { chat } = bench.server.context
   const thread_id = await newThread(bench.server)
   const content = 'a'.repeat(900_000)
@@ -63,7 +63,7 @@ test('one who reads on slowly is told nothing of the thread that is made next', 
   assert.ok(!client.frames.some(({ message }) => JSON.stringify(message ?? '').includes('private')))
 })
 
-test('messages are read for their owner alone, by whatever id', async () => {
+test('messages are read only for their owner, by any id', async () => {
   const { chat } = bench.server.context
   const stranger = { user_id: 'stranger', workspace_id: null }
   const { id } = await chat.threads.create(stranger, null)

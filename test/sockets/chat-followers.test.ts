@@ -1,4 +1,4 @@
-// Who follows a chat: a peer that does not read gets fewer and longer pieces and every message; and what many do to one thread at once.
+// Followers of a chat: a slow peer gets fewer and longer chunks and every message; and concurrent commands for a thread.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -29,11 +29,11 @@ async function begun(client: Awaited<ReturnType<typeof connect>>, thread_id: str
   return led
 }
 
-test('a client that does not read for a while gets fewer and longer pieces, and no word is missing', async () => {
+test('a client that does not read for a while gets fewer and longer chunks, and no word is missing', async () => {
   await using client = await connect(bench.server)
   await using other = await connect(bench.server)
   const [first, second] = [await newThread(bench.server), await newThread(bench.server)]
-  // The first ones fill what lies between server and client.
+  // The first chunks fill the buffers between server and client.
   const floods = [await begun(client, first), await begun(client, second)]
   other.command('resume_chat', { thread_id: second })
   await other.next({ type: 'chat_resumed' })
@@ -66,7 +66,7 @@ const deeds = fc.array(
   { minLength: 1, maxLength: 20 },
 )
 
-test('whatever several do to one thread at once, each message has one answer, and the thread ends idle', async () => {
+test('after concurrent commands of several clients for a thread, each message has one answer, and the thread is idle', async () => {
   await fc.assert(
     fc.asyncProperty(deeds, async (all) => {
       const thread_id = await newThread(bench.server)
@@ -85,7 +85,7 @@ test('whatever several do to one thread at once, each message has one answer, an
           added.push(call(bench.server, 'POST', path, { body: { content: 'added' } }).then(({ status }) => status))
         }
         if (deed === 'leave') {
-          // What it has sent is taken before: a socket that says goodbye is not heard any more.
+          // Its messages are processed first: a closing socket is not read any more.
           await client.settled()
           client.close()
           await client.closed()
@@ -117,7 +117,7 @@ test('whatever several do to one thread at once, each message has one answer, an
   )
 })
 
-test('all sockets together follow no more threads than they may, until one of them closes', async () => {
+test('all sockets together can follow a limited number of threads, until one of them closes', async () => {
   await using own = await startChat({ max_followed_threads: 8 })
   const threads: string[] = []
   while (threads.length < 8) threads.push(await newThread(own.server))
@@ -134,13 +134,13 @@ test('all sockets together follow no more threads than they may, until one of th
   const untold = await other.next({ thread_id: threads[7]!, type: 'turn_update' })
   assert.equal((untold.error as Frame).code, 'RATE_LIMITED')
   assert.deepEqual(await messagesOf(own.server, threads[7]!), [])
-  // What is followed already needs no place.
+  // A thread that is followed already needs no further place.
   assert.equal((await follow(client, threads[5]!)).type, 'chat_resumed')
   client.close()
   await until('room', async () => (await follow(other, threads[6]!)).type === 'chat_resumed')
 })
 
-test('a socket that closes lets go of its threads in steps', () => {
+test('a socket that closes stops following its threads in steps', () => {
   const closed = new AbortController()
   let left = 0
   let leaving: Iterator<void> = [].values()

@@ -1,4 +1,4 @@
-// The command `inference`: its pieces, its one answer, its errors, and its ends.
+// The command `inference`: its chunks, its answer, its errors, and how it ends.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ChatCompletion } from '../../generated/types.ts'
@@ -19,7 +19,7 @@ const messages = [{ role: 'user', content: 'Hello' }]
 
 describe('an inference', () => {
   for (const mode of ['binary', 'text'] as const) {
-    test(`comes in pieces, and then as a whole, in the encoding ${mode}`, async () => {
+    test(`comes in chunks, and then as a whole, in the encoding ${mode}`, async () => {
       await using client = await connect(bench.server, { mode })
       const answer = next()
       const asked = { messages, model: 'led/model', temperature: 0.5, max_completion_tokens: null }
@@ -52,7 +52,7 @@ describe('an inference', () => {
     })
   }
 
-  test('without a model is answered by the first one of its provider', async () => {
+  test('without a model is answered by the first model of its provider', async () => {
     await using client = await connect(bench.server)
     const answer = next()
     client.command('inference', { messages, provider: 'led' }, 'default')
@@ -66,7 +66,7 @@ describe('an inference', () => {
     assert.equal((reply.result as ChatCompletion).choices[0]!.message.content, 'Hello')
   })
 
-  test('that fails is answered once, with an error that is safe', async () => {
+  test('that fails is answered once, with an error that reveals nothing', async () => {
     await using client = await connect(bench.server)
     const answer = next()
     client.command('inference', { messages, model: 'led/model' }, 'fails')
@@ -88,7 +88,7 @@ describe('an inference', () => {
     }
   })
 
-  test('that is stopped is answered with what came so far, and its model is let go', async () => {
+  test('that is stopped is answered with the text so far, and the call of its model is cancelled', async () => {
     await using client = await connect(bench.server)
     const answer = next()
     client.command('inference', { messages, model: 'led/model' }, 'stopped')
@@ -103,7 +103,7 @@ describe('an inference', () => {
     await until('the model to be let go', () => led.ended)
   })
 
-  test('ends with its socket', async () => {
+  test('ends when its socket closes', async () => {
     const answer = next()
     {
       await using client = await connect(bench.server)
@@ -116,7 +116,7 @@ describe('an inference', () => {
     await until('the model to be let go', () => led.ended && led.signal.aborted)
   })
 
-  test('there are at most 64 of one socket at a time', async () => {
+  test('is refused while 64 others of the same socket run', async () => {
     await using client = await connect(bench.server)
     const first = bench.led.answers.length
     for (let at = 0; at < 64; at++) client.command('inference', { messages, model: 'led/model' }, `many-${at}`)

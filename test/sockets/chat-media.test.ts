@@ -1,4 +1,4 @@
-// Pictures, sounds and files in threads: what nobody can be sent is not stored, and what this model cannot be sent does not end its thread.
+// Pictures, sounds and files in threads: a part that no model accepts is not stored, and a part that this model refuses does not end its thread.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ContentPart } from '../../generated/types.ts'
@@ -17,7 +17,7 @@ const ended = (frame: Frame) => frame.type === 'turn_update' && frame.status !==
 const image = (url: string) => ({ type: 'image_url', image_url: { url } })
 const PIXEL = 'data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA='
 
-describe('what no model can be sent is refused, and not stored:', () => {
+describe('a part that no model accepts is refused, and not stored:', () => {
   const NEVER: Readonly<Record<string, object>> = {
     'a picture of the machine': image('file:///etc/passwd'),
     'an address of another kind': image('ftp://example.com/a.png'),
@@ -42,7 +42,7 @@ describe('what no model can be sent is refused, and not stored:', () => {
     })
 })
 
-describe('what this model cannot be sent fails its own turn, and the thread goes on:', () => {
+describe('a part that this model refuses fails its own turn, and the thread continues:', () => {
   const NOT_NOW: Readonly<Record<string, object>> = {
     'a picture at a private address': image('http://127.0.0.1:9/x.png'),
     'a picture that is gone': image('asset://asset_nowhere'),
@@ -63,7 +63,7 @@ describe('what this model cannot be sent fails its own turn, and the thread goes
     })
 })
 
-test('a provider that refuses older exchanges gets them in words, one by one where it names them', async () => {
+test('a provider that refuses media of older messages gets descriptions instead, one by one if it names the messages', async () => {
   await using client = await connect(bench.server)
   const thread_id = await newThread(bench.server)
   const path = `/api/threads/${thread_id}/messages`

@@ -1,4 +1,4 @@
-// A workflow as a tool of a chat whose run has no outcome yet: the model is told which run it is, and that it may go on.
+// A workflow as a tool of a chat, whose run has no outcome yet: the model learns the id of the run, and that the run may continue.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobSnapshot } from '../../generated/types.ts'
@@ -20,7 +20,7 @@ const delayed = (seconds: number) =>
     ['in.output->wait.value', 'wait.output->out.value'],
   )
 
-/** What the model is told of its call of a workflow, and the id of the run. `meanwhile` is called as soon as it runs. */
+/** The result of the tool call for the model, and the id of the run. `meanwhile` is called as soon as the run starts. */
 async function toldOf(bench: Bench, seconds: number, meanwhile = () => {}) {
   const { server, led } = bench
   await using client = await connect(server)
@@ -44,8 +44,8 @@ async function toldOf(bench: Bench, seconds: number, meanwhile = () => {}) {
   return { text: message.content, job_id }
 }
 
-describe('a model hears which run it is of a workflow', () => {
-  test('whose outcome is not known', async () => {
+describe('a model gets the id of the run of a workflow', () => {
+  test('whose outcome is unknown', async () => {
     await using bench = await startChat()
     using saboteur = new Saboteur(bench.server)
     const { text, job_id } = await toldOf(bench, 1, () => saboteur.break())

@@ -1,4 +1,4 @@
-// Tools in a chat: those of the client, which answers on whatever socket it has, and workflows of the caller.
+// Tools in a chat: tools of the client, which answers on any of its sockets, and workflows of the caller.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ChatMessage } from '../../generated/types.ts'
@@ -44,7 +44,7 @@ const idsIn = (messages: readonly ChatMessage[]) =>
 const roles = (messages: readonly ChatMessage[]) => messages.map(({ role, content }) => `${role}: ${String(content)}`)
 
 describe('tools of the client', () => {
-  test('calls side by side: each waits for its result, and the model goes on with both', async () => {
+  test('parallel calls each wait for their result, and the model continues with both', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const led = await ask(client, thread_id, [tool('weather')])
@@ -88,7 +88,7 @@ describe('tools of the client', () => {
     assert.equal((again.error as { code: string }).code, 'NOT_FOUND')
   })
 
-  test('a call stays open while its client is away, and is told again to whoever comes back', async () => {
+  test('a call stays open while its client is disconnected, and is sent again after a reconnect', async () => {
     const thread_id = await newThread(bench.server)
     let id: unknown
     {
@@ -110,7 +110,7 @@ describe('tools of the client', () => {
     await client.next(ended)
   })
 
-  test('a turn that is superseded while a call is open leaves no call without a result for the model', async () => {
+  test('a turn that is superseded while a call is open leaves no call without a result in the thread', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const led = await ask(client, thread_id, [tool('weather')])
@@ -132,7 +132,7 @@ describe('tools of the client', () => {
     await client.next({ type: 'turn_update', status: 'completed' })
   })
 
-  test('a long result that is not written yet when its turn ends is no part of the thread', async () => {
+  test('a long result that is not stored yet when its turn ends is no part of the thread', async () => {
     await using client = await connect(bench.server)
     const { chat, slices } = bench.server.context
     const thread_id = await newThread(bench.server)
@@ -162,7 +162,7 @@ describe('tools of the client', () => {
   })
 
   for (const id of ['call_0', 'functions.weather:0', 'x'.repeat(600), ''])
-    test(`the id "${id.slice(0, 20)}", given to two calls, names neither to the client`, async () => {
+    test(`the id "${id.slice(0, 20)}", given to two calls, is replaced in both for the client`, async () => {
       await using client = await connect(bench.server)
       const thread_id = await newThread(bench.server)
       const ids: unknown[] = []
@@ -185,7 +185,7 @@ describe('tools of the client', () => {
       await client.next({ type: 'turn_update', status: 'completed' })
     })
 
-  test('a tool that takes free text is given what the model wrote, and called again as what it is', async () => {
+  test('a tool that takes free text gets the model’s text, and is sent back as the same kind of call', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const led = await ask(client, thread_id, [{ type: 'custom', custom: { name: 'query' } }])
@@ -207,7 +207,7 @@ describe('tools of the client', () => {
     assert.equal(kept!.tool_calls![0]!.type, 'custom')
   })
 
-  test('a call without a name is an answer that is none', async () => {
+  test('a call without a name makes the answer invalid', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const led = await ask(client, thread_id, [tool('weather')])
@@ -222,7 +222,7 @@ describe('tools of the client', () => {
   })
 
   const UNTOLD = ['[1', '{"__proto__":{"a":1}}', '{"n":1e400}', `{"n":${'['.repeat(3_000)}${']'.repeat(3_000)}}`]
-  test('arguments that are no JSON object, and tools that nobody has, are told to the model', async () => {
+  test('the model gets an error for arguments that are no JSON object, and for unknown tools', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     let led = await ask(client, thread_id, [tool('weather')])
@@ -246,7 +246,7 @@ describe('tools of the client', () => {
     await client.next(ended)
   })
 
-  test('of arguments no more are read than fit into one turn', async () => {
+  test('arguments are read only up to the limit of a turn', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const led = await ask(client, thread_id, [tool('weather')])
@@ -260,7 +260,7 @@ describe('tools of the client', () => {
     await client.next(ended)
   })
 
-  test('a model that calls for ever is asked a last time without tools, and fails where it calls on', async () => {
+  test('a model that calls tools forever is asked a last time without tools, and fails if it calls one again', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     let led = await ask(client, thread_id, [tool('weather')])
@@ -276,7 +276,7 @@ describe('tools of the client', () => {
   })
 })
 
-test('a client that gives no result in time fails its call, and the turn goes on', async () => {
+test('a call without a result in time fails, and the turn continues', async () => {
   await using short = await startChat({ chat_limits: { tool_ms: 50 } })
   await using client = await connect(short.server)
   const thread_id = await newThread(short.server)
@@ -292,7 +292,7 @@ test('a client that gives no result in time fails its call, and the turn goes on
 })
 
 describe('tools of the server', () => {
-  test('a workflow of the caller is run as a job, and its outputs are what the model reads', async () => {
+  test('a workflow of the caller runs as a job, and the model gets its outputs', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const id = await stored(bench.server, greeting)
@@ -318,7 +318,7 @@ describe('tools of the server', () => {
     assert.equal((await client.ask('get_status', { job_id })).status, 'completed')
   })
 
-  test('wrong arguments, and runs that fail, are told to the model', async () => {
+  test('the model gets an error for invalid arguments and for failed runs', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const failing = graph(
@@ -343,7 +343,7 @@ describe('tools of the server', () => {
     await client.next(ended)
   })
 
-  test('a workflow answers in place of a model, and its job is named', async () => {
+  test('a workflow answers instead of a model, with the id of its job', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const id = await stored(

@@ -1,4 +1,4 @@
-// Which turn a message, a stop or a refusal touches: a refusal none, a stop those that were asked for before it, and the limit holds at once.
+// Which turns a command affects: a refusal none, a stop those that were requested before it; and limits under concurrency.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -27,7 +27,7 @@ async function begun(client: Client, thread_id: string, on: Bench = bench) {
   return led
 }
 
-test('a stranger who names a thread is refused before what is done there has ended, as for a thread that is not there', async () => {
+test('a stranger who names a thread is refused without waiting for its turns, as for an unknown thread', async () => {
   const { turns } = bench.server.context.chat
   const thread_id = await newThread(bench.server)
   const said = { content: 'Go on', model: 'led/model', at: '/data' }
@@ -44,7 +44,7 @@ test('a stranger who names a thread is refused before what is done there has end
   await owners.ended
 })
 
-describe('a message that is refused does not touch the turn that is under way:', () => {
+describe('a refused message does not affect the running turn:', () => {
   const LIMITS = { message_size: 100, messages: 3, turns: 1 }
   const REFUSED: readonly [what: string, code: string, refuse: (on: Bench) => Promise<object> | object][] = [
     ['too large', 'REQUEST_TOO_LARGE', () => ({ content: 'x'.repeat(200) })],
@@ -78,7 +78,7 @@ describe('a message that is refused does not touch the turn that is under way:',
     })
 })
 
-test('a message that is taken below the limit is stored, whatever the turn before it adds', async () => {
+test('a message that was accepted below the limit is stored, even if the turn before it reaches the limit', async () => {
   await using small = await startChat({ chat_limits: { messages: 2 } })
   await using client = await connect(small.server)
   const thread_id = await newThread(small.server)
@@ -88,7 +88,7 @@ test('a message that is taken below the limit is stored, whatever the turn befor
   assert.equal((await messagesOf(small.server, thread_id)).length, 4)
 })
 
-test('messages that are sent at once have no more turns than one after the other', async () => {
+test('concurrent messages get no more turns than sequential ones', async () => {
   await using small = await startChat({ chat_limits: { turns: 2 } })
   await using client = await connect(small.server)
   const threads = await Promise.all(Array.from({ length: 8 }, () => newThread(small.server)))
@@ -98,12 +98,12 @@ test('messages that are sent at once have no more turns than one after the other
   })
   const codes = (await Promise.all(sent)).map(codeOf)
   assert.equal(codes.filter((code) => code === 'RATE_LIMITED').length, 6)
-  // The own turn of a thread is not in the way of the message that supersedes it.
+  // The running turn of the thread does not count against the message that supersedes it.
   client.command('chat_message', { thread_id: threads[0], content: 'Again', model: 'builtin/echo' })
   assert.equal((await client.next(ended(threads[0]!))).status, 'interrupted')
 })
 
-test('of long threads few ask a model at a time, and the others when these have their answers', async () => {
+test('few long threads call a model at a time, and others wait for their answers', async () => {
   await using small = await startChat({ chat_limits: { long_turns: 2, sent_size: 100 } })
   await using client = await connect(small.server)
   const begin = async (content: string) => {
@@ -121,7 +121,7 @@ test('of long threads few ask a model at a time, and the others when these have 
   const asked = () => small.led.answers.map(({ request }) => String(request.messages.at(-1)?.content).slice(0, 5))
   await small.led.answer(2)
   assert.deepEqual(asked(), ['1xxxx', '2xxxx', 'short'])
-  // One that waits is stopped as any other, and leaves its place in the line.
+  // A waiting turn can be stopped, and leaves the queue.
   client.command('stop', { thread_id: third })
   assert.equal((await client.next(ended(third))).status, 'interrupted')
   small.led.answers[0]!.end()
@@ -132,7 +132,7 @@ test('of long threads few ask a model at a time, and the others when these have 
 })
 
 describe('stop', () => {
-  test('ends messages that wait behind a turn as well, and nothing that is sent later', async () => {
+  test('also ends messages that wait for a turn, but nothing that is sent later', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     for (const content of ['A', 'B', 'C']) client.command('chat_message', { thread_id, content, model: 'led/model' })
@@ -148,7 +148,7 @@ describe('stop', () => {
     assert.equal(bench.server.context.chat.turns.isRunning(thread_id), false)
   })
 
-  test('of a thread goes before the messages that wait in it', async () => {
+  test('of a thread overtakes the messages that wait in it', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     for (const content of ['A', 'B']) client.command('chat_message', { thread_id, content, model: 'led/model' })
@@ -157,7 +157,7 @@ describe('stop', () => {
     assert.equal(bench.server.context.chat.turns.isRunning(thread_id), false)
   })
 
-  test('without a thread does not end the turn of another socket in a thread where this one had one', async () => {
+  test('without a thread does not end the turn of another socket in a thread where this socket had a turn', async () => {
     await using mine = await connect(bench.server)
     await using other = await connect(bench.server)
     const thread_id = await newThread(bench.server)
@@ -170,7 +170,7 @@ describe('stop', () => {
   })
 })
 
-test('the draft of a turn names who is asked, however that was chosen', async () => {
+test('the draft of a turn names its model, however the model was chosen', async () => {
   const db = new Database(join(bench.server.data_dir, 'svc.db'), { readonly: true })
   try {
     for (const choice of [{ provider: 'led', model: 'model' }, { model: 'led/model' }, { provider: 'led' }]) {

@@ -1,5 +1,4 @@
-// What the database does not take touches no turn that is under way: neither a message that would supersede it, nor the deletion of its thread. An answer that
-// it does not take is told as failed.
+// Failed writes of a chat: a refused message or deletion does not affect the running turn, and an answer that cannot be stored is reported as failed.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -29,7 +28,7 @@ async function begun({ server, led }: Bench, client: Client): Promise<Begun> {
   return { thread_id, led: first }
 }
 
-/** Has the database refuse something until it is disposed of. */
+/** Makes the database refuse a write until it is disposed of. */
 function refusing({ server }: Bench, what: string): Disposable {
   const db = new Database(join(server.data_dir, 'svc.db'))
   db.exec(`create trigger refused before ${what} begin select raise(abort, 'refused'); end`)
@@ -49,8 +48,8 @@ async function goesOn({ server }: Bench, client: Client, { thread_id, led }: Beg
   assert.deepEqual(lines(await messagesOf(server, thread_id)), ['user completed: Go on', 'assistant completed: and on'])
 }
 
-describe('a turn goes on', () => {
-  test('where a message that would supersede it is refused by the database', async () => {
+describe('a turn continues', () => {
+  test('if the database refuses a message that would supersede it', async () => {
     await using bench = await startChat()
     await using client = await connect(bench.server)
     const turn = await begun(bench, client)
@@ -62,7 +61,7 @@ describe('a turn goes on', () => {
     await goesOn(bench, client, turn)
   })
 
-  test('where the disk has no room for a message that would supersede it', { skip: cannotMount }, async () => {
+  test('if the disk is full when a message would supersede it', { skip: cannotMount }, async () => {
     using disk = smallDisk(DISK_BYTES)
     await using bench = await startChat({ data_dir: disk.path })
     await using client = await connect(bench.server)
@@ -75,12 +74,12 @@ describe('a turn goes on', () => {
     await goesOn(bench, client, turn)
   })
 
-  test('where its thread cannot be deleted', async () => {
+  test('if its thread cannot be deleted', async () => {
     await using bench = await startChat()
     await using client = await connect(bench.server)
     const turn = await begun(bench, client)
     {
-      // What a thread has is removed before it; where that takes long, it goes later by itself.
+      // The contents of a thread are removed before the thread; if that takes long, the rest is removed later.
       using _refusing = refusing(bench, 'delete on turn')
       assert.equal((await call(bench.server, 'DELETE', `/api/threads/${turn.thread_id}`)).status, 500)
     }
@@ -88,7 +87,7 @@ describe('a turn goes on', () => {
   })
 })
 
-describe('an answer that was shown to its end and cannot be stored', () => {
+describe('an answer that was sent to its end and cannot be stored is reported as failed', () => {
   async function isToldAsFailed(
     { server }: Bench,
     client: Client,
@@ -103,7 +102,7 @@ describe('an answer that was shown to its end and cannot be stored', () => {
     return codeOf(ended)
   }
 
-  test('where the database refuses it', async () => {
+  test('if the database refuses it', async () => {
     await using bench = await startChat()
     await using client = await connect(bench.server)
     const turn = await begun(bench, client)
@@ -111,14 +110,14 @@ describe('an answer that was shown to its end and cannot be stored', () => {
     assert.equal(await isToldAsFailed(bench, client, turn), 'INTERNAL_ERROR')
   })
 
-  test('where the disk has no room for it', { skip: cannotMount }, async () => {
+  test('if the disk is full', { skip: cannotMount }, async () => {
     using disk = smallDisk(DISK_BYTES)
     await using bench = await startChat({ data_dir: disk.path })
     await using client = await connect(bench.server)
     const turn = await begun(bench, client)
     using _filled = fill(disk.path)
     turn.led.say(LARGE)
-    // It comes in pieces, behind what was said before.
+    // The answer comes in chunks after the earlier messages.
     const isLast = ({ type, offset, content }: Frame) =>
       type === 'chunk' && (offset as number) + (content as string).length >= LARGE.length
     await client.next(isLast)

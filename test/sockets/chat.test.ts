@@ -24,12 +24,12 @@ const shape = ({ type, status, sequence, offset, content, done, message }: Frame
 
 const ended = (frame: Frame) => frame.type === 'turn_update' && frame.status !== 'running'
 
-/** The next answer of the provider, whoever asks for it. */
+/** The next answer of the provider, for any caller. */
 const next = () => bench.led.answer(bench.led.answers.length)
 
 describe('a turn', () => {
   for (const mode of ['binary', 'text'] as const) {
-    test(`is told and stored, in the encoding ${mode}`, async () => {
+    test(`is sent and stored, in the encoding ${mode}`, async () => {
       await using client = await connect(bench.server, { mode })
       const thread_id = await newThread(bench.server)
       const answer = next()
@@ -67,14 +67,14 @@ describe('a turn', () => {
     })
   }
 
-  test('goes on when its socket is gone, and another one follows it from where it is', async () => {
+  test('continues after its socket has closed, and another socket follows it from its present position', async () => {
     const thread_id = await newThread(bench.server)
     const answer = next()
     {
       await using client = await connect(bench.server)
       client.command('chat_message', { thread_id, content: 'Count', provider: 'led', model: 'model' })
       const led = await answer
-      // A piece that ends with a space holds no beginning of a secret that waits for its end.
+      // A chunk that ends with a space cannot hold the beginning of a secret, which would be held back.
       led.say('one ', 'two ')
       await client.next({ type: 'chunk', content: 'two ' })
     }
@@ -92,7 +92,7 @@ describe('a turn', () => {
     assert.deepEqual(lines(await messagesOf(bench.server, thread_id)).at(-1), 'assistant completed: one two three four')
   })
 
-  test('is superseded by a new message, which knows what was said so far', async () => {
+  test('is superseded by a new message, whose turn includes the text so far', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const first = next()
@@ -124,7 +124,7 @@ describe('a turn', () => {
     assert.ok(interrupted.usage!.total_tokens > 0)
   })
 
-  test('that fails keeps what was said, and says why in words that are safe', async () => {
+  test('that fails keeps its text, and gives a reason that reveals nothing', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     const answer = next()
@@ -141,7 +141,7 @@ describe('a turn', () => {
     assert.ok(!JSON.stringify(client.frames).includes('sk-secret'))
   })
 
-  test('of a model that there is not fails as well, and the thread goes on', async () => {
+  test('of an unknown model fails as well, and the thread continues', async () => {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)
     client.command('chat_message', { thread_id, content: 'Hello?', model: 'nobody/nothing' })
@@ -158,7 +158,7 @@ describe('a turn', () => {
 })
 
 describe('stop', () => {
-  test('ends the turn of a thread, whichever socket started it', async () => {
+  test('ends the turn of a thread from any socket', async () => {
     await using client = await connect(bench.server)
     await using other = await connect(bench.server, { mode: 'text' })
     const thread_id = await newThread(bench.server)
@@ -174,7 +174,7 @@ describe('stop', () => {
     assert.deepEqual(lines(await messagesOf(bench.server, thread_id)).at(-1), 'assistant interrupted: on and ')
   })
 
-  test('without a thread ends what this socket asked for, and nothing else', async () => {
+  test('without a thread ends only turns and inferences of this socket', async () => {
     await using client = await connect(bench.server)
     await using other = await connect(bench.server)
     const [mine, others] = [await newThread(bench.server), await newThread(bench.server)]
@@ -182,7 +182,7 @@ describe('stop', () => {
     other.command('chat_message', { thread_id: others, content: 'Other', model: 'led/model' })
     const kept = await first
     client.command('chat_message', { thread_id: mine, content: 'Mine', model: 'led/model' })
-    // It may not have begun yet.
+    // The turn may not have begun yet.
     assert.equal((await client.ask('stop')).stopped, 1)
     assert.equal((await client.next(ended)).status, 'interrupted')
     assert.equal((await threadOf(bench.server, others)).status, 'running')
@@ -190,7 +190,7 @@ describe('stop', () => {
     await other.next(ended)
   })
 
-  test('of a thread that there is not is NOT_FOUND', async () => {
+  test('of an unknown thread is NOT_FOUND', async () => {
     await using client = await connect(bench.server)
     const { error } = await client.ask('stop', { thread_id: 'thread_nowhere' })
     assert.equal((error as { code: string }).code, 'NOT_FOUND')
@@ -198,7 +198,7 @@ describe('stop', () => {
 })
 
 describe('refusals', () => {
-  test('an unknown thread is an error to the request, or else a turn that failed', async () => {
+  test('an unknown thread gives an error if there is a request id, else a failed turn', async () => {
     await using client = await connect(bench.server)
     const data = { thread_id: 'thread_nowhere', content: 'x' }
     assert.equal(((await client.ask('chat_message', data)).error as { code: string }).code, 'NOT_FOUND')
@@ -218,7 +218,7 @@ describe('refusals', () => {
     }
   })
 
-  test('what its schema does not say names its thread as well, where it has no request', async () => {
+  test('an invalid command without a request id is answered with the id of its thread', async () => {
     await using client = await connect(bench.server)
     client.command('chat_message', { thread_id: 'thread_1' })
     const told = await client.next({ type: 'error' })
@@ -249,7 +249,7 @@ describe('refusals', () => {
   }
 })
 
-test('while a turn is under way, no message is added beside it, and a deletion ends it first', async () => {
+test('while a turn runs, no other message can be added, and a deletion ends the turn first', async () => {
   await using client = await connect(bench.server)
   const thread_id = await newThread(bench.server)
   const answer = next()
@@ -266,7 +266,7 @@ test('while a turn is under way, no message is added beside it, and a deletion e
   assert.equal(((await client.ask('resume_chat', { thread_id })).error as { code: string }).code, 'NOT_FOUND')
 })
 
-test('nothing is remembered of turns that ended and sockets that left', async () => {
+test('the server forgets ended turns and closed sockets', async () => {
   {
     await using client = await connect(bench.server)
     const thread_id = await newThread(bench.server)

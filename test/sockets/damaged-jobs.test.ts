@@ -1,4 +1,4 @@
-// Sockets that follow a job whose row is damaged: nothing more can be told of it, and they are told that.
+// Sockets that follow a job whose row is damaged get an error, since they can get no more events.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ import { startPreview } from '../lifecycle/jobs-kit.ts'
 
 const TOLD = 'The stored data is damaged and is not served.'
 
-test('a follower and a subscription of a job whose row is damaged end with what the service says', async () => {
+test('a follower and a subscription of a job whose row is damaged end with the error of the service', async () => {
   await using server = await startPreview()
   const job = submit(server, { graph: gated })
   const { id: job_id } = job.row
@@ -33,7 +33,7 @@ test('a follower and a subscription of a job whose row is damaged end with what 
   assert.equal(failed.error, TOLD)
   const refused = await subscriber.next({ error: 'unavailable', job_id })
   assert.deepEqual([frameName(refused), refused.code, refused.message], ['command_refused', 'DATA_DAMAGED', TOLD])
-  // Once: nobody asks any more.
+  // Once: the job is not read any more.
   const before = server.context.store.statements
   const end = performance.now() + 2_500
   await until('some time to pass', () => performance.now() > end)

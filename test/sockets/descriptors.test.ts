@@ -1,4 +1,4 @@
-// Refused upgrades leave no descriptor behind, whatever their clients do. The server is a process of its own, so that what is counted is its.
+// Refused upgrades leak no descriptor, whatever their clients do. The server is a process of its own, so that only its descriptors are counted.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import type { Socket } from 'node:net'
@@ -27,7 +27,7 @@ describe('refused upgrades', { skip: !existsSync('/proc/self/fd') && 'no /proc' 
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** How many files and sockets the server holds open. */
+  /** The number of open files and sockets of the server. */
   const descriptors = () => readdirSync(`/proc/${server.child.pid}/fd`).length
 
   const untilFree = () => until('the descriptors', () => descriptors() <= least)
@@ -44,7 +44,7 @@ describe('refused upgrades', { skip: !existsSync('/proc/self/fd') && 'no /proc' 
     })
   }
 
-  test('thousands of them, with and without a principal, answered and closed', async () => {
+  test('leak no descriptor: thousands, with and without a principal, answered and closed', async () => {
     for (let at = 0; at < scaled(1_000); at += AT_ONCE) {
       const [path, how, status] = at % 200 === 0 ? ['/ws', REFUSED, '401'] : ['/ws/agent', {}, '404']
       const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => upgrade(server.url, path, how)))
@@ -53,7 +53,7 @@ describe('refused upgrades', { skip: !existsSync('/proc/self/fd') && 'no /proc' 
     await untilFree()
   })
 
-  test('clients that never close their side, and go on sending', async () => {
+  test('leak no descriptor: clients that never close their side, and keep sending', async () => {
     const heard: string[] = []
     const sockets = refusedSockets(AT_ONCE, (socket) => {
       socket.on('data', (data) => heard.push(data.toString()))
@@ -65,20 +65,20 @@ describe('refused upgrades', { skip: !existsSync('/proc/self/fd') && 'no /proc' 
     for (const socket of sockets) socket.destroy()
   })
 
-  test('clients that never read', async () => {
+  test('leak no descriptor: clients that never read', async () => {
     let sent = 0
     const sockets = refusedSockets(AT_ONCE, (socket) => {
       socket.pause()
       sent++
     })
     await until('the upgrades', () => sent === AT_ONCE)
-    // Who comes later is answered later.
+    // Later connections are answered later.
     assert.equal(await upgrade(server.url, '/ws', REFUSED), BARE)
     await untilFree()
     for (const socket of sockets) socket.destroy()
   })
 
-  test('clients that reset the connection', async () => {
+  test('leak no descriptor: clients that reset the connection', async () => {
     const sockets = refusedSockets(AT_ONCE, (socket) => socket.resetAndDestroy())
     await until('their ends', () => sockets.every((socket) => socket.closed))
     assert.equal(await upgrade(server.url, '/ws', REFUSED), BARE)

@@ -1,4 +1,4 @@
-// The end of a server: no new sockets, no new jobs, time for those that run, and then 1012.
+// The shutdown of a server: no new sockets or jobs, time for running jobs, and then 1012.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import WebSocket from 'ws'
@@ -15,7 +15,7 @@ function refusedWith(url: string): Promise<number | undefined> {
   })
 }
 
-test('a draining server refuses upgrades and jobs, sees running jobs to their end, and closes with 1012', async () => {
+test('a draining server refuses upgrades and jobs, waits for running jobs, and closes with 1012', async () => {
   await using bench = await startBench()
   await using client = await connect(bench.server)
   const [job_id, late] = [newId(), newId()]
@@ -32,7 +32,7 @@ test('a draining server refuses upgrades and jobs, sees running jobs to their en
   await closing
 })
 
-test('a job that does not end in time is left for the next process: its watcher sees no end', async () => {
+test('a job that does not end in time is left for the next process, and its followers get no end', async () => {
   await using bench = await startBench()
   await using client = await connect(bench.server)
   const job_id = newId()
@@ -46,7 +46,7 @@ test('a job that does not end in time is left for the next process: its watcher 
   )
 })
 
-test('a client that does not answer the goodbye does not hold the server up', async () => {
+test('a client that does not answer the close does not delay the shutdown', async () => {
   await using bench = await startBench({ socket_times: { close_timeout_ms: 50 } })
   const silent = new WebSocket(`${bench.server.url.replace('http', 'ws')}/ws`)
   await new Promise((resolve) => silent.once('open', resolve))

@@ -1,4 +1,4 @@
-// How frames travel: both encodings on one socket, the change between them, times and bytes.
+// The encodings of frames: both on one socket, the change between them, times and bytes.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -19,7 +19,7 @@ const passOn = graph(
 )
 
 describe('encodings', () => {
-  test('run_job in MessagePack: the first frame is MessagePack already, without negotiation', async () => {
+  test('run_job in MessagePack: already the first frame is MessagePack, without negotiation', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.send({ command: 'run_job', data: { job_id, graph: greeting, params: { name: 'Ada' } } })
@@ -27,7 +27,7 @@ describe('encodings', () => {
     assert.deepEqual(frames.at(-1)?.result, { outputs: { greeting: ['Hello, Ada!'] } })
   })
 
-  test('set_mode: both encodings are taken at any time, and the acknowledgement has the old one', async () => {
+  test('set_mode: both encodings are accepted at any time, and the acknowledgement uses the old encoding', async () => {
     await using client = await connect(bench.server)
     client.send({ command: 'ping', request_id: 'a' }, 'text')
     await client.next({ type: 'pong', request_id: 'a' })
@@ -89,7 +89,7 @@ describe('values in MessagePack', () => {
     await client.settled()
   })
 
-  test('bytes that are handed out are assets, in both encodings, live and after a reconnect', async () => {
+  test('bytes of an output become assets, in both encodings, live and after a reconnect', async () => {
     await using binary = await connect(bench.server)
     await using text = await connect(bench.server, { mode: 'text' })
     const bytes = Buffer.from(Uint8Array.from({ length: 300 }, (_, at) => at % 256))
@@ -115,7 +115,7 @@ describe('values in MessagePack', () => {
     assert.deepEqual(ended?.result, { outputs: { out: [{ kind, data }] } })
   })
 
-  test('bytes that a node gives are bytes in MessagePack and base64 in text', async () => {
+  test('bytes of a node are bytes in MessagePack and base64 in text', async () => {
     const bytes = Buffer.from('ä€')
     for (const [mode, shown] of [
       ['binary', bytes],
@@ -130,7 +130,7 @@ describe('values in MessagePack', () => {
     }
   })
 
-  test('a job id with 10 MiB of bytes is compared quickly and attaches', async () => {
+  test('run_job with 10 MiB of bytes and the id of the same job is compared quickly and attaches', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     const data = { job_id, graph: passOn, params: { x: new Uint8Array(10 * 1024 * 1024).fill(7) } }
@@ -165,9 +165,9 @@ class RawExtensions extends ExtensionCodec {
 const timestamps = new ExtensionCodec()
 const raw = new RawExtensions()
 
-describe('values that an encoding cannot hold', () => {
-  test('job_update, node_update, output_update: what happened is told without them, and the end as it is', async () => {
-    // JSON asks the value for its text; MessagePack finds a function in it.
+describe('values that cannot be encoded', () => {
+  test('are left out of job_update, node_update and output_update, and the job ends as usual', async () => {
+    // JSON calls `toJSON` of the value; MessagePack finds a function in it.
     const value = { toJSON: () => 'written' }
     const registry = withTypes(mapType('test.Odd', () => value))
     await using bench = await startBench({ registry })

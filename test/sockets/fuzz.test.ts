@@ -18,7 +18,7 @@ before(async () => {
 })
 after(() => bench[Symbol.asyncDispose]())
 
-/** Every example of a command that stands in the contract. */
+/** All examples of commands in the contract. */
 const examples: unknown[] = readdirSync('spec/examples')
   .filter((name) => name.endsWith('Command'))
   .flatMap((name) => readdirSync(join('spec/examples', name)).map((file) => join('spec/examples', name, file)))
@@ -37,7 +37,7 @@ const envelope = fc.record(
   { requiredKeys: [] },
 )
 
-/** An example with one of its values replaced by another, at a random place. */
+/** An example with a random value replaced by another. */
 const mutated = fc.tuple(fc.constantFrom(...examples), random, fc.nat()).map(([example, value, at]) => {
   const copy = structuredClone(example)
   const places = placesOf(copy)
@@ -61,7 +61,7 @@ const frame = fc.oneof(
     .map(([bytes, at, byte]) => flipped(bytes, at, byte)),
 )
 
-test(`frames at random (seed ${seed}) never close the socket, and afterwards a job still runs`, async (t) => {
+test(`random frames (seed ${seed}) never close the socket, and afterwards a job still runs`, async (t) => {
   t.diagnostic(`SVC_TEST_SEED=${seed}`)
   await using client = await connect(bench.server)
   await fc.assert(
@@ -78,7 +78,7 @@ test(`frames at random (seed ${seed}) never close the socket, and afterwards a j
   assert.deepEqual(frames.at(-1)?.result, { outputs: { greeting: ['Hello, Ada!'] } })
 })
 
-/** A frame at random may have changed the mode; the client follows it, and this waits for everything before. */
+/** A random frame may have changed the mode; the client adopts it, and this waits for all earlier frames. */
 async function binaryAgain(client: Client): Promise<void> {
   const request_id = newId('settle')
   client.send({ command: 'set_mode', data: { mode: 'binary' }, request_id })

@@ -1,4 +1,4 @@
-// Commands that reach into a running job: `stream_input`, `end_input_stream`, `update_node_properties`.
+// Commands for a running job: `stream_input`, `end_input_stream`, `update_node_properties`.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -18,7 +18,7 @@ async function running(client: Client, job_id: string, of = streamed()): Promise
 }
 
 describe('stream_input and end_input_stream', () => {
-  test('values become the items of the stream, in order and from any socket; the end lets the job end', async () => {
+  test('values become items of the stream, in order and from any socket; after the end of the stream the job ends', async () => {
     await using client = await connect(bench.server)
     await using other = await connect(bench.server, { mode: 'text' })
     const job_id = newId()
@@ -40,7 +40,7 @@ describe('stream_input and end_input_stream', () => {
     assert.equal(frames.filter((frame) => frame.message !== undefined).length, 21)
   })
 
-  test('a value that is absent is null', async () => {
+  test('an absent value is null', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     await running(client, job_id)
@@ -49,7 +49,7 @@ describe('stream_input and end_input_stream', () => {
     assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { out: [null] } })
   })
 
-  test('a pushed command right behind run_job is carried out after it', async () => {
+  test('a stream_input right after run_job is executed after it', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: streamed('input.Integer') })
@@ -59,7 +59,7 @@ describe('stream_input and end_input_stream', () => {
     assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { out: [7] } })
   })
 
-  test('unknown_input, not_a_stream, invalid_value and not_running stand in the place of the acknowledgement', async () => {
+  test('unknown_input, not_a_stream, invalid_value and not_running replace the acknowledgement', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     const of = graph(
@@ -95,7 +95,7 @@ describe('stream_input and end_input_stream', () => {
     assert.deepEqual([nobody.error, nobody.job_id], ['not_running', 'nobody'])
   })
 
-  test('an input that has ended takes no value; ending it twice is the same as once', async () => {
+  test('an input that has ended takes no value, and ending it again changes nothing', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     const of = graph(
@@ -117,7 +117,7 @@ describe('stream_input and end_input_stream', () => {
 })
 
 describe('update_node_properties', () => {
-  test('firings that have not begun see the new values; applied names what was taken', async () => {
+  test('firings that have not begun see the new values, and `applied` names the changed properties', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     const of = graph(
@@ -143,7 +143,7 @@ describe('update_node_properties', () => {
     assert.equal((await change('say', { template: 'x' })).error, 'not_running')
   })
 
-  test('not_running, which says why, where the changes of a job are too large together', async () => {
+  test('is refused with not_running and a reason if the changes of a job are too large together', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     const nodes = [node('in', 'input.Any', { name: 'x', stream: true }), node('say', 'text.Concat', { a: 'a' })]
@@ -164,7 +164,7 @@ describe('update_node_properties', () => {
     await client.collect(job_id)
   })
 
-  test('not_running for a job that there is not', async () => {
+  test('is refused with not_running for an unknown job', async () => {
     await using client = await connect(bench.server)
     const refused = await client.ask('update_node_properties', { job_id: 'nobody', node_id: 'say', properties: {} })
     assert.deepEqual([refused.error, refused.job_id], ['not_running', 'nobody'])
@@ -182,7 +182,7 @@ describe('a job that waits for its turn', () => {
     return [first, waiting]
   }
 
-  test('stream_input and end_input_stream: what it is sent is kept in order, and there when it starts', async () => {
+  test('stream_input and end_input_stream: its values are kept in order until it starts', async () => {
     await using bench = await limited()
     await using client = await connect(bench.server)
     const [first, job_id] = await queued(client, streamed('input.Integer'))
@@ -202,7 +202,7 @@ describe('a job that waits for its turn', () => {
     assert.equal(await refused('stream_input', { input: 'x', value: 4 }), 'not_running')
   })
 
-  test('update_node_properties: the change is there before the first firing', async () => {
+  test('update_node_properties: the change applies before the first firing', async () => {
     await using bench = await limited()
     await using client = await connect(bench.server)
     const [first, job_id] = await queued(client, greeting)
@@ -215,7 +215,7 @@ describe('a job that waits for its turn', () => {
     assert.deepEqual((await client.collect(job_id)).at(-1)?.result, { outputs: { greeting: ['Bye, world!'] } })
   })
 
-  test('not_running: a stream that came whole takes nothing, and what is kept is bounded', async () => {
+  test('not_running: a complete stream takes no values, and the number of kept values is limited', async () => {
     await using bench = await limited()
     await using client = await connect(bench.server)
     const [first, whole] = await queued(client, streamed(), { x: [1] })
@@ -225,7 +225,7 @@ describe('a job that waits for its turn', () => {
     for (let at = 0; at < MAX_QUEUED_VALUES; at++)
       client.command('stream_input', { job_id: open, input: 'x', value: at })
     const full = await client.ask('stream_input', { job_id: open, input: 'x', value: 'more' })
-    assert.deepEqual([full.error, /no more values/.test(full.message!)], ['not_running', true])
+    assert.deepEqual([full.error, /queue of this input is full/.test(full.message!)], ['not_running', true])
     await client.ask('end_input_stream', { job_id: open, input: 'x' })
     await bench.gates.open(first)
     const out = [...Array(MAX_QUEUED_VALUES).keys()]

@@ -1,4 +1,4 @@
-// What the tests of the socket share: graphs, and node types that wait, flood and fail on demand.
+// Shared by the tests of the socket: graphs, and node types that wait, flood and fail on demand.
 import type { CreateWorkflowRequest } from '../../generated/types.ts'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -19,7 +19,7 @@ interface Waiting {
   fail(error: unknown): void
 }
 
-/** Firings of `test.Gate` that wait until the test lets them go, by the key that stands in the node. */
+/** Firings of `test.Gate` that wait until the test releases them, by the key of the node. */
 export class Gates {
   readonly #waiting = new Set<Waiting>()
   /** The keys of all firings that have begun. */
@@ -29,7 +29,7 @@ export class Gates {
     outputs: [output],
     run: ({ value, key }, context) => this.#wait(value, key as string, context.signal),
   })
-  /** The same with firings that must not be made twice. */
+  /** As `test.Gate`, with firings that must not run twice. */
   readonly once: NodeType = { ...this.type, node_type: 'test.Once', retry_safe: false }
 
   /** The next firing with this key; waits for it. */
@@ -74,7 +74,7 @@ export class Gates {
   }
 }
 
-/** Gives `count` texts of `size` characters, `at_once` in one turn of the event loop, and with each a chunk, progress and a line. */
+/** Emits `count` strings of `size` characters, `at_once` in a turn of the event loop, each with a chunk, progress and a log line. */
 const burst = testType('test.Burst', {
   properties: [
     { name: 'count', type: parseType('int'), default: 1 },
@@ -96,7 +96,7 @@ const burst = testType('test.Burst', {
   },
 })
 
-/** Fails with `message`, in words that may be shown or not. */
+/** Fails with `message`, which is public or not. */
 const fail = testType('test.Fail', {
   properties: [given, { name: 'safe', type: parseType('bool'), default: true }],
   outputs: [output],
@@ -115,7 +115,7 @@ export interface Bench extends AsyncDisposable {
   readonly gates: Gates
 }
 
-/** A server with the test's node types and without a limit on messages. */
+/** A server with the test's node types and without a message limit. */
 export async function startBench(settings: TestSettings = {}): Promise<Bench> {
   const gates = new Gates()
   const config = { ws_rate_limit_disabled: true, ...settings.config }
@@ -130,7 +130,7 @@ export function newId(prefix = 'job'): string {
   return `${prefix}-${++ids}`
 }
 
-/** A submission as another door would make it. */
+/** A submission as another transport makes it. */
 export function submission(more: Partial<JobSubmission>): JobSubmission {
   return {
     workflow_id: null,
@@ -148,7 +148,7 @@ export function submission(more: Partial<JobSubmission>): JobSubmission {
   }
 }
 
-/** Stores a workflow of the local user and gives its id. */
+/** Stores a workflow of the local user and returns its id. */
 export async function stored(server: TestServer, of: Graph, name = 'A workflow'): Promise<string> {
   const request = { name, graph: of as CreateWorkflowRequest['graph'] }
   const { record } = await server.context.workflows.create(LOCAL_PRINCIPAL, request)
@@ -165,7 +165,7 @@ export const greeting: Graph = graph(
   ['name.output->say.name', 'say.output->greeting.value'],
 )
 
-/** `x` waits at the gate of this key and comes out as `out`. */
+/** `x` waits at the gate of this key and is published as `out`. */
 export function gated(key: string): Graph {
   return graph(
     [
@@ -177,7 +177,7 @@ export function gated(key: string): Graph {
   )
 }
 
-/** Every item of `list` waits at the gate of this key and comes out of the stream `out`. */
+/** Every item of `list` waits at the gate of this key and is published in the stream `out`. */
 export function gatedItems(key: string, type = 'input.List'): Graph {
   return graph(
     [
@@ -190,7 +190,7 @@ export function gatedItems(key: string, type = 'input.List'): Graph {
   )
 }
 
-/** The values pushed into `x`, one by one. */
+/** Publishes the values pushed into `x`. */
 export function streamed(type = 'input.Any'): Graph {
   return graph(
     [node('in', type, { name: 'x', stream: true }), node('out', 'output.Output', { name: 'out' })],
@@ -198,7 +198,7 @@ export function streamed(type = 'input.Any'): Graph {
   )
 }
 
-/** `count` texts of `size` characters, as a stream, each told in a chunk before, or in several. */
+/** A stream of `count` strings of `size` characters, each sent before in one or several chunks. */
 export function flood(count: number, size: number, at_once = 16, chunks = 1): Graph {
   return graph(
     [node('burst', 'test.Burst', { count, size, at_once, chunks }), node('out', 'output.Output', { name: 'out' })],

@@ -1,4 +1,4 @@
-// Large frames are encoded in steps, and are the same bytes as those that are encoded at once.
+// Encoding a large frame in steps gives the same bytes as encoding it at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runToCompletion } from '../../src/shared/time-slices.ts'

@@ -1,4 +1,4 @@
-// What a socket may do and how long: the rate of messages, what it leaves unread, and silence.
+// Limits of a socket: the rate of messages, unread data, and silence.
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
@@ -12,14 +12,14 @@ import { type Client, connect } from '../helpers/socket.ts'
 import { flood, gated, newId, startBench } from './kit.ts'
 
 const MIB = 1024 * 1024
-/** What the server may hold for a client that does not read, in bytes: its high-water mark, and what is on its way. */
+/** Bytes that the server may hold for a client that does not read: its high-water mark, and the data on the way. */
 const MOST_KEPT = 24 * MIB
 
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
 describe('the rate of messages', () => {
-  test('SVC_WS_RATE_LIMIT_MAX: one more in a second closes with 1008, and its jobs run on', async () => {
+  test('SVC_WS_RATE_LIMIT_MAX: one message too many in a second closes the socket with 1008, and its jobs run on', async () => {
     let now = 1_700_000_000_000
     await using bench = await startBench({
       config: { ws_rate_limit_disabled: false, ws_rate_limit_max: 5 },
@@ -40,7 +40,7 @@ describe('the rate of messages', () => {
     await bench.gates.open(job_id)
   })
 
-  test('SVC_WS_RATE_LIMIT_DISABLED: no limit', async () => {
+  test('SVC_WS_RATE_LIMIT_DISABLED: is not limited', async () => {
     const environment = { SVC_WS_RATE_LIMIT_MAX: '5', SVC_WS_RATE_LIMIT_DISABLED: '1' }
     await using bench = await startBench({ environment })
     await using client = await connect(bench.server)
@@ -50,7 +50,7 @@ describe('the rate of messages', () => {
 })
 
 describe('a client that does not read', () => {
-  test('loses no output, and the server keeps little for it; provisional frames may be missing', async () => {
+  test('loses no output, and the server holds little for it; provisional frames may be missing', async () => {
     await using bench = await startBench()
     await using slow = await connect(bench.server)
     await using quick = await connect(bench.server)
@@ -87,12 +87,12 @@ describe('a client that does not read', () => {
     assert.equal((await slow.closed(10_000)).code, 1001)
   })
 
-  test('is not heard either: answers do not pile up', async () => {
+  test('is not read from either, so that answers do not pile up', async () => {
     await using bench = await startBench()
     await using client = await connect(bench.server)
     const size = await sizeOfAnswer(client, 'list_nodes')
     client.ws.pause()
-    // Several times what may be kept and what the system's own buffers hold: if they piled up, it would show.
+    // Several times the high-water mark and the system's buffers, so that a pile-up would show.
     const asked = Math.ceil((4 * MOST_KEPT) / size)
     const before = keptBytes()
     for (let at = 0; at < asked; at++) client.command('list_nodes', {}, `r${at}`)
@@ -101,7 +101,7 @@ describe('a client that does not read', () => {
     await until('the server to keep little', () => keptBytes() - before < MOST_KEPT)
     client.ws.resume()
     await client.next({ request_id: `r${asked - 1}` }, 300_000)
-    // Where it took long there are pings among them.
+    // In a long test there are pings among them.
     assert.equal(client.frames.filter(({ request_id }) => /^r\d+$/.test(String(request_id))).length, asked)
   })
 })
@@ -148,7 +148,7 @@ describe('keep-alive', () => {
     })
   })
 
-  test('a client whose large frame waits for its turn is not silent meanwhile', async () => {
+  test('a client whose large frame waits to be processed is not silent meanwhile', async () => {
     await withMoreTime(150, async (silence_ms) => {
       await using bench = await startBench({ socket_times: quickly(silence_ms) })
       const { payloads } = bench.server.context
@@ -163,17 +163,17 @@ describe('keep-alive', () => {
   })
 })
 
-/** The bytes of a text frame in pieces: each call sends the next one. */
+/** The bytes of a text frame in pieces: each call sends the next piece. */
 function piecesOf({ ws }: Client, message: object, count: number): (() => void)[] {
   const { _socket: wire } = ws as unknown as { _socket: Socket }
   const text = Buffer.from(JSON.stringify(message).padEnd(1_000))
-  // Fin and text; masked, with 16 bits of length, by a mask of zeros (RFC 6455, section 5.2).
+  // Fin and text; masked, with a length of 16 bits and a mask of zeros (RFC 6455, section 5.2).
   const frame = Buffer.concat([Buffer.from([0x81, 0xfe, text.length >> 8, text.length & 0xff, 0, 0, 0, 0]), text])
   const size = Math.ceil(frame.length / count)
   return Array.from({ length: count }, (_, at) => () => void wire.write(frame.subarray(at * size, (at + 1) * size)))
 }
 
-/** Bytes of one answer to a command. Frames that come beside it, such as pings, are small. */
+/** Bytes of an answer to a command. Other frames, such as pings, are small. */
 async function sizeOfAnswer(client: Client, command: string): Promise<number> {
   let size = 0
   const measure = (data: Buffer) => {
@@ -185,7 +185,7 @@ async function sizeOfAnswer(client: Client, command: string): Promise<number> {
   return size
 }
 
-/** Bytes in buffers that something still holds. */
+/** Bytes of buffers that are still referenced. */
 function keptBytes(): number {
   collectGarbage()
   return process.memoryUsage().arrayBuffers

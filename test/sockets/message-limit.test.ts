@@ -1,4 +1,4 @@
-// The limit on messages at its edges, and pings, which are not counted but must not pile up either.
+// Edge cases of the message limit, and pings, which do not count but must not pile up either.
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
@@ -12,7 +12,7 @@ import { dial, handshake } from './raw.ts'
 const config = { ws_rate_limit_disabled: false, ws_rate_limit_max: 5 }
 
 describe('messages', () => {
-  test('are counted anew when the clock was set back', async () => {
+  test('are counted from zero after the clock was set back', async () => {
     let now = 1_700_000_000_000
     await using bench = await startBench({ config, platform: { ...systemPlatform(), now: () => now } })
     await using client = await connect(bench.server)
@@ -23,7 +23,7 @@ describe('messages', () => {
     assert.deepEqual(await client.closed(), { code: 1008, reason: 'too many messages' })
   })
 
-  test('too many of one who does not answer the close: the connection is cut', async () => {
+  test('beyond the limit cut the connection of a client that does not answer the close', async () => {
     await using bench = await startBench({ config, socket_times: { close_timeout_ms: 50 } })
     const at = new URL(bench.server.url)
     const socket = dial(at)
@@ -42,7 +42,7 @@ describe('messages', () => {
 })
 
 describe('pings', () => {
-  test('are answered with their data, and many at once by the last of them', async () => {
+  test('are answered with their data, and of many at once only the last is answered', async () => {
     await using bench = await startBench({ config })
     await using client = await connect(bench.server)
     const answers: string[] = []
@@ -58,13 +58,13 @@ describe('pings', () => {
     await client.settled()
   })
 
-  test('of a client that does not read are not answered for ever', async () => {
+  test('of a client that does not read are not answered without end', async () => {
     await using bench = await startBench({ config })
     const at = new URL(bench.server.url)
     const socket = dial(at)
     socket.on('error', () => {})
     socket.write(handshake(at, '/ws'))
-    // More than the high-water mark and the buffers of the system hold.
+    // More than the high-water mark and the buffers of the system.
     const batch = Buffer.concat(Array.from({ length: 4_096 }, () => masked(0x9, Buffer.alloc(125))))
     const sent = 100 * batch.length
     for (let round = 0; round < 100; round++) {
@@ -89,7 +89,7 @@ function rawly(ws: WebSocket, bytes: Buffer): void {
   ;(ws as unknown as { _socket: Socket })._socket.write(bytes)
 }
 
-/** A frame of a client, with a mask of zeros (RFC 6455, section 5.2). */
+/** A client frame with a mask of zeros (RFC 6455, section 5.2). */
 function masked(opcode: number, payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | payload.length, 0, 0, 0, 0]), payload])
 }

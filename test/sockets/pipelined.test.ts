@@ -1,4 +1,4 @@
-// Handshakes that are sent before the answers to other requests have come: nothing overtakes an answer.
+// Handshakes that are sent before the answers to earlier requests have come: nothing overtakes an answer.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startServer, until } from '../helpers/server.ts'
@@ -8,13 +8,13 @@ import { handshake } from './raw.ts'
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
-/** The statuses of answers, in the order in which they came. */
+/** The statuses of the answers in their order. */
 function statuses(text: string): string[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status!)
 }
 
 describe('a handshake behind other requests', () => {
-  test('is answered after them, as a request that asks for nothing else', async () => {
+  test('is answered after them, as a plain request', async () => {
     await using server = await startServer()
     const at = new URL(server.url)
     for (const [before, upgrade, expected] of [
@@ -27,13 +27,13 @@ describe('a handshake behind other requests', () => {
       const all = [...Array<string>(before).fill('200'), expected]
       await until('all answers', () => statuses(client.text()).length === all.length)
       assert.deepEqual(statuses(client.text()), all)
-      // The connection goes on.
+      // The connection stays open.
       client.socket.write(HEALTH)
       await until('one more', () => statuses(client.text()).length === all.length + 1)
     }
   })
 
-  test('waits for one that takes long', async () => {
+  test('waits for a request that takes long', async () => {
     const { registry, open } = gate()
     await using server = await startServer({ registry })
     const { id } = await created(server, GATED)
@@ -48,7 +48,7 @@ describe('a handshake behind other requests', () => {
     using client = await peer(server, run.join('\r\n'))
     await until('the run', () => server.context.jobs.load.running === 1)
     client.socket.write(handshake(new URL(server.url), '/ws'))
-    // What was sent after it is known to the server as soon as somebody else was served.
+    // The server has read the bytes after it once another client was served.
     using other = await peer(server, HEALTH)
     await until('the answer to another', () => statuses(other.text()).length === 1)
     assert.equal(client.text(), '')
@@ -57,7 +57,7 @@ describe('a handshake behind other requests', () => {
     assert.deepEqual(statuses(client.text()), ['200', '404'])
   })
 
-  test('is accepted once they are answered', async () => {
+  test('is accepted once these are answered', async () => {
     await using server = await startServer()
     using client = await peer(server, HEALTH.repeat(2))
     await until('the answers', () => statuses(client.text()).length === 2)

@@ -1,4 +1,4 @@
-// Jobs that wait: behind their own workflow, behind limits, and jobs that run out of time.
+// Jobs that wait for their own workflow or for limits, and jobs that time out.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { connect, type Frame } from '../helpers/socket.ts'
@@ -10,7 +10,7 @@ const updates = (frames: readonly Frame[]) =>
     .map(({ status, queue_position }) => (queue_position === undefined ? status : `${status} ${queue_position}`))
 
 describe('the queue', () => {
-  test('run_job with concurrent false waits behind a running job of its workflow, and starts afterwards', async () => {
+  test('run_job with concurrent false waits for a running job of its workflow, and starts afterwards', async () => {
     await using bench = await startBench()
     await using client = await connect(bench.server)
     const [first, second, third, other] = [newId(), newId(), newId(), newId()]
@@ -34,7 +34,7 @@ describe('the queue', () => {
     assert.deepEqual(updates(await client.collect(other)), ['running', 'completed'])
   })
 
-  test('limits per workflow, per user and of the process hold jobs back; a full queue is a failed job', async () => {
+  test('limits per workflow, per user and of the process hold jobs back; a full queue fails the job', async () => {
     for (const limit of ['max_runs_per_workflow', 'max_jobs_per_user', 'max_concurrent_jobs'] as const) {
       await using bench = await startBench({ config: { [limit]: 2, max_queued_jobs: 1 } })
       await using client = await connect(bench.server)
@@ -65,7 +65,7 @@ describe('the queue', () => {
 })
 
 describe('get_status', () => {
-  test('one job in each of its states, an unknown one, and the list of what is active', async () => {
+  test('reports a job in each of its states, an unknown job, and the list of active jobs', async () => {
     await using bench = await startBench({ config: { max_runs_per_workflow: 1 } })
     await using client = await connect(bench.server)
     await using other = await connect(bench.server, { mode: 'text' })
@@ -74,7 +74,7 @@ describe('get_status', () => {
     client.command('run_job', { job_id: waiting, workflow_id: 'w', graph: gated(waiting) })
     const execution_options = { persistence: 'session' }
     client.command('run_job', { job_id: session, workflow_id: 'v', graph: gated(session), execution_options })
-    // A job is in the list once its start is committed, which is when its frames come: a node may fire before that.
+    // A job is listed once its start is committed, which is when its frames come; a node may fire before that.
     await client.next({ type: 'job_update', job_id: running, status: 'running' })
     await client.next({ type: 'job_update', job_id: waiting, status: 'queued' })
     await client.next({ type: 'job_update', job_id: session, status: 'running' })

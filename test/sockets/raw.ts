@@ -1,4 +1,4 @@
-// Upgrades as bytes, and the gateway behind a gate of the test's own.
+// Upgrades as raw bytes, and a gateway with an authenticator of the test's own.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { type AddressInfo, createConnection, type Socket } from 'node:net'
@@ -10,13 +10,13 @@ import type { SocketTimeouts } from '../../src/sockets/keep-alive.ts'
 
 export interface Handshake {
   method?: string
-  /** That of HTTP. */
+  /** The version of HTTP. */
   version?: string
-  /** Sent besides those of a handshake, or in their place; null leaves one out. */
+  /** Headers that are added to a handshake, or replace its own; null omits a header. */
   headers?: Readonly<Record<string, string | null>>
 }
 
-/** The bytes of an upgrade. `path` is sent as it is. */
+/** The bytes of an upgrade. `path` is sent unchanged. */
 export function handshake(
   at: URL,
   path: string,
@@ -38,7 +38,7 @@ export function dial(at: URL): Socket {
   return createConnection({ port: Number(at.port), host: at.hostname, allowHalfOpen: true })
 }
 
-/** Sends an upgrade; gives everything that comes until the server closes, or the head of an acceptance. */
+/** Sends an upgrade. Returns all bytes until the server closes, or the head of an accepted handshake. */
 export function upgrade(url: string | URL, path: string, handshaken: Handshake = {}, more = ''): Promise<string> {
   const at = new URL(url)
   return new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ export function upgrade(url: string | URL, path: string, handshaken: Handshake =
   })
 }
 
-/** Nothing but a status and `headers`. */
+/** Asserts that an answer is only a status and `headers`. */
 export function assertBare(answer: string, status: string, headers: readonly string[] = []): void {
   assert.equal(
     answer,
@@ -73,11 +73,11 @@ export function accepted(answer: string): void {
 export interface OwnGateway extends AsyncDisposable {
   readonly url: string
   readonly context: AppContext
-  /** How many connections it has. */
+  /** The number of its connections. */
   connections(): Promise<number>
 }
 
-/** A second door to the same services, before which `principalOf` stands. */
+/** A second gateway to the same services, with `principalOf` as its authenticator. */
 export async function gatewayWith(
   app: AppContext,
   principalOf: Authenticator,

@@ -1,4 +1,4 @@
-// The read commands, each answered by exactly one `rpc_response`, and `ping`.
+// The read commands, each answered by exactly one `rpc_response`; and `ping`.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Asset } from '../../generated/types.ts'
@@ -31,7 +31,7 @@ async function failure(client: Client, command: string, data: unknown): Promise<
 describe('list_workflows', () => {
   type Page = { workflows: { id: string; name: string; graph?: unknown }[]; next: string | null }
 
-  test('wraps the list; without a limit it is whole, with one it goes on with next', async () => {
+  test('wraps the list, which is complete without a limit, and has `next` with a limit', async () => {
     await using client = await connect(bench.server)
     const all = await read<Page>(client, 'list_workflows', {})
     assert.equal(all.workflows.length, 3)
@@ -45,7 +45,7 @@ describe('list_workflows', () => {
     assert.deepEqual((await read<Page>(client, 'list_workflows')).workflows.length, 3)
   })
 
-  test('a cursor that the server did not give is INVALID_REQUEST', async () => {
+  test('refuses a cursor that the server did not issue with INVALID_REQUEST', async () => {
     await using client = await connect(bench.server)
     for (const command of ['list_workflows', 'list_workflow_summaries']) {
       const { code, problems } = await failure(client, command, { cursor: 'mine', limit: 1 })
@@ -59,7 +59,7 @@ describe('list_workflows', () => {
 })
 
 describe('get_workflow and get_workflow_interface', () => {
-  test('give the record and the interface', async () => {
+  test('return the record and the interface', async () => {
     await using client = await connect(bench.server)
     const workflow = await read<{ id: string; name: string; graph: { nodes: unknown[] } }>(client, 'get_workflow', {
       id,
@@ -69,7 +69,7 @@ describe('get_workflow and get_workflow_interface', () => {
     assert.deepEqual([face.workflow_id, face.inputs.map((input) => input.name)], [id, ['name']])
   })
 
-  test('an unknown one is WORKFLOW_NOT_FOUND, and not retryable', async () => {
+  test('refuse an unknown workflow with WORKFLOW_NOT_FOUND, not retryable', async () => {
     await using client = await connect(bench.server)
     for (const command of ['get_workflow', 'get_workflow_interface']) {
       const error = await failure(client, command, { id: 'nowhere' })
@@ -89,7 +89,7 @@ describe('get_workflow and get_workflow_interface', () => {
 describe('list_nodes and get_node', () => {
   type Nodes = { nodes: { node_type: string; properties?: unknown }[] }
 
-  test('list_nodes filters and shortens', async () => {
+  test('list_nodes filters types and returns summaries', async () => {
     await using client = await connect(bench.server)
     const all = await read<Nodes>(client, 'list_nodes')
     assert.ok(all.nodes.length >= 25)
@@ -104,7 +104,7 @@ describe('list_nodes and get_node', () => {
     assert.deepEqual(await read<Nodes>(client, 'list_nodes', { q: 'nothing has this name' }), { nodes: [] })
   })
 
-  test('get_node gives one, or NOT_FOUND', async () => {
+  test('get_node returns a type, or NOT_FOUND', async () => {
     await using client = await connect(bench.server)
     const node = await read<{ node_type: string }>(client, 'get_node', { node_type: 'text.Template' })
     assert.equal(node.node_type, 'text.Template')
@@ -127,7 +127,7 @@ describe('list_assets and get_asset', () => {
     await make({ name: 'sea.json', content_type: 'application/json' }, { content: '{}' })
   })
 
-  test('answer what their HTTP twins do, with the same filters, a page at a time', async () => {
+  test('answer as over HTTP, with the same filters, a page at a time', async () => {
     await using client = await connect(bench.server)
     const cases: Record<string, string>[] = [
       {},
@@ -158,14 +158,14 @@ describe('list_assets and get_asset', () => {
     assert.equal((await read<Page>(client, 'list_assets', all)).assets.length, 4)
   })
 
-  test('get_asset gives the record, and an address that expires to whoever asks', async () => {
+  test('get_asset returns the record, and on request a URL that expires', async () => {
     await using client = await connect(bench.server)
     for (const asset of made) assert.deepEqual(await read(client, 'get_asset', { id: asset.id }), asset)
     const { download_url } = await read<Asset>(client, 'get_asset', { id: made[1]!.id, expires_in: 60 })
     assert.equal((await call(bench.server, 'GET', download_url!)).text, 'sea.txt')
   })
 
-  test('what is not there is NOT_FOUND, and a cursor of another list INVALID_REQUEST', async () => {
+  test('refuse an unknown asset with NOT_FOUND, and a cursor of another list with INVALID_REQUEST', async () => {
     await using client = await connect(bench.server)
     assert.equal((await failure(client, 'get_asset', { id: 'asset_nowhere' })).code, 'NOT_FOUND')
     const { next } = await read<Page>(client, 'list_assets', { page_size: 1 })
@@ -181,7 +181,7 @@ describe('list_assets and get_asset', () => {
 })
 
 describe('request ids', () => {
-  test('many at once: each gets exactly one rpc_response with its own', async () => {
+  test('of many concurrent commands each get exactly one rpc_response', async () => {
     await using client = await connect(bench.server)
     const commands = ['list_workflows', 'list_nodes', 'get_workflow', 'get_node', 'get_workflow_interface'] as const
     const sent = Array.from({ length: 60 }, (_, at) => ({ command: commands[at % 5]!, request_id: `many-${at}` }))
@@ -192,7 +192,7 @@ describe('request ids', () => {
         request_id,
       )
     }
-    // Answers of different commands may pass each other.
+    // Answers of different commands may overtake each other.
     for (const { request_id } of sent) await client.next({ request_id })
     await client.settled()
     const answers = client.frames.filter((frame) => frame.type === 'rpc_response')
@@ -202,7 +202,7 @@ describe('request ids', () => {
     )
   })
 
-  test('ping answers with pong, with and without a request_id', async () => {
+  test('are optional for ping, which is answered with pong', async () => {
     await using client = await connect(bench.server)
     client.command('ping')
     const pong = await client.next({ type: 'pong' })

@@ -1,4 +1,4 @@
-// Sockets of people who signed in with an identity provider: it is asked about them again, and may be out meanwhile.
+// Sockets of users of an identity provider: their credentials are rechecked, and the provider may be down meanwhile.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemPlatform } from '../../src/platform.ts'
@@ -22,7 +22,7 @@ async function startSignedIn(idp: IdentityProvider) {
   return { server, clock, open, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
 }
 
-test('a person who is signed out is out within the minute for which verdicts are believed', async () => {
+test('the socket of a user who is signed out closes within the minute for which verdicts are cached', async () => {
   await using idp = await startIdentityProvider()
   await using signedIn = await startSignedIn(idp)
   const [gone, kept] = [idp.opaque({ id: 'ann' }), idp.opaque({ id: 'ben' })]
@@ -35,7 +35,7 @@ test('a person who is signed out is out within the minute for which verdicts are
   assert.equal(signedIn.server.context.rechecks.size, 1)
 })
 
-test('an outage closes nobody and lets nobody in; afterwards it counts what the provider says', async () => {
+test('an outage of the provider closes no socket and admits no caller; afterwards its verdicts count again', async () => {
   await using idp = await startIdentityProvider()
   await using signedIn = await startSignedIn(idp)
   const token = idp.opaque({ id: 'ann' })
@@ -53,7 +53,7 @@ test('an outage closes nobody and lets nobody in; afterwards it counts what the 
   assertBare(await upgrade(signedIn.server.url, '/ws', { headers }), '401 Unauthorized')
 })
 
-test('a signed token ends with its time, whether the provider can be asked or not', async () => {
+test('a signed token expires, whether the provider is reachable or not', async () => {
   await using idp = await startIdentityProvider()
   await using signedIn = await startSignedIn(idp)
   const { clock } = signedIn
@@ -65,7 +65,7 @@ test('a signed token ends with its time, whether the provider can be asked or no
   assert.deepEqual(await ann.closed(), ENDED)
 })
 
-test('clients that leave while the provider is asked leave nothing behind', async () => {
+test('clients that disconnect while the provider is asked leave nothing behind', async () => {
   await using idp = await startIdentityProvider()
   await using signedIn = await startSignedIn(idp)
   const at = new URL(signedIn.server.url)

@@ -1,4 +1,4 @@
-// Sockets and streams whose credential ends while they are open: they end soon after, and what runs goes on.
+// Sockets and streams whose credential ends while they are open: they end soon after, and running jobs continue.
 import assert from 'node:assert/strict'
 import { get, type IncomingMessage } from 'node:http'
 import { describe, test } from 'node:test'
@@ -63,7 +63,7 @@ describe('a socket', () => {
     assert.deepEqual(await visitor.closed(), ENDED)
   })
 
-  test('of a local caller is not looked at, also where a token was sent that is none', async () => {
+  test('of a local caller is not rechecked, even if it sent an invalid token', async () => {
     await using bench = await startBench({ socket_times: soon })
     await using _local = await connect(bench.server)
     await using client = await connect(bench.server, { headers: bearer('ntk_unknown') })
@@ -71,7 +71,7 @@ describe('a socket', () => {
     assert.equal(bench.server.context.rechecks.size, 0)
   })
 
-  test('that is closed by its client is forgotten', async () => {
+  test('that is closed by its client is not watched any more', async () => {
     await using bench = await startBench({ socket_times: soon })
     const { token } = await mint(bench.server)
     await using client = await connect(bench.server, { headers: bearer(token) })
@@ -80,7 +80,7 @@ describe('a socket', () => {
     await until('nobody', () => bench.server.context.rechecks.size === 0)
   })
 
-  test('whose client does not answer the close is cut', async () => {
+  test('whose client does not answer the close is cut off', async () => {
     await using bench = await startBench({ socket_times: { ...soon, close_timeout_ms: 50 } })
     const { id, token } = await mint(bench.server)
     await using client = await connect(bench.server, { headers: bearer(token) })
@@ -91,7 +91,7 @@ describe('a socket', () => {
     await client.closed()
   })
 
-  test('may do less when its token is good for less; an outage changes nothing', async () => {
+  test('loses rights with its token, and keeps them in an outage', async () => {
     await using bench = await startBench()
     const person = { ...LOCAL_PRINCIPAL, trusted_as: 'identity_provider' } as const
     let verdict: AuthVerdict = admitPrincipal(person)
@@ -128,7 +128,7 @@ describe('a stream of events', () => {
       request.once('error', reject)
     })
 
-  test('ends soon after its token was revoked, and whole; the job runs on', async () => {
+  test('ends soon after its token was revoked, without a cut event, and the job runs on', async () => {
     await using bench = await startBench({ socket_times: soon })
     const { server, gates } = bench
     const { id, token } = await mint(server, undefined, ['read'])
@@ -153,7 +153,7 @@ describe('a stream of events', () => {
     assert.equal((await local.collect(job_id)).at(-1)?.status, 'completed')
   })
 
-  test('that ends with its job, or whose client leaves, is forgotten', async () => {
+  test('that ends with its job, or whose client disconnects, is not watched any more', async () => {
     await using bench = await startBench({ socket_times: soon })
     const { server, gates } = bench
     const { token } = await mint(server)

@@ -1,4 +1,4 @@
-// `reconnect_job`: following a job again, as often as a client likes, without losing or doubling anything.
+// `reconnect_job`: following a job again, any number of times, without lost or doubled events.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -10,7 +10,7 @@ import { until } from '../helpers/server.ts'
 import { type Client, connect, type Frame, frameName } from '../helpers/socket.ts'
 import { type Bench, flood, gated, gatedItems, graph, greeting, newId, node, startBench } from './kit.ts'
 
-// The outputs and the reconnections both grow by the root, because each of them is told all the outputs so far.
+// Outputs and reconnects both grow by the square root, because each reconnect gets all outputs so far.
 const scale = Math.ceil(Math.sqrt(Number(process.env.SVC_TEST_SCALE ?? 1)))
 
 let bench: Bench
@@ -21,7 +21,7 @@ after(() => bench[Symbol.asyncDispose]())
 
 const shape = (frame: Frame) => [frameName(frame), frame.status ?? frame.disposition ?? ''].join(' ').trim()
 
-/** Every item of a list of texts waits at the gate; the items are pieces of one text. */
+/** Every item of a list of strings waits at the gate; the items are parts of one text. */
 const texts = (key: string) =>
   graph(
     [
@@ -40,7 +40,7 @@ async function reconnect(client: Client, data: { job_id: string; after_sequence?
 }
 
 describe('reconnect_job', () => {
-  test('while the job runs: job_resumed, the state, the outputs so far with replace, then what happens', async () => {
+  test('of a running job sends job_resumed, the state, the outputs so far with replace, then live frames', async () => {
     await using first = await connect(bench.server)
     const job_id = newId()
     first.command('run_job', { job_id, graph: texts(job_id), params: { piece: ['to', 'get', 'her'] } })
@@ -64,7 +64,7 @@ describe('reconnect_job', () => {
     assert.deepEqual(all.at(-1)?.result, { outputs: { out: ['to', 'get', 'her'] } })
   })
 
-  test('after the end, also on a socket that has seen it: the outputs and then the terminal frame, again and again', async () => {
+  test('of a job that has ended sends the outputs and then the terminal frame each time, also on a socket that has seen the end', async () => {
     await using client = await connect(bench.server)
     await using other = await connect(bench.server, { mode: 'text' })
     const job_id = newId()
@@ -80,7 +80,7 @@ describe('reconnect_job', () => {
     }
   })
 
-  test('after_sequence: outputs that have not changed since are not repeated', async () => {
+  test('with after_sequence does not repeat outputs that have not changed since', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: greeting })
@@ -93,7 +93,7 @@ describe('reconnect_job', () => {
     assert.equal((await reconnect(client, { job_id, after_sequence: last + 1000 })).length, 2)
   })
 
-  test('while it waits in the queue, and with the place in it', async () => {
+  test('of a queued job sends its place in the queue', async () => {
     await using queueing = await startBench({ config: { max_concurrent_jobs: 1 } })
     await using client = await connect(queueing.server)
     await using other = await connect(queueing.server)
@@ -108,13 +108,13 @@ describe('reconnect_job', () => {
     await client.collect(waiting)
   })
 
-  test('an unknown job: one job_update failed', async () => {
+  test('of an unknown job sends one job_update failed', async () => {
     await using client = await connect(bench.server)
     const frames = await reconnect(client, { job_id: newId('nobody') })
     assert.deepEqual(frames.map(shape), ['job_update failed'])
   })
 
-  test('a failed and a cancelled job give their ends again', async () => {
+  test('of a failed or cancelled job sends its end again', async () => {
     await using client = await connect(bench.server)
     const [failed, cancelled] = [newId(), newId()]
     client.command('run_job', { job_id: failed, graph: graph([node('bad', 'test.Fail', { value: 'no' })], []) })
@@ -127,7 +127,7 @@ describe('reconnect_job', () => {
     }
   })
 
-  test('an output that is null is told as null again, and one that got nothing as nothing', async () => {
+  test('sends a null output as null, and nothing for an output without a value', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     const of = graph(
@@ -146,7 +146,7 @@ describe('reconnect_job', () => {
     assert.deepEqual((await reconnect(client, { job_id })).at(-1), end)
   })
 
-  test('a hundred times while the job streams: nothing is doubled, lost or restarted', async () => {
+  test('a hundred times while the job streams doubles, loses and restarts nothing', async () => {
     await using client = await connect(bench.server)
     await using watcher = await connect(bench.server)
     const job_id = newId()
@@ -172,7 +172,7 @@ describe('reconnect_job', () => {
     )
   })
 
-  test('after the end, while a slow reader is still being told of it: no append and no end comes twice', async () => {
+  test('after the end, while a slow reader still gets frames, sends no append and no end twice', async () => {
     await using slow = await connect(bench.server)
     await using quick = await connect(bench.server)
     const [job_id, count, size] = [newId(), 480, 64 * 1024]
@@ -194,11 +194,11 @@ describe('reconnect_job', () => {
       [],
     )
     assert.equal(String(outputs.at(-1)?.value).length, count * size)
-    // One for reconnect_job, one for cancel_job.
+    // One end for reconnect_job, one for cancel_job.
     assert.equal(frames.filter((frame) => frame.status === 'completed' && frame.type === 'job_update').length, 2)
   })
 
-  test('a reader that follows from the database sees every event', async () => {
+  test('sends every event to a reader that is served from the database', async () => {
     await using first = await connect(bench.server)
     const job_id = newId()
     const list = Array.from({ length: 3_000 }, (_, at) => at)
@@ -229,7 +229,7 @@ describe('reconnect_job', () => {
     await first.collect(job_id)
   })
 
-  test('a client that comes back again and again costs no look at what it has been told', async (t) => {
+  test('again and again does not read events that the client has got already', async (t) => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: flood(100, 4) })
@@ -244,7 +244,7 @@ describe('reconnect_job', () => {
     }
     const [last, all] = [row.last_sequence, 100]
     assert.deepEqual(await cost(0), [1, all])
-    // The last event is the end, which is no output.
+    // The last event is the end, which is not an output.
     assert.deepEqual(
       [await cost(last), await cost(last + 7), await cost(last - 1)],
       [
@@ -255,7 +255,7 @@ describe('reconnect_job', () => {
     )
   })
 
-  test('node_update: why a node failed is told from the database as it was told live', async () => {
+  test('sends the error of a node from the database as it was sent live', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: graph([node('bad', 'test.Fail', { value: 'no such luck' })], []) })
@@ -270,7 +270,7 @@ describe('reconnect_job', () => {
     assert.equal(live.at(-1)?.error, 'no such luck')
   })
 
-  test('that is refused follows nothing', async () => {
+  test('that is refused follows no job', async () => {
     await using own = await startBench()
     await using first = await connect(own.server)
     const job_id = newId()
@@ -294,7 +294,7 @@ describe('reconnect_job', () => {
     )
   })
 
-  test('a closed socket cancels nothing: another one sees the end', async () => {
+  test('on another socket sees the end of a job whose socket has closed', async () => {
     const job_id = newId()
     {
       await using gone = await connect(bench.server)
@@ -309,7 +309,7 @@ describe('reconnect_job', () => {
   })
 })
 
-/** What a client has that puts every output frame together. */
+/** The outputs of a client that applies every output frame. */
 function fold(frames: readonly Frame[]): string {
   let text = ''
   for (const { type, disposition, value } of frames) {

@@ -1,4 +1,4 @@
-// Coming back to jobs whose graphs this version cannot run.
+// Reconnects to jobs whose graphs this version cannot run.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listJobEventsOfType } from '../../src/db/jobs/events.ts'
@@ -8,7 +8,7 @@ import { startServer, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 import { startGated, submit } from '../jobs/kit.ts'
 
-/** The frames of a socket that comes back to the job at a server that does not know the types of its nodes. */
+/** The frames of a socket that reconnects to the job at a server that does not know the types of its nodes. */
 async function toldLater(data_dir: string, job_id: string): Promise<unknown[]> {
   await using server = await startServer({ data_dir })
   await using client = await connect(server)

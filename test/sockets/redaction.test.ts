@@ -1,4 +1,4 @@
-// What sockets show has no known secret in it, neither live nor after a reconnection.
+// Frames contain no known secret, neither live nor after a reconnect.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LOCAL_PRINCIPAL } from '../../src/access/principal.ts'
@@ -17,7 +17,7 @@ const echo = graph(
   ['in.output->say.piece', 'say.output->out.value'],
 )
 
-test('a secret that comes in pieces is replaced in the joined text, and one in the name of a node everywhere', async () => {
+test('a secret that is split across chunks is redacted in the joined text, and a secret in the name of a node everywhere', async () => {
   await using bench = await startBench({ environment: { SVC_SECRET_X: SECRET } })
   await using client = await connect(bench.server)
   const job_id = newId()
@@ -37,7 +37,7 @@ test('a secret that comes in pieces is replaced in the joined text, and one in t
   assert.ok(![...live, ...again.frames].some((frame) => JSON.stringify(frame).includes(SECRET)))
 })
 
-test('the frames of stored events name nodes as the live ones do', async () => {
+test('the frames of stored events name nodes as the live frames do', async () => {
   await using bench = await startBench({ environment: { SVC_SECRET_X: SECRET } })
   await using client = await connect(bench.server)
   const job_id = newId()

@@ -1,4 +1,4 @@
-// `resume_job`: a value for a job that waits, who hears of it, and how it is refused.
+// `resume_job`: a value for a waiting job, which sockets get the frames, and refusals.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Client, connect, type Frame, frameName, isEnding } from '../helpers/socket.ts'
@@ -14,7 +14,7 @@ after(() => bench[Symbol.asyncDispose]())
 const waitFor = (id: string, schema: object | null = null) =>
   node(id, 'control.WaitFor', { name: `${id}_name`, schema })
 
-/** Waits for a value under the name `a_name` and publishes it as `out`. */
+/** Waits for a value named `a_name` and publishes it as `out`. */
 const one = (schema: object | null = null) =>
   graph([waitFor('a', schema), node('out', 'output.Output', { name: 'out' })], ['a.value->out.value'])
 
@@ -37,7 +37,7 @@ async function suspended(client: Client, of: ReturnType<typeof graph>): Promise<
 const outputs = (frames: readonly Frame[]) => (frames.at(-1)!.result as { outputs: unknown }).outputs
 
 describe('resume_job', () => {
-  test('is acknowledged; then the job runs, and ends for everybody who watches it, once', async () => {
+  test('is acknowledged; then the job runs, and ends once for each socket that follows it', async () => {
     await using first = await connect(bench.server)
     await using second = await connect(bench.server, { mode: 'text' })
     const job_id = await suspended(first, one())
@@ -58,7 +58,7 @@ describe('resume_job', () => {
     assert.deepEqual(told.slice(0, 2).map(shape), ['job_ack', 'job_update running'])
   })
 
-  test('of a socket that did not watch the job: it watches from then on', async () => {
+  test('from a socket that does not follow the job makes it follow', async () => {
     await using first = await connect(bench.server)
     const job_id = await suspended(first, one())
     first.close()
@@ -69,7 +69,7 @@ describe('resume_job', () => {
     assert.deepEqual(outputs(frames), { out: ['now'] })
   })
 
-  test('names the node or the name where several wait, one after the other', async () => {
+  test('with the id or name of a node resumes it if several wait, one after the other', async () => {
     await using client = await connect(bench.server)
     const job_id = await suspended(client, two)
     const refusals: [object, string][] = [
@@ -89,7 +89,7 @@ describe('resume_job', () => {
     assert.deepEqual(outputs(await client.collect(job_id)), { x: [2], y: [1] })
   })
 
-  test('with a value that is not what the node asked for: every problem, and the job goes on waiting', async () => {
+  test('with an invalid value is refused with every problem, and the job keeps waiting', async () => {
     await using client = await connect(bench.server)
     const schema = { type: 'object', required: ['n'], properties: { n: { type: 'integer' } } }
     const job_id = await suspended(client, one(schema))
@@ -105,7 +105,7 @@ describe('resume_job', () => {
     assert.deepEqual(outputs(await client.collect(job_id)), { out: [{ n: 7 }] })
   })
 
-  test('of a job that waits for nothing, has ended, is missing or somebody else’s, touches no job', async () => {
+  test('of a job that is not waiting, has ended, is unknown or foreign affects no job', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: gated(job_id) })
@@ -136,7 +136,7 @@ describe('resume_job', () => {
     }
   })
 
-  test('while the server stops is refused as unavailable', async () => {
+  test('during a shutdown is refused as unavailable', async () => {
     const own = await startBench()
     await using client = await connect(own.server)
     const waiting = await suspended(client, one())

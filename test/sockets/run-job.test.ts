@@ -1,4 +1,4 @@
-// `run_job`: what a socket sees of a run from its acknowledgement to its one terminal frame.
+// `run_job`: the frames of a run from its acknowledgement to its single terminal frame.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { connect, type Frame, frameName, isEnding } from '../helpers/socket.ts'
@@ -27,7 +27,7 @@ const statuses = (frames: readonly Frame[]) =>
   frames.filter((frame) => frame.type === 'job_update').map((frame) => frame.status)
 
 describe('the frames of a run', () => {
-  test('job_ack first, then one job_update running, node_update and output_update frames, one terminal job_update', async () => {
+  test('are job_ack, then one job_update running, node_update and output_update frames, and one terminal job_update', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: greeting, params: { name: 'Ada' }, workflow_id: 'label' }, 'r1')
@@ -62,7 +62,7 @@ describe('the frames of a run', () => {
     assert.equal(client.of(job_id).length, frames.length, 'nothing comes after the terminal frame')
   })
 
-  test('result.outputs are lists: one value, a stream, an output that got nothing', async () => {
+  test('have lists in result.outputs: for a single value, a stream, an output without values', async () => {
     await using client = await connect(bench.server)
     const of = graph(
       [
@@ -92,7 +92,7 @@ describe('the frames of a run', () => {
     )
   })
 
-  test('chunk, node_progress, log_update and edge_update frames come live', async () => {
+  test('include chunk, node_progress, log_update and edge_update live', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: flood(5, 10) })
@@ -113,7 +113,7 @@ describe('the frames of a run', () => {
     assert.equal(of('edge_update').at(-1)?.counter, 5)
   })
 
-  test('a stored workflow; null properties are absent; ignored properties and a type are tolerated', async () => {
+  test('come for a stored workflow; null properties count as absent, unknown properties and a type are tolerated', async () => {
     await using client = await connect(bench.server)
     const [job_id, again] = [newId(), newId()]
     const nulls = {
@@ -148,7 +148,7 @@ describe('the frames of a run', () => {
     assert.equal((await client.collect(again)).at(-1)?.status, 'completed')
   })
 
-  test('the server chooses a job id where the client sends none', async () => {
+  test('have a job id of the server if the client sends none', async () => {
     await using client = await connect(bench.server)
     const { job_id } = await client.ask('run_job', { graph: greeting, job_id: null })
     assert.equal(frameName((await client.collect(String(job_id)))[0]!), 'job_ack')
@@ -158,7 +158,7 @@ describe('the frames of a run', () => {
 describe('event_detail', () => {
   const lists = (frames: readonly Frame[]) => [...new Set(names(frames))].sort()
 
-  test('outputs leaves out nodes, edges and progress; terminal leaves out outputs as well', async () => {
+  test('outputs omits nodes, edges and progress; terminal omits outputs as well', async () => {
     await using client = await connect(bench.server)
     const run = async (event_detail: string) => {
       const job_id = newId()
@@ -181,7 +181,7 @@ describe('event_detail', () => {
     assert.deepEqual(terminal.at(-1)?.result, { outputs: { out: ['0:x', '1:x', '2:x'] } })
   })
 
-  test('terminal: the error of a node passes', async () => {
+  test('terminal includes the error of a node', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     const of = graph([node('bad', 'test.Fail', { value: 'no luck' })], [])
@@ -193,7 +193,7 @@ describe('event_detail', () => {
 })
 
 describe('runs that fail', () => {
-  test('a node that throws: node_update error and one job_update failed, with a safe message', async () => {
+  test('because a node throws send node_update error and one job_update failed, with a message that reveals nothing', async () => {
     await using client = await connect(bench.server)
     for (const [safe, text] of [
       [true, 'The oven is cold.'],
@@ -210,7 +210,7 @@ describe('runs that fail', () => {
     }
   })
 
-  test('a run that cannot start is one job_update failed with its job id, without an acknowledgement', async () => {
+  test('at their start send one job_update failed with the job id, without an acknowledgement', async () => {
     await using client = await connect(bench.server)
     const refusals: [object, RegExp][] = [
       [{ workflow_id: 'nowhere' }, /workflow/i],
@@ -231,7 +231,7 @@ describe('runs that fail', () => {
     assert.deepEqual((await client.ask('get_status')).jobs, [])
   })
 
-  test('an id whose run could not start is free for the next one', async () => {
+  test('at their start leave their job id free', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, workflow_id: 'nowhere' })
@@ -242,7 +242,7 @@ describe('runs that fail', () => {
 })
 
 describe('several jobs and several sockets', () => {
-  test('one socket runs many jobs at once, each with its own frames in order', async () => {
+  test('run at once on one socket, each job with its own frames in order', async () => {
     await using client = await connect(bench.server)
     const jobs = Array.from({ length: 12 }, () => newId())
     for (const job_id of jobs) client.command('run_job', { job_id, graph: gated(job_id), params: { x: job_id } })
@@ -255,7 +255,7 @@ describe('several jobs and several sockets', () => {
     }
   })
 
-  test('sockets that follow one job see the same frames, in both encodings', async () => {
+  test('see the same frames of a job in both encodings', async () => {
     await using first = await connect(bench.server)
     await using second = await connect(bench.server, { mode: 'text' })
     await using third = await connect(bench.server)
@@ -279,7 +279,7 @@ describe('several jobs and several sockets', () => {
     assert.equal(tails[0]!.filter(isEnding).length, 1)
   })
 
-  test('the same job id with the same request attaches; it restarts nothing', async () => {
+  test('attach to a job by its id with the same request, without a restart', async () => {
     await using first = await connect(bench.server)
     await using second = await connect(bench.server)
     const data = { job_id: newId(), graph: gated('same'), params: { x: { a: 1, b: [2] } } }
@@ -296,7 +296,7 @@ describe('several jobs and several sockets', () => {
     await second.next({ type: 'job_resumed', job_id, status: 'completed' })
   })
 
-  test('the same job id with another request: job_id_in_use to the sender alone, and the job is not touched', async () => {
+  test('get job_id_in_use for the same job id with another request, and the job is not affected', async () => {
     await using first = await connect(bench.server)
     await using second = await connect(bench.server)
     const job_id = newId()
@@ -314,7 +314,7 @@ describe('several jobs and several sockets', () => {
     assert.equal(second.of(job_id).filter((frame) => frame.type !== undefined).length, 0)
   })
 
-  test('jobs of two users with the same id do not meet', async () => {
+  test('of two users can use the same job id', async () => {
     await using client = await connect(bench.server)
     const { jobs } = bench.server.context
     const job_id = newId()
@@ -338,7 +338,7 @@ describe('several jobs and several sockets', () => {
     assert.equal(active!.status, 'completed')
   })
 
-  test('a slow command holds nothing back; commands that name one job are carried out in order', async () => {
+  test('are not blocked by a slow command; commands for the same job are executed in order', async () => {
     await using client = await connect(bench.server)
     const [slow, quick] = [newId(), newId()]
     client.command('run_job', { job_id: slow, graph: gated(slow) })

@@ -1,4 +1,4 @@
-// The sequences of frames: what tells a persisted event says which one, live, later and after a restart of the follower; nothing else does.
+// Sequences of frames: a frame has the sequence of its stored event, live, later and after a restart of the follower; other frames have none.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JobEvent, JobFailedUpdate } from '../../generated/types.ts'
@@ -17,7 +17,7 @@ async function eventsOf(job_id: string): Promise<JobEvent[]> {
   return (await call<JobEvent[]>(bench.server, 'GET', `/api/jobs/${job_id}/events`, { headers })).body
 }
 
-/** What an event is told as, as far as both say it. */
+/** The fields of an event that both forms have. */
 function eventOf(frame: Frame): object {
   const { type, sequence, status, output_name, node_id } = frame
   if (type === 'output_update') return { sequence, type, output_name }
@@ -35,7 +35,7 @@ function toldOf(event: JobEvent): object {
 const PERSISTED = ['job_update', 'node_update', 'output_update']
 
 describe('the sequence of a frame', () => {
-  test('is that of the event that it tells; provisional frames have none', async () => {
+  test('is that of its event; provisional frames have none', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: greeting, params: { name: 'Ada' } })
@@ -50,7 +50,7 @@ describe('the sequence of a frame', () => {
     for (const frame of others) assert.equal(frame.sequence, undefined, JSON.stringify(frame))
   })
 
-  test('is that of the last event in an output that is told whole, and of the last event at the end', async () => {
+  test('is that of the last event for a whole output, and for the end of a job', async () => {
     await using client = await connect(bench.server)
     const job_id = newId()
     client.command('run_job', { job_id, graph: greeting, params: { name: 'Ada' } })
@@ -66,8 +66,8 @@ describe('the sequence of a frame', () => {
   })
 })
 
-describe('the end of a run that is refused', () => {
-  test('says what every refusal says: a code, a message, and each problem', async () => {
+describe('the end of a refused run', () => {
+  test('has a code, a message, and each problem, like every refusal', async () => {
     await using client = await connect(bench.server)
     const cases: [object, string, string[]][] = [
       [
@@ -97,7 +97,7 @@ describe('the end of a run that is refused', () => {
     }
   })
 
-  test('says so of a job that is not known as well', async () => {
+  test('has the same fields for an unknown job', async () => {
     await using client = await connect(bench.server)
     for (const command of ['cancel_job', 'reconnect_job']) {
       client.command(command, { job_id: 'unknown' })

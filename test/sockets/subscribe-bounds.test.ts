@@ -1,5 +1,4 @@
-// How much one socket may ask of the server by subscriptions: so many jobs and no more, and no more unsent bytes than the high-water mark and one
-// frame, however many jobs tell something at once.
+// Limits on subscriptions of a socket: a number of jobs, and unsent bytes up to the high-water mark and one frame, even if many jobs send at once.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -15,7 +14,7 @@ import { QUICK, startPreview } from '../lifecycle/jobs-kit.ts'
 const HIGH_WATER_BYTES = 8 * 1024 * 1024
 const AT = '2026-01-01T00:00:00.000Z'
 
-/** Puts suspended jobs with one event each into the server's database; gives their keys. */
+/** Inserts suspended jobs with one event each into the server's database. Returns their keys. */
 async function suspended({ context }: GatedServer, count: number): Promise<number[]> {
   const keys = Array.from({ length: count }, (_, at) => 80_001 + at)
   const waits = { firing: 'a', node_id: 'a', kind: 'value', name: 'x', message: null, schema: null, until: null }
@@ -31,7 +30,7 @@ async function suspended({ context }: GatedServer, count: number): Promise<numbe
 
 const idOf = (key: number) => `job_${key}`
 
-/** Tells `each` outputs of `size` characters of every job. Resolves when all are stored; that takes as many commits as it takes. */
+/** Publishes `each` outputs of `size` characters of every job. Resolves when all are stored, in any number of commits. */
 async function tell({ context: { events } }: GatedServer, keys: readonly number[], each: number, size: number) {
   const value = 'x'.repeat(size)
   const of = {
@@ -56,7 +55,7 @@ async function tell({ context: { events } }: GatedServer, keys: readonly number[
   await Promise.all(commits)
 }
 
-/** What waits to be sent to clients whenever an event is sent to one. Real sockets, which are only listened to. */
+/** Unsent bytes of sockets at each send. The sockets are real, and only observed. */
 class Buffers implements Disposable {
   readonly before: number[] = []
   readonly #send = WebSocket.prototype.send
@@ -74,7 +73,7 @@ class Buffers implements Disposable {
   }
 }
 
-/** No answer to a subscription gets through. */
+/** Makes all answers to subscriptions fail. */
 class BrokenAnswers implements Disposable {
   readonly #send = WebSocket.prototype.send
 
@@ -112,7 +111,7 @@ describe('a socket that reads slowly', () => {
     ['subscribes to', (client: Client, keys: readonly number[]) => subscribeAll(client, keys, 1)],
     ['comes back to', followAll],
   ] as const) {
-    test(`has no more unsent than it may, whatever the jobs that it ${how} tell at once, and each gets its turn`, {
+    test(`has limited unsent bytes, even if all jobs that it ${how} send at once, and each job gets its turn`, {
       timeout: 60_000,
     }, async () => {
       await using own = await startPreview()
@@ -123,16 +122,16 @@ describe('a socket that reads slowly', () => {
       using buffers = new Buffers()
       client.ws.pause()
       await until('all that listen', () => own.context.events.followers === all.length)
-      // The system takes some of what is sent meanwhile: how many frames reach the mark is not known.
+      // The system buffers some of the frames: the number that reaches the mark is unknown.
       await tell(own, [talker], 60, 500_000)
       await until('the mark', () => Math.max(0, ...buffers.before) > HIGH_WATER_BYTES - 1_000_000)
-      // Until the system takes nothing more: the first job has more to tell, and sends no frame in the time of several.
+      // Until the system's buffers are full: the first job has more events, and sends no frame for a while.
       for (let sent = -1; sent !== buffers.before.length; ) {
         sent = buffers.before.length
         await pause(500)
       }
       assert.ok(buffers.before.length < 60, 'the first job has more to tell')
-      // All of these wait for room, whichever is stored first.
+      // All of these wait, in whatever order they are stored.
       await tell(own, keys, 2, 500_000)
       client.ws.resume()
       await until('all events', () => client.frames.filter(isOutput).length === 60 + 2 * keys.length)
@@ -147,7 +146,7 @@ describe('a socket that reads slowly', () => {
 })
 
 describe('subscriptions', () => {
-  test('that are asked for all at once have places for as many as there may be', { timeout: 60_000 }, async () => {
+  test('that are requested all at once are accepted up to the limit', { timeout: 60_000 }, async () => {
     await using own = await startPreview()
     const keys = await suspended(own, MAX_SUBSCRIPTIONS + 40)
     await using client = await connect(own)
@@ -160,7 +159,7 @@ describe('subscriptions', () => {
     assert.equal(own.context.events.followers, MAX_SUBSCRIPTIONS)
   })
 
-  test('whose answer could not be sent leave their place to others', { timeout: 60_000 }, async () => {
+  test('whose answer could not be sent release their place', { timeout: 60_000 }, async () => {
     await using own = await startPreview()
     const keys = await suspended(own, MAX_SUBSCRIPTIONS + 1)
     await using client = await connect(own)
@@ -176,7 +175,7 @@ describe('subscriptions', () => {
 })
 
 describe('all sockets together', () => {
-  test('follow no more jobs than they may, in whatever way, until one of them closes', async () => {
+  test('can follow a limited number of jobs, in any way, until one of them closes', async () => {
     await using own = await startPreview({ max_followed_jobs: 8 })
     const keys = await suspended(own, 8)
     const [first, second, third, fourth] = keys as [number, number, number, number]
@@ -191,7 +190,7 @@ describe('all sockets together', () => {
     assert.equal(refused.code, 'RATE_LIMITED')
     other.command('run_job', { job_id: 'another', graph: QUICK })
     await other.next({ type: 'job_update', status: 'failed', job_id: 'another' })
-    // What is followed already needs no place, and whoever knows of a job is told of no end.
+    // A job that is followed already needs no further place, and a refusal is not the end of a job.
     await followAll(other, [third])
     other.command('run_job', { job_id: idOf(first), graph: QUICK })
     await other.next({ error: 'unavailable', job_id: idOf(first) })
@@ -200,7 +199,7 @@ describe('all sockets together', () => {
     await followAll(other, [fourth])
   })
 
-  test('a socket that closes lets go of all that it follows', async () => {
+  test('stop following jobs when they close', async () => {
     await using own = await startPreview({ max_followed_jobs: 8 })
     const keys = await suspended(own, 5)
     for (let round = 0; round < 3; round++) {

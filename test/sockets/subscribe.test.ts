@@ -1,5 +1,5 @@
-// `subscribe_job`: the answer first, then every event after the asked one, replayed and live as one stream, in its order and each once, until the
-// end of the job; however often a client subscribes, and however slowly it reads.
+// `subscribe_job`: the answer, then every later event in order and once, replayed and live in one stream, until the end of the job. This holds for
+// repeated subscriptions and slow readers.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
@@ -23,7 +23,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** More than a history in memory and the buffers of a socket hold together. */
+/** More than the history in memory and the buffers of a socket hold. */
 const burst = testType('test.Flood', {
   outputs: [{ name: 'item', type: parseType('str'), stream: true }],
   async *run() {
@@ -69,7 +69,7 @@ const numbers = (from: number, to: number) => Array.from({ length: to - from + 1
 
 const textOf = (event: JobEvent) => JSON.stringify(event)
 
-/** The history as another door gives it. */
+/** The history over HTTP. */
 async function history(of: TestServer, job_id: string, after = 0): Promise<JobEvent[]> {
   const headers = { Accept: 'application/json' }
   const path = `/api/jobs/${job_id}/events?after_sequence=${after}`
@@ -83,7 +83,7 @@ async function open(of: GatedServer = server): Promise<void> {
 
 const ITEMS = numbers(1, 30)
 
-/** A job that has told its items and waits at its gate. */
+/** A job that has sent its items and waits at its gate. */
 async function held(of: GatedServer = server, items: readonly unknown[] = ITEMS): Promise<string> {
   const { row } = submit(of, { graph: streaming(items) })
   await until('its items', () => {
@@ -96,7 +96,7 @@ async function held(of: GatedServer = server, items: readonly unknown[] = ITEMS)
 
 describe('subscribe_job', () => {
   for (const mode of ['binary', 'text'] as const) {
-    test(`tells a job from its beginning to its end, as other doors do (${mode})`, async () => {
+    test(`sends all events of a job, as over HTTP (${mode})`, async () => {
       const job_id = await held()
       await using client = await connect(server, { mode })
       const { result } = await subscribe(client, job_id)
@@ -112,14 +112,14 @@ describe('subscribe_job', () => {
       assert.ok(client.frames.findIndex(({ type }) => type === 'job_event') > reply, 'the answer comes first')
       await open()
       await toEnd(client, job_id)
-      // As texts: what is told live and what is read later have their keys in one order.
+      // Compared as text: live and stored events have the same order of keys.
       assert.deepEqual(events(client, job_id).map(textOf), (await history(server, job_id)).map(textOf))
       await client.settled()
       assert.equal(events(client, job_id).at(-1)?.type, 'job_terminal')
     })
   }
 
-  test('begins after the asked sequence, wherever that is', async () => {
+  test('begins after any requested sequence', async () => {
     const job_id = await held()
     await using client = await connect(server)
     const { result } = await subscribe(client, job_id, 7)
@@ -138,7 +138,7 @@ describe('subscribe_job', () => {
     }
   })
 
-  test('of a job that has ended tells its terminal snapshot and what is kept, then no more', async () => {
+  test('of a job that has ended sends its terminal snapshot and the stored events, then nothing', async () => {
     const { job_id } = await submitted(server, submissionOf(await workflow(server, QUICK), { inputs: { in: 1 } }))
     const { last_sequence } = await ended(server, job_id)
     await using client = await connect(server)
@@ -153,7 +153,7 @@ describe('subscribe_job', () => {
     }
   })
 
-  test('after a sequence that there is not yet is refused, and leaves an earlier subscription alone', async () => {
+  test('after a future sequence is refused, and keeps an earlier subscription', async () => {
     const job_id = await held()
     await using client = await connect(server)
     const { result } = await subscribe(client, job_id)
@@ -164,7 +164,7 @@ describe('subscribe_job', () => {
     assert.deepEqual(events(client, job_id), await history(server, job_id))
   })
 
-  test('of a job that there is not, or that has expired, is refused', async () => {
+  test('of an unknown or expired job is refused', async () => {
     await using client = await connect(server)
     assert.equal((await subscribe(client, 'job_none')).error?.code, 'JOB_NOT_FOUND')
     await server.context.store.write((tx) =>
@@ -173,7 +173,7 @@ describe('subscribe_job', () => {
     assert.equal((await subscribe(client, 'job_old')).error?.code, 'JOB_EXPIRED')
   })
 
-  test('again moves the subscription: what follows the second answer comes once', async () => {
+  test('again moves the subscription: events after the second answer come once', async () => {
     const job_id = await held()
     await using client = await connect(server)
     const first = await subscribe(client, job_id)
@@ -189,7 +189,7 @@ describe('subscribe_job', () => {
     assert.ok(last > 4)
   })
 
-  test('goes on while a job waits for its turn, and for a person', async () => {
+  test('continues while a job is queued, and while it waits for a person', async () => {
     const asking = graph(
       [source('in', 1), node('ask', 'human.Approval', { message: 'Go on?' }), sink('out')],
       ['in.output->ask.value', 'ask.approved->out.value'],
@@ -213,7 +213,7 @@ describe('subscribe_job', () => {
     assert.deepEqual(events(later, first.job_id), await history(server, first.job_id, 1))
   })
 
-  test('by many sockets at once: each is told all, and the frames of runs stay what they were', async () => {
+  test('by many sockets at once sends all events to each, and does not change the frames of runs', async () => {
     const job_id = await held()
     const clients = await Promise.all(
       ITEMS.slice(0, 12).map((at) => connect(server, { mode: at % 2 ? 'text' : 'binary' })),
@@ -232,7 +232,7 @@ describe('subscribe_job', () => {
     for (const client of clients) await client[Symbol.asyncDispose]()
   })
 
-  test('tells nothing of jobs beside those that were asked for, to a socket that runs jobs itself', async () => {
+  test('sends no events of other jobs to a socket that runs jobs itself', async () => {
     await using client = await connect(server)
     const job_id = 'run-and-subscribed'
     client.command('run_job', { job_id, graph: GATED, params: { in: 1 } })
@@ -246,10 +246,10 @@ describe('subscribe_job', () => {
   })
 })
 
-describe('a history of which the beginning is gone', () => {
+describe('a history whose beginning was removed', () => {
   const KEPT = 10
 
-  test('of a job that runs: the snapshot, nothing of the past, then what happens', async () => {
+  test('of a running job gives the snapshot, no past events, then live events', async () => {
     await using small = await startPreview({ max_job_events: KEPT })
     const job_id = await held(small)
     await using client = await connect(small)
@@ -272,7 +272,7 @@ describe('a history of which the beginning is gone', () => {
     }
   })
 
-  test('while a socket lags behind: it is told what is left, in order, and sees the gap', {
+  test('while a socket lags behind gives the remaining events in order, with a visible gap', {
     timeout: 60_000,
   }, async () => {
     const config = { max_concurrent_jobs: 1 }
@@ -298,7 +298,7 @@ describe('a history of which the beginning is gone', () => {
     assert.deepEqual(events(slow, row.id).slice(-KEPT), await history(small, row.id, last_sequence - KEPT))
   })
 
-  test('of a job that has ended: the snapshot alone', async () => {
+  test('of a job that has ended gives only the snapshot', async () => {
     await server.context.store.write((tx) => {
       const error = JSON.stringify({ message: 'It failed.', type: 'node_error', node_id: null, retryable: false })
       const at = '2026-01-01T00:00:00.000Z'
@@ -327,7 +327,7 @@ describe('a history of which the beginning is gone', () => {
 })
 
 describe('a subscription', () => {
-  test('loses nothing where its socket reads slowly, and holds nobody else', { timeout: 60_000 }, async () => {
+  test('loses nothing if its socket reads slowly, and does not block others', { timeout: 60_000 }, async () => {
     const size = 256 * 1024
     const items = numbers(1, 70).map((at) => `${at}:`.padEnd(size, 'x'))
     const job_id = await held(server, items)
@@ -345,7 +345,7 @@ describe('a subscription', () => {
     assert.deepEqual(sequences(events(slow, job_id)), numbers(1, events(quick, job_id).at(-1)!.sequence))
   })
 
-  test('goes on where the history could not be written for a while', { timeout: 30_000 }, async () => {
+  test('continues after the history could not be written for a while', { timeout: 30_000 }, async () => {
     await using own = await startPreview()
     const job_id = await held(own)
     await using client = await connect(own)
@@ -360,7 +360,7 @@ describe('a subscription', () => {
     assert.deepEqual(events(client, job_id), await history(own, job_id))
   })
 
-  test('is one of so many that a socket may have; the next is refused until one ends', {
+  test('beyond the limit of a socket is refused until another one ends', {
     timeout: 60_000,
   }, async () => {
     await using own = await startPreview()
@@ -392,7 +392,7 @@ describe('a subscription', () => {
     assert.equal((await subscribe(client, beyond)).error, undefined)
   })
 
-  test('ends with its socket: nobody listens any more', async () => {
+  test('ends when its socket closes', async () => {
     const job_id = await held()
     const { events: log } = server.context
     const before = log.followers
@@ -405,7 +405,7 @@ describe('a subscription', () => {
     await ended(server, job_id)
   })
 
-  test('is told the last events before a server that stops says goodbye, and goes on with the next one', async () => {
+  test('gets the last events before the close of a server that stops, and continues at the next server', async () => {
     const data_dir = temporaryFolder()
     try {
       const first = await startPreview({ data_dir })

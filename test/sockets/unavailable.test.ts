@@ -1,4 +1,4 @@
-// Commands for a living job that cannot be stored: each is refused once with `unavailable`, and nothing is told that a client could take for the end.
+// Commands for a living job that cannot be stored: each is refused once with `unavailable`, and no frame looks like the end of the job.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -14,10 +14,10 @@ import { type Bench, gated, graph, greeting, newId, node, startBench } from './k
 
 const PREVIEW = { environment: { SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' } }
 
-/** Lets the database be written again. */
+/** Makes the database writable again. */
 type Obstacle = (bench: Bench) => Disposable
 
-/** Values and changes come without events: what a job says of itself is refused as well. */
+/** Values and changes have no events, so the events of a job are refused as well. */
 const refusingTrigger: Obstacle = ({ server }) => {
   const saboteur = new Saboteur(server)
   const db = new Database(join(server.data_dir, 'svc.db'))
@@ -32,7 +32,7 @@ const refusingTrigger: Obstacle = ({ server }) => {
   }
 }
 
-/** A reader keeps the write-ahead log from being begun again, so that every commit needs room. */
+/** A reader prevents a restart of the write-ahead log, so that every commit needs disk space. */
 const fullDisk: Obstacle = ({ server }) => {
   const reader = new Database(join(server.data_dir, 'svc.db'), { readonly: true })
   reader.exec('begin')
@@ -46,7 +46,7 @@ const fullDisk: Obstacle = ({ server }) => {
   }
 }
 
-/** The row of a job is not what was written, until this is let go. */
+/** Damages the row of a job, until it is disposed of. */
 function damagedRow({ server }: Bench, job_id: string): Disposable {
   const db = new Database(join(server.data_dir, 'svc.db'))
   const change = (by: number) =>
@@ -60,7 +60,7 @@ function damagedRow({ server }: Bench, job_id: string): Disposable {
   }
 }
 
-/** Its value waits at the gate of the key, which must not be passed twice, and `x` takes values meanwhile. */
+/** Its value waits at the gate of the key, which must not fire twice, and `x` takes values meanwhile. */
 const fed = (key: string) =>
   graph(
     [
@@ -89,7 +89,7 @@ async function running(bench: Bench, client: Client, watcher: Client): Promise<s
   return job_id
 }
 
-/** All ends that a client was told of a job, when no more come. */
+/** All ends of a job that a client got, once no more frames come. */
 async function endsOf(client: Client, job_id: string): Promise<unknown[][]> {
   await client.collect(job_id)
   await client.settled()
@@ -131,7 +131,7 @@ function behaves(
   obstacle: Obstacle,
 ) {
   describe(name, { skip }, () => {
-    test('a cancellation, values and a change of a running job are refused, and it goes on as if they had not been sent', async () => {
+    test('a cancellation, values and a change of a running job are refused, and the job continues as if they had not been sent', async () => {
       await using bench = await start()
       await using client = await connect(bench.server)
       await using watcher = await connect(bench.server)
@@ -176,7 +176,7 @@ function behaves(
       for (const one of [client, watcher]) assert.deepEqual(await endsOf(one, job_id), [['cancelled', undefined]])
     })
 
-    test('a cancellation of the lifecycle profile is refused over both doors, and stored when it is sent again', async () => {
+    test('a cancellation of the lifecycle profile is refused over HTTP and the socket, and stored when it is sent again', async () => {
       await using bench = await start()
       await using client = await connect(bench.server)
       await using watcher = await connect(bench.server)
@@ -195,7 +195,7 @@ function behaves(
       assert.deepEqual(await endsOf(watcher, job_id), [['cancelled', undefined]])
     })
 
-    test('a job that waits for its turn keeps its place, and a suspended one waits on', async () => {
+    test('a queued job keeps its place, and a suspended job keeps waiting', async () => {
       await using bench = await start()
       await using client = await connect(bench.server)
       const [first, second, third, asked] = [newId(), newId(), newId(), newId()]
@@ -230,7 +230,7 @@ function behaves(
       )
     })
 
-    test('a run that was never stored gets its job_update failed, alone', async () => {
+    test('a run that was never stored gets only its job_update failed', async () => {
       await using bench = await start()
       await using client = await connect(bench.server)
       const job_id = newId()
@@ -247,7 +247,7 @@ function behaves(
       assert.equal((await client.next({ request_id: 'c' })).error, 'unknown_job')
     })
 
-    test('the same run_job again, for a job that lives, is not told its end, and the job goes on', async () => {
+    test('the same run_job again, for a living job, gets no end, and the job continues', async () => {
       await using bench = await start()
       await using client = await connect(bench.server)
       const job_id = newId()
@@ -259,7 +259,7 @@ function behaves(
         using _ = obstacle(bench)
         gate.open('y'.repeat(100_000))
         await until('the job to stop', () => bench.server.context.jobs.load.running === 0)
-        // What only reads may be answered: it needs no room.
+        // Reads may be answered, since they need no disk space.
         for (const command of ['run_job', 'reconnect_job', 'get_status']) {
           const from = client.frames.length
           client.command(command, command === 'run_job' ? run : { job_id })
@@ -276,7 +276,7 @@ function behaves(
 }
 
 describe('a suspended job whose row is damaged', () => {
-  test('is told no end by any command that names it, and goes on when the row is back', async () => {
+  test('gets no end from any command, and continues when the row is restored', async () => {
     await using bench = await startBench()
     await using client = await connect(bench.server)
     const job_id = newId()
@@ -294,7 +294,7 @@ describe('a suspended job whose row is damaged', () => {
         assert.deepEqual([command, error, code], [command, 'unavailable', 'DATA_DAMAGED'])
         assert.equal(told(client, job_id, from).length, 1)
       }
-      // What is certain not to be there ends all the same.
+      // A job that surely does not exist still gets its end.
       const other = newId()
       client.command('run_job', { job_id: other, workflow_id: 'nowhere' })
       assert.deepEqual((await client.collect(other)).map(frameName), ['job_update'])

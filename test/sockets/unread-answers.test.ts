@@ -1,4 +1,4 @@
-// What becomes of connections that ask for large answers and do not take them, where more is held than may be.
+// Connections that request large answers and do not read them, while too much is held.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { passing } from '../fairness/attacks/values.ts'
@@ -6,7 +6,7 @@ import { type KeptLog, keptLog } from '../helpers/kept-log.ts'
 import { startServer, type TestServer, until } from '../helpers/server.ts'
 import { connect } from '../helpers/socket.ts'
 
-/** A few of them are more than the buffers of the system take. */
+/** A few of these answers exceed the buffers of the system. */
 const TEXT = 'x'.repeat(12_000_000)
 
 let kept: KeptLog
@@ -30,7 +30,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-test('sockets that take nothing are closed with 1013', async () => {
+test('sockets that do not read their answers are closed with 1013', async () => {
   await using one = await connect(server)
   await using other = await connect(server)
   for (const { ws } of [one, other]) ws.pause()
@@ -42,7 +42,7 @@ test('sockets that take nothing are closed with 1013', async () => {
   assert.equal(code, 1013)
 })
 
-test('an answer breaks off where nothing of it is taken for the sake of the next one', async () => {
+test('an answer over HTTP that is not read breaks off to make room for the next one', async () => {
   const first = await fetch(`${server.url}/api/jobs/${job_id}`)
   assert.equal(first.status, 200)
   const second = await (await fetch(`${server.url}/api/jobs/${job_id}`)).text()

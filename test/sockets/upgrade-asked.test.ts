@@ -1,4 +1,4 @@
-// Upgrades on which somebody else must be asked who calls: they wait, and their clients may be gone by the time of the answer.
+// Upgrades whose caller the identity provider has to identify: they wait, and their clients may be gone by then.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { AUTH_UNAVAILABLE, type AuthVerdict, admitPrincipal } from '../../src/access/auth-verdict.ts'
@@ -12,8 +12,8 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-describe('where somebody else must be asked who calls', () => {
-  /** A gate that answers when the test says so. */
+describe('while the identity provider is asked', () => {
+  /** An authenticator that answers when the test says so. */
   function slowGate() {
     const asked: ((verdict: AuthVerdict | Error) => void)[] = []
     const gate = () =>
@@ -24,7 +24,7 @@ describe('where somebody else must be asked who calls', () => {
     return { gate, answer, asked }
   }
 
-  test('the upgrade waits; an outage is 503, a broken gate 500', async () => {
+  test('the upgrade waits; an outage gives 503, a failing authenticator 500', async () => {
     const { gate, answer } = slowGate()
     await using door = await gatewayWith(server.context, gate)
     const cases: [AuthVerdict | Error, (text: string) => void][] = [
@@ -39,7 +39,7 @@ describe('where somebody else must be asked who calls', () => {
     }
   })
 
-  test('a client that has gone meanwhile, closed or reset, leaves nothing behind', async () => {
+  test('a client that disconnects, by a close or a reset, leaves nothing behind', async () => {
     const { gate, answer, asked } = slowGate()
     await using door = await gatewayWith(server.context, gate, { linger_ms: 50 })
     for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
@@ -62,7 +62,7 @@ describe('where somebody else must be asked who calls', () => {
     accepted(await waiting)
   })
 
-  test('the server does not wait for them when it closes, nor for those who were refused and stay', async () => {
+  test('the shutdown waits neither for upgrades nor for refused clients that stay connected', async () => {
     const { gate, answer, asked } = slowGate()
     const door = await gatewayWith(server.context, gate, { linger_ms: 100_000 })
     const at = new URL(door.url)

@@ -1,4 +1,4 @@
-// Who may open a socket, seen on the wire: refusals are one bare status, and leave nothing behind.
+// Authentication of upgrades on the wire: a refusal is only a status, and leaves nothing behind.
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { after, before, describe, test } from 'node:test'
@@ -20,7 +20,7 @@ const upgrade = (path: string, headers: Handshake['headers'] = {}, method = 'GET
   upgradeAt(bench.server.url, path, { method, headers })
 
 describe('refused upgrades', () => {
-  test('a Host that names something else: 401', async () => {
+  test('a foreign Host: 401', async () => {
     for (const Host of ['evil.example', 'localhost.evil.example', '', 'a b', '127.0.0.1.evil.example:7777']) {
       assertBare(await upgrade('/ws', { Host }), '401 Unauthorized')
     }
@@ -29,7 +29,7 @@ describe('refused upgrades', () => {
     }
   })
 
-  test('an Origin that is not trusted: 401', async () => {
+  test('an untrusted Origin: 401', async () => {
     for (const Origin of ['null', 'https://evil.example', 'http://localhost.evil.example', 'http://localhost:1/path']) {
       assertBare(await upgrade('/ws', { Origin }), '401 Unauthorized')
     }
@@ -39,7 +39,7 @@ describe('refused upgrades', () => {
     }
   })
 
-  test('Origin: null with the per-launch secret of the desktop window is let in; with another it is 401', async () => {
+  test('Origin: null with the per-launch secret of the desktop window is accepted; with another secret: 401', async () => {
     accepted(await upgrade('/ws', { Origin: 'null', 'X-Svc-Local-Client': 'per-launch-secret' }))
     assertBare(await upgrade('/ws', { Origin: 'null', 'X-Svc-Local-Client': 'per-launch-secres' }), '401 Unauthorized')
   })
@@ -95,7 +95,7 @@ describe('refused upgrades', () => {
     assertBare(await upgrade('http://evil.example/ws'), '401 Unauthorized')
   })
 
-  test('a request that offers another protocol is a plain request', async () => {
+  test('a request for another protocol is a plain request', async () => {
     const answer = await upgrade('/ready', { Upgrade: 'h2c', Connection: 'Upgrade, close' })
     assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/)
     const walled = await upgrade('/api/workflows', {
@@ -106,7 +106,7 @@ describe('refused upgrades', () => {
     assert.match(walled, /^HTTP\/1\.1 401 /)
   })
 
-  test('a handshake that is none: 400, and the version that is spoken; the server goes on', async () => {
+  test('a malformed handshake: 400 with the supported version, and the server keeps running', async () => {
     const broken: [Handshake['headers'], readonly string[]][] = [
       [{ 'Sec-WebSocket-Version': '7' }, ['Sec-WebSocket-Version: 13']],
       [{ 'Sec-WebSocket-Version': '8' }, ['Sec-WebSocket-Version: 13']],
@@ -140,7 +140,7 @@ describe('refused upgrades', () => {
     accepted(await upgrade('/ws', { 'Content-Length': '0' }))
   })
 
-  test('tokens that are no good on a socket: 401; what is no token at all counts for nothing', async () => {
+  test('tokens that are not valid on a socket: 401; a malformed token counts as none', async () => {
     const { mcp, signed } = bench.server.context.tokens
     const { token } = await mcp.issue(LOCAL_PRINCIPAL, { client_id: 'c', scopes: ['read', 'write'] })
     const session = signed.issueAppSession({ app_id: 'a', visitor_id: 'v', workspace_id: null })
@@ -150,18 +150,18 @@ describe('refused upgrades', () => {
     }
     accepted(await upgrade('/ws', { Authorization: `Bearer ${session}` }))
     accepted(await upgrade(`/ws?api_key=${session}`))
-    // The query counts only where the header is absent.
+    // The query counts only if the header is absent.
     assertBare(await upgrade(`/ws?api_key=${session}`, { Authorization: `Bearer ${token}` }), '401 Unauthorized')
     accepted(await upgrade(`/ws?api_key=${token}`, { Authorization: `Bearer ${session}` }))
   })
 
-  test('the answer arrives also where the client has sent more than the handshake', async () => {
+  test('the answer arrives even if the client has sent more than the handshake', async () => {
     const answer = await upgradeAt(bench.server.url, '/ws/agent', {}, 'x'.repeat(100_000))
     assertBare(answer, '404 Not Found')
   })
 })
 
-test('upgrades are counted with requests, before anybody asks who calls: 429', async () => {
+test('upgrades count with requests for the rate limit, before authentication: 429', async () => {
   await using server = await startServer({
     config: { rate_limit_max: 3, rate_limit_trust_proxy: true },
   })
@@ -175,7 +175,7 @@ test('upgrades are counted with requests, before anybody asks who calls: 429', a
   for (let at = 0; at < 5; at++) accepted(await upgradeAt(server.url, '/ws'))
 })
 
-test('a key in the query is never logged, whatever becomes of the upgrade', async () => {
+test('a key in the query is never logged, for any outcome of the upgrade', async () => {
   const lines: string[] = []
   const log = createLog('trace', undefined, { write: (line) => lines.push(line) })
   await using server = await startServer({ log })

@@ -1,4 +1,4 @@
-// The file of the master key, and which key opens a vault.
+// Tests the file of the master key, and which key opens a vault.
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ import { createVault, openVault, type VaultKeyRecord } from '../../src/vault/ope
 import { inFolder } from '../helpers/folder.ts'
 import { startServer } from '../helpers/server.ts'
 
-/** What a database remembers. */
+/** The key record of a database. */
 class Remembered implements VaultKeyRecord {
   kept: string | null
   going: string | null = null
@@ -52,14 +52,14 @@ async function refused(opening: Promise<unknown>, message: RegExp): Promise<void
 }
 
 describe('the key file', () => {
-  test('a key that is made has 32 random bytes', () => {
+  test('has a generated key of 32 random bytes', () => {
     assert.equal(Buffer.from(generateMasterKey(false), 'base64url').length, 32)
     assert.match(generateMasterKey(), /^[\w-]{43}\.made$/)
     assert.notEqual(generateMasterKey(), generateMasterKey())
   })
 
   test(
-    'is one line that its owner alone may read, and nothing else is left',
+    'is one line that only its owner may read, and leaves no other file',
     inFolder((folder) => {
       const key = generateMasterKey()
       writeFileSync(`${masterKeyPath(folder)}.draft`, 'left by a crash')
@@ -73,7 +73,7 @@ describe('the key file', () => {
   )
 
   test(
-    'that others may read is made private, and what they might have read is said',
+    'that others may read is made private, and a warning is returned',
     { skip: process.platform === 'win32' },
     inFolder((folder) => {
       const path = masterKeyPath(folder)
@@ -94,7 +94,7 @@ describe('the key file', () => {
       const path = masterKeyPath(folder)
       assert.equal(readKeyFile(path), null)
       for (const [content, message] of [
-        ['', /is empty; bring back a copy/],
+        ['', /is empty; restore a copy/],
         [' \n', /is empty/],
         ['fifteen letters\n', /holds less than 16 characters/],
       ] as const) {
@@ -112,7 +112,7 @@ describe('the key file', () => {
 
 describe('opening the vault', () => {
   test(
-    'the first time makes a key, which later times find',
+    'the first time generates a key, which later starts find',
     inFolder(async (folder) => {
       const record = new Remembered(null, false)
       const first = await openVault(folder, null, record)
@@ -125,7 +125,7 @@ describe('opening the vault', () => {
   )
 
   test(
-    'a key that is given wins over the file, and makes none',
+    'a given key takes precedence over the file, and no file is made',
     inFolder(async (folder) => {
       const record = new Remembered(null, false)
       const { vault, key, warning } = await openVault(folder, GIVEN, record)
@@ -137,7 +137,7 @@ describe('opening the vault', () => {
   )
 
   test(
-    'what the file holds may be given instead',
+    'the content of the file may be given instead',
     inFolder(async (folder) => {
       const record = new Remembered(null, false)
       const { key, vault } = await openVault(folder, null, record)
@@ -147,7 +147,7 @@ describe('opening the vault', () => {
   )
 
   test(
-    'another key is taken while nothing is sealed, and refused afterwards',
+    'another key is accepted while nothing is sealed, and refused afterwards',
     inFolder(async (folder) => {
       const record = new Remembered(createVault(OTHER).fingerprint, false)
       await openVault(folder, GIVEN, record)
@@ -161,7 +161,7 @@ describe('opening the vault', () => {
   )
 
   test(
-    'a file that is missing is not made anew where data needs it',
+    'a missing file is not made again if data needs it',
     inFolder(async (folder) => {
       const record = new Remembered(createVault(GIVEN).fingerprint, true)
       await refused(openVault(folder, null, record), /master\.key is missing, and stored data needs it/)
@@ -170,11 +170,11 @@ describe('opening the vault', () => {
   )
 
   test(
-    'a change of the key that was interrupted must be ended first',
+    'an interrupted change of the key must be completed first',
     inFolder(async (folder) => {
       const record = new Remembered(createVault(GIVEN).fingerprint, true)
       record.going = createVault(OTHER).fingerprint
-      await refused(openVault(folder, GIVEN, record), /was interrupted; end it with "svc secrets rotate"/)
+      await refused(openVault(folder, GIVEN, record), /was interrupted; complete it with "svc secrets rotate"/)
       record.going = null
       writeKeyFile(nextMasterKeyPath(folder), GIVEN)
       await refused(openVault(folder, null, record), /was interrupted/)
@@ -183,7 +183,7 @@ describe('opening the vault', () => {
     }),
   )
 
-  test('a server makes its key at the first start, and keeps it out of what it tells', async () => {
+  test('a server generates its key at the first start, and does not reveal it', async () => {
     await using server = await startServer()
     const key = readKeyFile(masterKeyPath(server.data_dir))!
     assert.equal(server.context.vault.fingerprint, createVault(key).fingerprint)

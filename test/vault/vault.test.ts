@@ -1,4 +1,4 @@
-// Sealed bytes: their format, what they are bound to, and that no change of any byte goes unnoticed.
+// Tests sealed bytes: their format, what they are bound to, and that a change of any byte is detected.
 import assert from 'node:assert/strict'
 import { createDecipheriv, createHmac } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -11,7 +11,7 @@ const FINGERPRINT = '74d05fc9326960b9'
 /** `{"n":1}` for the purpose `journal` in the context `12/0`. */
 const SEALED = '0174d05fc9dba50d23b4f8c3ea5f47134d589e379b34a8adfaa525af1acbb61dbf79fdcf7511494f'
 
-/** HKDF-SHA256 as RFC 5869 writes it, for one block. */
+/** HKDF-SHA256 as RFC 5869 defines it, for one block. */
 function hkdf(master: Uint8Array, info: string): Buffer {
   const extracted = createHmac('sha256', 'svc vault').update(master).digest()
   return createHmac('sha256', extracted)
@@ -24,7 +24,7 @@ const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
 const bytes = (plain: string) => Buffer.from(plain)
 
 describe('a vault', () => {
-  test('tells its key from others by a fingerprint that is derived like every key', () => {
+  test('distinguishes its key by a fingerprint that is derived like every key', () => {
     assert.equal(new Vault(MASTER).fingerprint, FINGERPRINT)
     assert.equal(hkdf(MASTER, 'fingerprint').toString('hex', 0, 8), FINGERPRINT)
     assert.equal(new Vault(MASTER).key_id, FINGERPRINT.slice(0, 8))
@@ -111,7 +111,7 @@ describe('sealed bytes', () => {
     )
   })
 
-  test('say under which key they are, without it', () => {
+  test('name the key that they are sealed under, without revealing it', () => {
     assert.equal(readKeyId(cipher.seal(bytes(''), '')), FINGERPRINT.slice(0, 8))
     assert.throws(() => readKeyId(bytes('')), /cut off/)
     assert.throws(() => readKeyId(Buffer.alloc(33, 2)), /unknown version 2/)

@@ -1,4 +1,4 @@
-// Vectors of a test: a store, and what is put into it.
+// Vectors for tests: a store and its entries.
 
 import type { OwnerScope } from '../../src/db/owner-scope.ts'
 import type { Store } from '../../src/db/store.ts'

@@ -1,4 +1,4 @@
-// Entries that are as long as one may be, next to very many short ones: they are few on the average, and many at their place.
+// Entries of the greatest length next to very many short ones: few on average, but many in one place.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { VectorStore } from '../../src/vectors/vector-store.ts'
@@ -8,7 +8,7 @@ import { entry, never, vectorsOf } from './kit.ts'
 
 const SHORT = 20_000
 const LONG = 200
-/** Milliseconds; far below what reading all long ones takes. */
+/** In milliseconds: far less than reading all long entries takes. */
 const LONGEST_TURN = 150
 
 const label = '漢'.repeat(15_900)
@@ -20,7 +20,7 @@ async function fill(vectors: VectorStore, short: number): Promise<void> {
   await vectors.put('i', [...short_ones, ...long_ones], null, never)
 }
 
-/** Writes short entries in the places of the long ones. */
+/** Replaces the long entries with short ones. */
 async function fillShortly(vectors: VectorStore): Promise<void> {
   const entries = Array.from({ length: LONG }, (_, at) => entry(`long ${at}`, [1], { metadata: { label: 'short' } }))
   await vectors.put('i', entries, null, never)
@@ -32,7 +32,7 @@ async function holdsLittle(work: () => Promise<void>): Promise<void> {
 }
 
 describe('long entries', () => {
-  test('are looked at a few at a time by a search, whatever is before them', async () => {
+  test('are read a few at a time by a search, whatever is before them', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     await fill(vectors, SHORT)
@@ -54,7 +54,7 @@ describe('long entries', () => {
     })
   })
 
-  test('count among what a run holds until a search has found them all', async () => {
+  test('count in the memory of a run until a search has found them all', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     await fill(vectors, 1)

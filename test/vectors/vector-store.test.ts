@@ -1,4 +1,4 @@
-// Vectors of an owner: what is near, what a filter lets through, what is refused, and that nobody sees those of another.
+// The vector store of an owner: searches, filters, errors, and isolation from other owners.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -26,7 +26,7 @@ const refused = (type: string, message: RegExp) => (error: unknown) => {
 }
 
 describe('a search', () => {
-  test('gives the nearest first, with their scores and what belongs to them', async () => {
+  test('gives the nearest entries first, with their scores, texts and metadata', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     const entries = [
@@ -46,7 +46,7 @@ describe('a search', () => {
     assert.deepEqual(await ids(find(vectors, [0, 1], { min_score: 0.8 })), ['north', 'between'])
   })
 
-  test('takes very large and very small numbers by their direction, and of equal ones the oldest first', async () => {
+  test('compares very large and very small vectors by direction, and gives the oldest of equal matches first', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     const entries = [entry('b', [3e300, 4e300]), entry('a', [3e-300, 4e-300]), entry('c', [-1e300, 0])]
@@ -61,7 +61,7 @@ describe('a search', () => {
     )
   })
 
-  test('looks only at what meets its filter', async () => {
+  test('finds only entries that match its filter', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     const of = (id: string, metadata: Record<string, unknown>) => entry(id, [1, 1], { metadata })
@@ -85,7 +85,7 @@ describe('a search', () => {
     assert.deepEqual(await met({}), ['a', 'b', 'c', 'd'])
   })
 
-  test('finds what looking at all of them finds', async () => {
+  test('finds the same as a plain comparison with all entries', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     const number = fc.integer({ min: -20, max: 20 })
@@ -116,7 +116,7 @@ describe('a search', () => {
     await fc.assert(property, { numRuns: scaled(25) })
   })
 
-  test('of many gives others their turn, and ends with its signal', async () => {
+  test('of many entries lets other work run, and ends with its signal', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     const many = Array.from({ length: 30_000 }, (_, at) =>
@@ -125,7 +125,7 @@ describe('a search', () => {
     await vectors.put('i', many, null, never)
     const over = new AbortController()
     const found = find(vectors, [1, 1, 1, 1, 1, 1, 1, 1], { filter: { at: 29_999 }, signal: over.signal })
-    // Had it looked at all of them at once, it would be over before this turn.
+    // If the search had read all entries at once, it would be over before this turn.
     setImmediate(() => over.abort(new Error('enough')))
     await assert.rejects(found, /enough/)
     assert.deepEqual(await ids(find(vectors, [1, 1, 1, 1, 1, 1, 1, 1], { filter: { at: 29_999 } })), ['29999'])
@@ -170,7 +170,7 @@ describe('while others write', () => {
     assert.deepEqual(await found, [])
   })
 
-  test('what is found is what is there in the end', async () => {
+  test('a search returns the entries in their state at its end', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store, OWNER, { slices: new TimeSliceScheduler(0) })
     const all = ['near', 'nearer', 'other', 'gone'].map((id, at) => entry(id, [9 + at, 1], { metadata: { k: 1 } }))
@@ -188,7 +188,7 @@ describe('while others write', () => {
     )
   })
 
-  test('only what meets a filter in the end is removed', async () => {
+  test('only entries that match a filter at the end are removed', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store, OWNER, { slices: new TimeSliceScheduler(0) })
     await vectors.put(
@@ -206,7 +206,7 @@ describe('while others write', () => {
 })
 
 describe('an index', () => {
-  test('is made by its first entries, told of, and keeps one entry for each id', async () => {
+  test('is created with its first entries, is listed, and keeps one entry for each id', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     assert.equal(await vectors.info('i'), null)
@@ -223,7 +223,7 @@ describe('an index', () => {
     assert.deepEqual(await find(vectors, [0, 1], { top_k: 1 }), [{ id: 'a', score: 1, text: 'again', metadata: {} }])
   })
 
-  test('is the same after a restart, and sound', async () => {
+  test('is unchanged and consistent after a restart', async () => {
     await using opened = await openStore()
     const many = Array.from({ length: 450 }, (_, at) => entry(`${at}`, [at + 1, 1], { text: 'x'.repeat(at) }))
     await vectorsOf(opened.store).put('i', many, null, never)
@@ -234,7 +234,7 @@ describe('an index', () => {
     assert.equal((await vectors.info('i'))!.count, 448)
   })
 
-  test('loses entries by id, by filter, or with all that it has', async () => {
+  test('removes entries by id, by filter, or all at once', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     const all = Array.from({ length: 500 }, (_, at) => entry(`${at}`, [1, at], { metadata: { odd: at % 2 === 1 } }))
@@ -250,7 +250,7 @@ describe('an index', () => {
     assert.equal((await vectors.info('i'))!.dimensions, 3)
   })
 
-  test('is its owner’s alone', async () => {
+  test('is visible only to its owner', async () => {
     await using opened = await openStore()
     const owners = [OWNER, { user_id: '2', workspace_id: null }, { user_id: '1', workspace_id: 'w' }]
     const all = owners.map((owner) => vectorsOf(opened.store, owner))
@@ -261,23 +261,26 @@ describe('an index', () => {
     }
     assert.equal(await all[0]!.remove('i', ['of 1'], never), 0)
     await all[0]!.remove('i', null, never)
-    await assert.rejects(find(all[0]!, [1, 1]), refused('index_not_found', /^There is no index "i" of vectors\.$/))
+    await assert.rejects(find(all[0]!, [1, 1]), refused('index_not_found', /^There is no vector index "i"\.$/))
     assert.deepEqual(await ids(find(all[1]!, [1, 1])), ['of 1'])
   })
 })
 
-describe('what cannot be kept', () => {
+describe('an entry that cannot be stored', () => {
   test('is refused, and leaves the index as it was', async () => {
     await using opened = await openStore()
     const vectors = vectorsOf(opened.store)
     await vectors.put('i', [entry('a', [1, 0])], 'm/n', never)
     const put = (one: ReturnType<typeof entry>, model: string | null = null, name = 'i') =>
       vectors.put(name, [entry('b', [1, 1]), one], model, never)
-    await assert.rejects(put(entry('c', [1, 2, 3])), refused('bad_input', /"i" have 2 numbers, and this one has 3\./))
-    await assert.rejects(put(entry('c', [0, 0])), refused('bad_input', /A vector of zeros/))
-    await assert.rejects(put(entry('c', [])), refused('bad_input', /A vector of zeros, or of nothing/))
-    await assert.rejects(put(entry('c', [Number.NaN, 1])), refused('bad_input', /no number/))
-    await assert.rejects(put(entry('c', Array(8193).fill(1))), refused('too_large', /8,193 numbers; at most 8,192/))
+    await assert.rejects(
+      put(entry('c', [1, 2, 3])),
+      refused('bad_input', /"i" have 2 numbers, but this vector has 3\./),
+    )
+    await assert.rejects(put(entry('c', [0, 0])), refused('bad_input', /A vector must be non-empty/))
+    await assert.rejects(put(entry('c', [])), refused('bad_input', /A vector must be non-empty and non-zero/))
+    await assert.rejects(put(entry('c', [Number.NaN, 1])), refused('bad_input', /not a finite number/))
+    await assert.rejects(put(entry('c', Array(8193).fill(1))), refused('too_large', /8,193 numbers, but at most 8,192/))
     await assert.rejects(put(entry('', [1, 1])), refused('bad_input', /^The id of an entry is empty\.$/))
     await assert.rejects(put(entry('c'.repeat(201), [1, 1])), refused('bad_input', /more than 200 characters/))
     await assert.rejects(
@@ -300,12 +303,12 @@ describe('what cannot be kept', () => {
     await assert.rejects(put(entry('c', [1, 1]), 'm/o'), refused('bad_input', /vectors of the model "m\/n"/))
     await assert.rejects(put(entry('c', [1, 1]), null, ''), refused('bad_input', /^The name of an index is empty\.$/))
     assert.deepEqual(await ids(find(vectors, [1, 1])), ['a'])
-    await assert.rejects(find(vectors, [1, 1, 1]), refused('bad_input', /have 2 numbers, and this one has 3/))
+    await assert.rejects(find(vectors, [1, 1, 1]), refused('bad_input', /have 2 numbers, but this vector has 3/))
     await assert.rejects(find(vectors, [1, 1], { model: 'm/o' }), refused('bad_input', /of the model "m\/n"/))
-    await assert.rejects(find(vectors, [0, 0]), refused('bad_input', /zeros/))
+    await assert.rejects(find(vectors, [0, 0]), refused('bad_input', /non-zero/))
   })
 
-  test('is more than there is room for', async () => {
+  test('is refused if the limits are reached', async () => {
     await using opened = await openStore()
     const small = vectorsOf(opened.store, OWNER, { most_entries: 2 })
     await small.put('i', [entry('a', [1, 0]), entry('b', [1, 0])], null, never)
@@ -316,7 +319,7 @@ describe('what cannot be kept', () => {
     await assert.rejects(full.put('j', [entry('c', [1, 0], { text })], null, never), refused('too_large', /200 bytes/))
     assert.equal(await full.info('j'), null)
     assert.equal((await full.info('i'))!.count, 2)
-    // Of which the database takes three bytes for each character.
+    // The database stores three bytes for each of these characters.
     const wide = entry('c', [1, 0], { text: '漢'.repeat(60) })
     await assert.rejects(full.put('j', [wide], null, never), refused('too_large', /200 bytes/))
   })

@@ -1,4 +1,4 @@
-// Workers without work: who gets one that is there, and how long they are kept.
+// Idle workers: which task gets one, and how long they are kept.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type IdleWorker, IdleWorkers } from '../../src/workers/idle-workers.ts'
@@ -32,8 +32,8 @@ function workers(limits: { kept: number; idle_ms: number }) {
 
 const LONG = { kept: 0, idle_ms: 3_600_000 }
 
-describe('workers without work', () => {
-  test('are used again, the last one first, and hold no process alive meanwhile', () => {
+describe('idle workers', () => {
+  test('are reused, the last one first, and do not keep the process alive meanwhile', () => {
     const { idle, started } = workers(LONG)
     const [first, second] = [idle.take(false), idle.take(false)]
     idle.addIdle(first)
@@ -48,7 +48,7 @@ describe('workers without work', () => {
     assert.equal(first.isReusable, false)
   })
 
-  test('are prepared where there is none, and the last is kept back for others', () => {
+  test('are prepared if there is none, and the last is reserved for others', () => {
     const { idle, started } = workers(LONG)
     const spare = idle.prepareSpare()!
     assert.equal(spare.held, false)
@@ -60,7 +60,7 @@ describe('workers without work', () => {
     assert.equal(idle.take(false), spare)
   })
 
-  test('are given to nobody once they are not fit or are gone', async () => {
+  test('are not reused once they are damaged or have ended', async () => {
     const { idle, started } = workers(LONG)
     const [worn, dead] = [idle.take(false), idle.take(false)]
     idle.addIdle(worn)
@@ -74,7 +74,7 @@ describe('workers without work', () => {
     idle.clear()
   })
 
-  test('are ended after a time, but for those that are kept', async () => {
+  test('are ended after a time, except those that are kept', async () => {
     const { idle } = workers({ kept: 1, idle_ms: 1 })
     const [kept, further] = [idle.take(false), idle.take(false)]
     idle.addIdle(kept)

@@ -1,4 +1,4 @@
-// Whose turn it is, through the whole service: a user in two workspaces is one user, and shares workers as one.
+// Turns through the whole service: a user in two workspaces is one user, and shares workers as one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEFAULT_WORKERS } from '../../src/sandbox/limits.ts'
@@ -6,7 +6,7 @@ import { call } from '../helpers/http.ts'
 import { startIdentityProvider } from '../helpers/identity-provider.ts'
 import { startServer, until } from '../helpers/server.ts'
 
-/** Milliseconds: nothing in this test waits for its end. */
+/** Milliseconds: no test here waits for its end. */
 const FOR_EVER = 60_000
 
 const code = (text: string) => ({
@@ -14,7 +14,7 @@ const code = (text: string) => ({
   edges: [],
 })
 
-test('the code of a user in two workspaces leaves others a worker', { timeout: 300_000 }, async () => {
+test('code of a user in two workspaces leaves a worker to others', { timeout: 300_000 }, async () => {
   await using idp = await startIdentityProvider()
   await using server = await startServer({ environment: idp.environment })
   const ask = async <T = { id: string; status: string }>(
@@ -37,7 +37,7 @@ test('the code of a user in two workspaces leaves others a worker', { timeout: 3
     const { id } = await ask(token, 'POST', '/api/workflows', { name: 'Code', graph: code('for (;;);') })
     runs.push(`/api/workflows/${id}/run`)
   }
-  // Turn about, so that each workspace has its part of the workers. They are ended by the end of the server.
+  // Alternates, so that each workspace has its part of the workers. The end of the server ends them.
   const running = async () => {
     const lists = await Promise.all(greedy.map((token) => ask<unknown[]>(token, 'GET', '/api/jobs?status=running')))
     return lists.flat().length

@@ -1,17 +1,17 @@
-// The places of a pool: what becomes of the place of a task that does not get a worker, and how long a task waits for one.
+// The permits of a pool: the permit of a task that gets no worker, and how long a task waits for one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NodeError } from '../../src/engine/node-api/node-error.ts'
 import { type PooledTask, type PooledWorker, WorkerPool } from '../../src/workers/worker-pool.ts'
 
-/** Does its tasks in this thread. */
+/** Runs its tasks in this thread. */
 class Inline implements PooledWorker<PooledTask, string> {
   readonly isReusable = true
   readonly #gone = Promise.withResolvers<void>()
   readonly whenExited = this.#gone.promise
   setKeepAlive(): void {}
   preload(): void {}
-  /** Until the task's signal, where it has one of its own. */
+  /** Until the task's signal aborts, if it has one. */
   run({ signal, wait_limit_ms }: PooledTask): Promise<string> {
     if (wait_limit_ms === undefined) return Promise.resolve('done')
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
@@ -21,7 +21,7 @@ class Inline implements PooledWorker<PooledTask, string> {
   }
 }
 
-test('the place of a task is free again where its worker cannot be started', async () => {
+test('the permit of a task is released if its worker cannot be started', async () => {
   let broken = true
   const start = () => {
     if (broken) throw new Error('no thread')
@@ -34,7 +34,7 @@ test('the place of a task is free again where its worker cannot be started', asy
   assert.equal(await pool.run(task), 'done')
 })
 
-test('a task waits for its turn no longer than it may, and not at all once its signal has aborted', async () => {
+test('a task waits for its turn no longer than its limit, and not at all once its signal has aborted', async () => {
   await using pool = new WorkerPool<PooledTask, string>({ workers: 1, idle_ms: 60_000 }, () => new Inline())
   const stop = new AbortController()
   const { signal } = new AbortController()

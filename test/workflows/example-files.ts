@@ -1,11 +1,12 @@
-// Files in the outputs of examples, as the examples' own files hold them: by what they are, and not by where a run has put them.
+// Replaces files in the outputs of examples by their facts, as the files of the examples have them, because the location differs for each
+// run.
 import { createHash } from 'node:crypto'
 import sharp from 'sharp'
 
-/** What is compared of a picture is what is seen: two programs may pack the same pixels in different ways. */
+/** Pictures are compared by their pixels, because two programs may encode the same pixels differently. */
 const PICTURES = /^image\/(?:png|jpeg|webp)$/
 
-/** A file as an output holds it: with its bytes in base64 in the terminal, with their address on a server. */
+/** A file in an output: with its bytes in base64 in the terminal, with its URL on a server. */
 interface FileValue extends Record<string, unknown> {
   readonly content_type: string
   readonly data?: string
@@ -18,8 +19,8 @@ function isFile(value: object): value is FileValue {
 }
 
 /**
- * Outputs with each file as its facts, and a digest: `pixels` of pictures, `sha256` and `size` of other files. `read` gives the bytes at an
- * address.
+ * Returns the outputs with each file as its facts and a digest: `pixels` for pictures, `sha256` and `size` for other files. `read` returns
+ * the bytes at a URL.
  */
 export async function withoutPlaces(value: unknown, read: (uri: string) => Promise<Buffer>): Promise<unknown> {
   if (typeof value !== 'object' || value === null) return value

@@ -1,4 +1,4 @@
-// Every bundled example runs from the terminal as the README prints it, and gives what its file says.
+// Tests that every bundled example runs from the terminal as the README prints it, with the outputs in its file.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ const COMMANDS = new Map(
 const ROOT = new URL('../../', import.meta.url)
 
 async function outputsOf(command: string): Promise<unknown> {
-  // Offline, so that `npx` can mean nothing but what is here.
+  // Runs offline, so that `npx` can only find the local package.
   const env = { ...process.env, SVC_LOG_LEVEL: 'silent', npm_config_offline: 'true' }
   const { stdout } = await start('sh', ['-c', command], { cwd: ROOT, env })
   return withoutPlaces(JSON.parse(stdout), async (uri) => assert.fail(`${uri} is on no server`))
@@ -43,7 +43,7 @@ describe('svc run, as the README prints it', { concurrency: 2 }, () => {
   }
 })
 
-test('the alias that the README gives, and npx, find svc', async () => {
+test('the alias in the README, and npx, find svc', async () => {
   const [alias] = /^alias svc="\$PWD\/(.*)"$/m.exec(readme)!.slice(1)
   const rest = COMMANDS.get('greeting')!.replace(/^svc/, '')
   for (const command of [`"$PWD/${alias}"`, 'npx svc'])

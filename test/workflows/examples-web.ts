@@ -1,10 +1,10 @@
-// The web that the examples with a `url` talk to in tests: a list in pages, a shaky service, and a rate.
+// The web server that the examples with a `url` talk to in tests: a list in pages, a flaky service, and a rate.
 import { httpServer, type TestServer } from '../net/servers.ts'
 
-/** Where the README says that it is. */
+/** The URL that the README gives. */
 export const PRINTED = 'http://127.0.0.1:8080'
 
-/** The path of each example that needs a `url`, as its outputs suppose it. */
+/** The path of each example that needs a `url`, as its outputs assume. */
 export const PATHS: Readonly<Record<string, string>> = {
   'open-issues': '/issues',
   'order-status': '/orders/1001',
@@ -16,7 +16,7 @@ const PER_PAGE = 2
 const ORDER = { id: 1001, status: 'packed', due: '2026-12-03' }
 
 export interface ExamplesWeb extends TestServer {
-  /** The paths that were asked for, in order. */
+  /** The requested paths, in order. */
   readonly asked: readonly string[]
 }
 
@@ -39,7 +39,7 @@ export async function examplesWeb(): Promise<ExamplesWeb> {
   const failed: Answer = { status: 503, body: {} }
   const answers: Record<string, (query: URLSearchParams) => Answer> = {
     '/issues': (query) => page(Number(query.get('page') ?? 1)),
-    // Two failures before each answer.
+    // Two failures precede each answer.
     '/orders/1001': () => (times('/orders/1001') % 3 === 0 ? { body: ORDER } : failed),
     '/rate': () => ({ body: { rate: 1.2 } }),
   }

@@ -1,4 +1,4 @@
-// Every bundled example runs through the HTTP door and gives what its file says.
+// Tests that every bundled example runs over HTTP with the outputs in its file.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { RunResult } from '../../generated/types.ts'
@@ -127,13 +127,13 @@ describe('runWorkflow with an example and other params', () => {
     assert.deepEqual([status, error?.node_id], ['failed', 'checked'])
   })
 
-  test('open-issues asks for no page that it does not need', async () => {
+  test('open-issues requests no page that it does not need', async () => {
     const from = web.asked.length
     await run('open-issues', {})
     assert.deepEqual(web.asked.slice(from), ['/issues', '/issues?page=2'])
   })
 
-  test('order-status asks again after two failures, and gives up after four', async () => {
+  test('order-status retries after two failures, and gives up after four', async () => {
     const from = web.asked.length
     await run('order-status', {})
     assert.equal(web.asked.length - from, 3)
@@ -145,7 +145,7 @@ describe('runWorkflow with an example and other params', () => {
 })
 
 describe('the examples', () => {
-  test('are many, and each is named like its file and its purpose said in one sentence', () => {
+  test('are many, and each has the name of its file and a description of one sentence', () => {
     assert.ok(loadExamples().size >= 40)
     const names = [...loadExamples().values()].map(({ name }) => name)
     assert.equal(new Set(names).size, names.length)

@@ -1,4 +1,4 @@
-// The memory of large graphs: estimated, and counted for as long as somebody holds them.
+// Tests the memory of large graphs: it is estimated, and counted as long as a holder exists.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { describe, test } from 'node:test'
@@ -14,7 +14,7 @@ import { PlanCache } from '../../src/workflows/plan-cache.ts'
 
 const MIB = 1_048_576
 
-/** Nodes in a row, each with a text of its own. Two graphs of different numbers differ. */
+/** A graph of nodes in a row, each with a text of its own. Graphs with different numbers differ. */
 function chainOf(count: number, number = 0, text = ''): Graph {
   const nodes = Array.from({ length: count }, (_, at) => ({
     id: `n${number}_${at}`,
@@ -27,7 +27,7 @@ function chainOf(count: number, number = 0, text = ''): Graph {
   return { nodes, edges }
 }
 
-/** What counts as taken, in bytes, of an account with room for all. */
+/** Counts the taken bytes of an account with room for all. */
 class Counted extends FairMemoryAccount {
   bytes = 0
   override async take(owner: string, bytes: number, refusal?: string): Promise<() => void> {
@@ -53,8 +53,8 @@ async function withPlans(
   await work(new PlanCache(store, builtinRegistry, new TimeSliceScheduler(), room), store)
 }
 
-describe('what a large graph takes', () => {
-  test('is found on its text alone', () => {
+describe('the estimated memory of a graph', () => {
+  test('is derived from its text only', () => {
     const nodes = [{ id: 'a', type: 'constant.List', data: { value: Array.from({ length: 100_000 }, () => ({})) } }]
     const [many, chain] = [JSON.stringify({ nodes, edges: [] }), JSON.stringify(chainOf(3_000))]
     const text = JSON.stringify({ edges: [], nodes: [{ ...nodes[0], data: { value: '"nodes":[{'.repeat(100_000) } }] })
@@ -66,7 +66,7 @@ describe('what a large graph takes', () => {
     assert.ok(letters! < 4.1 * text.length, String(letters))
   })
 
-  test('is about what the heap has of it, and of what a run keeps for its nodes', () => {
+  test('is about the heap that it and the nodes of its run take', () => {
     const args = ['--expose-gc', new URL('graph-memory-main.ts', import.meta.url).pathname]
     const lines = execFileSync(process.execPath, args, { encoding: 'utf8' }).trim().split('\n')
     assert.equal(lines.length, 5)
@@ -77,7 +77,7 @@ describe('what a large graph takes', () => {
     }
   })
 
-  test('is found of small ones as well, of which many jobs may wait', () => {
+  test('covers small graphs as well, of which many jobs may wait', () => {
     const { retained_bytes: kept } = runToCompletion(estimateGraphMemorySteps(JSON.stringify(chainOf(10))))
     assert.ok(kept > 10 * 2_200 && kept < 10 * 4_000, String(kept))
   })
@@ -105,7 +105,7 @@ describe('the room for large graphs', () => {
   test('is given back some time after the last use, and taken again with the next one', async (t) => {
     const room = new Counted(1_000 * MIB)
     await withPlans(room, async (plans) => {
-      // Too large to be kept for long.
+      // The graph is too large to be kept for long.
       const graph = chainOf(3_000, 0, 'x'.repeat(1_000))
       t.mock.timers.enable({ apis: ['setTimeout'] })
       await plans.prepare('one', graph)
@@ -149,7 +149,7 @@ describe('the room for large graphs', () => {
     })
   })
 
-  test('is given back where a graph cannot be compiled', async () => {
+  test('is given back if a graph cannot be compiled', async () => {
     const room = new Counted(1_000 * MIB)
     await using store = await Store.open(':memory:')
     const registry = {
@@ -165,7 +165,7 @@ describe('the room for large graphs', () => {
     assert.equal(room.bytes, 0)
   })
 
-  test('is given back to who needs it where a graph is only kept because it may be of use', async () => {
+  test('is given back under pressure if a graph is only cached', async () => {
     const room = new FairMemoryAccount(16 * MIB, 20)
     await withPlans(room, async (plans) => {
       await plans.prepare('one', chainOf(3_000))
@@ -174,7 +174,7 @@ describe('the room for large graphs', () => {
     })
   })
 
-  test('is waited for, and a graph for which there is none in time is refused', async () => {
+  test('is waited for, and a graph is refused if there is none in time', async () => {
     const room = new FairMemoryAccount(16 * MIB, 20)
     await withPlans(room, async (plans, store) => {
       const { sha256, body } = new PlanCache(store, builtinRegistry).compile(chainOf(3_000))
@@ -189,12 +189,15 @@ describe('the room for large graphs', () => {
     })
   })
 
-  test('is never enough for one that takes more than there may be: that is told clearly', async () => {
+  test('is never enough for a graph beyond the limit, which gets a clear error', async () => {
     await withPlans(new FairMemoryAccount(4 * MIB), async (plans) => {
-      const told = { code: 'REQUEST_TOO_LARGE', message: 'The graph takes more memory than the server has for one.' }
+      const told = {
+        code: 'REQUEST_TOO_LARGE',
+        message: 'The graph needs more memory than the server allows for one graph.',
+      }
       await assert.rejects(plans.prepare('one', chainOf(3_000))!, told)
       await pause(0)
-      // Small ones need none.
+      // Small graphs need no room.
       assert.equal(plans.prepare('one', chainOf(3)), null)
     })
   })

@@ -1,4 +1,4 @@
-// Compiles large graphs and runs them until all their nodes wait, and prints what was estimated for each and what the heap has of it.
+// Compiles large graphs, runs them until all their nodes wait, and prints the estimate for each and its size on the heap.
 import { setTimeout as pause } from 'node:timers/promises'
 import { compileGraph } from '../../src/engine/compile/compiler.ts'
 import type { Graph } from '../../src/engine/compile/graph.ts'
@@ -41,7 +41,7 @@ const SHAPES = {
   },
 } as const
 
-/** Nothing of the values themselves is left in this function's caller. */
+/** The values themselves do not stay reachable from the caller of this function. */
 function textOf(make: () => unknown): string {
   return JSON.stringify(make())
 }
@@ -53,7 +53,7 @@ function used(): number {
 }
 
 const held: unknown[] = []
-/** What is made once for all. */
+/** Warms up everything that is created once. */
 compileGraph(SHAPES.chain() as Graph, builtinRegistry)
 
 for (const [name, make] of Object.entries(SHAPES)) {

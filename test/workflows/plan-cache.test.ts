@@ -1,4 +1,4 @@
-// Compiled graphs are kept by content, within a bound of text rather than of number.
+// Tests that compiled graphs are cached by content, bounded by text length rather than by number.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { saveGraph } from '../../src/db/graphs.ts'
@@ -32,7 +32,7 @@ function chainOf(count: number): Graph {
   return { nodes, edges }
 }
 
-/** A type with a value that takes long to read and is wrong, for whom it was read, and plans of graphs with it. */
+/** A node type with an invalid value that is slow to parse, the owners it was parsed for, and plans of graphs with it. */
 function slowToRead(store: Store) {
   const readFor: string[] = []
   const slow = testType('test.Slow', {
@@ -58,7 +58,7 @@ function invalidExpressions({ issues }: CompiledWorkflowGraph): string[] {
   return issues.filter(({ code }) => code === 'invalid_expression').map(({ message }) => message)
 }
 
-/** A registry, and how often it was asked for a type. */
+/** A registry that counts its lookups. */
 function counting(nodes: NodeRegistry) {
   let asked = 0
   const get = (type: string) => {
@@ -76,7 +76,7 @@ function pick({ sha256, body, etag, issues }: CompiledWorkflowGraph) {
   return { sha256, body, etag, issues }
 }
 
-describe('Plans', () => {
+describe('cached plans:', () => {
   test('the same graph is compiled once, a stored one from its text', async () => {
     await using store = await Store.open(':memory:')
     const plans = new PlanCache(store, builtinRegistry)
@@ -86,7 +86,7 @@ describe('Plans', () => {
     assert.notEqual(plans.compile(graphOf(2, 100)), first)
   })
 
-  test('many large graphs push out the oldest; the largest are found as long as anything holds them', async () => {
+  test('many large graphs displace the oldest; the largest are found as long as other code holds them', async () => {
     await using store = await Store.open(':memory:')
     const plans = new PlanCache(store, builtinRegistry)
     const small = plans.compile(graphOf(0, 100))
@@ -99,7 +99,7 @@ describe('Plans', () => {
     assert.equal(plans.compile(graphOf(7, 1_500_000)), last)
   })
 
-  test('a large graph that is prepared in steps is what it is at once, and found when it is asked for', async () => {
+  test('a large graph that is prepared in steps equals one that is compiled at once, and is found when it is needed', async () => {
     await using store = await Store.open(':memory:')
     const large = chainOf(5_000)
     const expected = new PlanCache(store, builtinRegistry).compile(structuredClone(large))
@@ -114,18 +114,18 @@ describe('Plans', () => {
     assert.equal(plan?.nodes.length, expected.plan?.nodes.length)
   })
 
-  test('a large graph is not written and hashed again where another object of the same content is prepared already', async () => {
+  test('a large graph is not serialized and hashed again if another object of the same content is prepared', async () => {
     await using store = await Store.open(':memory:')
     const plans = new PlanCache(store, builtinRegistry)
     const [one, other] = [chainOf(5_000), chainOf(5_000)]
     await plans.prepare('one', one)
     await plans.prepare('two', other)
-    // Whoever wrote it again would find another graph.
+    // Serializing it again would give another graph.
     other.nodes = []
     assert.ok(plans.compile(other) === plans.compile(one))
   })
 
-  test('a large graph that is stored is prepared once for all who ask at the same time', async () => {
+  test('a large stored graph is prepared once for all simultaneous callers', async () => {
     await using store = await Store.open(':memory:')
     const { body, sha256 } = new PlanCache(store, builtinRegistry).compile(chainOf(5_000))
     await store.write((tx) => saveGraph(tx, sha256, body))
@@ -142,7 +142,7 @@ describe('Plans', () => {
     assert.equal(counted.asked(), alone.asked())
   })
 
-  test('a large graph that one user has asked for behind much else is prepared at once for another', async () => {
+  test('a large graph that one user requested behind much other work is prepared at once for another', async () => {
     await using store = await Store.open(':memory:')
     const { body, sha256 } = new PlanCache(store, builtinRegistry).compile(chainOf(5_000))
     await store.write((tx) => saveGraph(tx, sha256, body))
@@ -177,7 +177,7 @@ describe('Plans', () => {
     release()
   })
 
-  test('a large graph whose text is kept elsewhere is compiled once for all who ask at the same time', async () => {
+  test('a large graph whose text is stored elsewhere is compiled once for all simultaneous callers', async () => {
     await using store = await Store.open(':memory:')
     const { body } = new PlanCache(store, builtinRegistry).compile(chainOf(5_000))
     const plans = new PlanCache(store, builtinRegistry)
@@ -185,7 +185,7 @@ describe('Plans', () => {
     assert.equal(new Set(all).size, 1)
   })
 
-  test('a small graph is prepared by nobody', async () => {
+  test('a small graph is not prepared', async () => {
     await using store = await Store.open(':memory:')
     const plans = new PlanCache(store, builtinRegistry)
     assert.equal(plans.prepare('one', graphOf(1, 100)), null)
@@ -196,7 +196,7 @@ describe('Plans', () => {
   })
 
   for (const [size, more] of Object.entries({ small: graphOf(1, 100), large: chainOf(5_000) }))
-    test(`a ${size} graph is prepared with what takes long to read, and read once`, async () => {
+    test(`a ${size} graph is prepared with its slow expressions, which are parsed once`, async () => {
       await using store = await Store.open(':memory:')
       const { plans, readFor, graphWith } = slowToRead(store)
       const graph = graphWith(more)
@@ -209,7 +209,7 @@ describe('Plans', () => {
     })
 
   for (const [size, more] of Object.entries({ small: graphOf(1, 100), large: chainOf(5_000) }))
-    test(`a ${size} graph that is stored is read for new runs, and not for those that were accepted`, async () => {
+    test(`a ${size} stored graph has its expressions parsed for new runs, and not for accepted ones`, async () => {
       await using store = await Store.open(':memory:')
       const { sha256, body } = new PlanCache(store, builtinRegistry).compile(slowToRead(store).graphWith(more))
       await store.write((tx) => saveGraph(tx, sha256, body))
@@ -222,7 +222,7 @@ describe('Plans', () => {
       assert.deepEqual(readFor, ['one'])
     })
 
-  test('a graph that others push out while its slow expressions are read is found with its issues', async () => {
+  test('a graph that others displace while its slow expressions are parsed is found with its issues', async () => {
     await using store = await Store.open(':memory:')
     const { sha256, body } = new PlanCache(store, builtinRegistry).compile(slowToRead(store).graphWith(graphOf(1, 100)))
     await store.write((tx) => saveGraph(tx, sha256, body))

@@ -1,4 +1,4 @@
-// Lists of versions of a workflow that has very many: they are read in steps, and what is long in them is not kept.
+// Tests lists of the versions of a workflow with very many: they are read in steps, and long members are not kept.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { saveGraph } from '../../src/db/graphs.ts'
@@ -28,7 +28,7 @@ for (const [what, count, description, most_at_once] of [
   ['short', 2_000, '', 300],
   ['long', 60, 'w'.repeat(20_000), 4],
 ] as const)
-  test(`versions with ${what} descriptions are listed whole, some to a step`, async () => {
+  test(`versions with ${what} descriptions are listed completely, some in each step`, async () => {
     await using opened = await openStore()
     await putVersions(opened, count, description)
     const { store } = opened

@@ -1,4 +1,4 @@
-// Who an identity provider says that somebody is. A token is looked up once at a time, and what was found is believed for a minute.
+// Verifies tokens by the identity provider. Each token is looked up once at a time, and its verdict is cached for a minute.
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'
@@ -13,17 +13,17 @@ export interface IdentityVerifierOptions {
   readonly log: Log
   /** Users of the provider who are administrators. */
   readonly admin_users: readonly string[]
-  /** What tells a caller from others; null for one that is not bounded by itself. */
+  /** The key of a caller; null for a caller without a limit of its own. */
   readonly callerOf: (facts: CallerFacts) => string | null
-  /** Ends what is under way. */
+  /** Aborts pending requests. */
   readonly stopping?: AbortSignal
   readonly fetch?: typeof fetch
   readonly wait?: IdentityDependencies['wait']
-  /** Milliseconds for which a verdict is believed, if the token does not end before. */
+  /** Milliseconds for which a verdict is cached, if the token does not end before. */
   readonly ttl_ms?: number
-  /** Verdicts that are kept. */
+  /** Number of cached verdicts. */
   readonly max_entries?: number
-  /** Milliseconds that an answer of the provider may take. */
+  /** Milliseconds that a response of the provider may take. */
   readonly timeout_ms?: number
 }
 
@@ -32,13 +32,13 @@ const MAX_ENTRIES = 2_000
 const TIMEOUT_MS = 5_000
 
 async function wait(ms: number, stopping: AbortSignal | null): Promise<void> {
-  // It rejects only where it is stopped, and then nothing more is waited for.
+  // The timer rejects only when the server stops.
   await setTimeout(ms, undefined, { ...(stopping && { signal: stopping }), ref: false }).catch(() => {})
 }
 
 /**
- * Judges tokens by the provider at `url`, which knows this server by `key`. A verdict that is known is given at once, any other as a
- * promise, which waits for an answer of the provider no longer than `timeout_ms`: twice and two seconds where its keys change meanwhile.
+ * Verifies tokens by the provider at `url`, for which `key` identifies this server. A cached verdict is returned at once, any other as a promise. The
+ * promise settles within `timeout_ms`, or twice that and two seconds while the provider's keys change.
  */
 export function createIdentityVerifier(
   { url, key }: { readonly url: string; readonly key: string },
@@ -64,10 +64,10 @@ export function createIdentityVerifier(
   ]
   const pendingLookups = new Map<string, Promise<IdentityVerdict>>()
 
-  const lookUp = async (token: string, digest: string, now: number, by: CallerFacts): Promise<IdentityVerdict> => {
+  const lookUp = async (token: string, digest: string, now: number, caller: CallerFacts): Promise<IdentityVerdict> => {
     try {
-      const { identified, ends } = await (isJwtFormat(token) ? signed(token) : opaque(token, callerOf(by)))
-      // Counted from the question: the answer may be as old as that.
+      const { identified, ends } = await (isJwtFormat(token) ? signed(token) : opaque(token, callerOf(caller)))
+      // Counted from the request: the response may be as old as that.
       const until = Math.min(now + ttl_ms, ends)
       if (until > now) cache.set(digest, identified, now, until)
       return identified
@@ -75,11 +75,11 @@ export function createIdentityVerifier(
       pendingLookups.delete(digest)
     }
   }
-  return (token, now, by) => {
+  return (token, now, caller) => {
     const digest = hashToken(token)
     const known = cache.get(digest, now)
     if (known) return known
-    const lookup = pendingLookups.get(digest) ?? lookUp(token, digest, now, by)
+    const lookup = pendingLookups.get(digest) ?? lookUp(token, digest, now, caller)
     pendingLookups.set(digest, lookup)
     return lookup
   }

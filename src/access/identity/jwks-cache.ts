@@ -1,5 +1,5 @@
-// The keys that the identity provider signs with: fetched when they are first needed, again before they get old and when a token names
-// another one, and kept in use while the provider cannot be asked.
+// Caches the signing keys of the identity provider: fetched on first use, before they get old, and when a token names an unknown key. Old keys stay
+// in use while the provider cannot be reached.
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import type { Log } from '../../log.ts'
 import { filterUsableKeys } from './jwks-filter.ts'
@@ -11,17 +11,17 @@ import {
   requestProvider,
 } from './provider-client.ts'
 
-/** Keys are asked for again after this time, and nobody waits for the answer. */
+/** After this time keys are fetched again in the background. */
 const REFRESH_AFTER_MS = 5 * 60_000
-/** From this time on everybody waits for newer keys. One that was withdrawn counts no longer than that, unless the provider is away. */
+/** From this age on, requests wait for newer keys. A withdrawn key is valid no longer than that, unless the provider is down. */
 const MAX_FRESH_MS = 10 * 60_000
-/** Keys are used for so long while no newer ones can be had: a night without the provider, and not a key that leaked last week. */
+/** While newer keys cannot be fetched, keys are used up to this age: for a night without the provider, but not for a key that leaked last week. */
 const MAX_STALE_MS = 24 * 60 * 60_000
-/** Between two requests for a key that is not known: anybody can make one up. Whoever names one meanwhile waits for the next. */
+/** The pause between two fetches for unknown keys, which any client can invent. Requests with such a key wait for the next fetch. */
 const UNKNOWN_KEY_PAUSE_MS = 2_000
-/** So many wait for newer keys; whoever comes on top is told to come back. */
+/** Requests that wait for newer keys. Further ones get a 503. */
 const MAX_WAITING = 128
-/** Between two requests where the last one failed. */
+/** The pause after a failed fetch. */
 const FAILED_PAUSE_MS = 1_000
 
 const JWKS_PATH = '/.well-known/jwks.json'
@@ -34,9 +34,9 @@ export class JwksCache {
   readonly #log: Log
   #hasWarned = false
   #resolveKey: JWTVerifyGetKey | null = null
-  /** How often keys were asked for. */
+  /** The number of fetches so far. */
   #requestCount = 0
-  /** The request that those in use came with. */
+  /** The number of the fetch that loaded the keys in use. */
   #loaded_by_request = 0
   #loaded_at = Number.NEGATIVE_INFINITY
   #failed_at = Number.NEGATIVE_INFINITY
@@ -54,18 +54,18 @@ export class JwksCache {
   }
 
   /**
-   * The key that a token is signed with, as its header names it.
-   * @throws Unavailable where no keys can be had, or a newer key that cannot be looked for; a JOSEError where there is no such key
+   * The key that the header of a token names.
+   * @throws ProviderUnavailableError if there are no keys, or newer keys cannot be fetched; a JOSEError if there is no such key
    */
   readonly findKey: JWTVerifyGetKey = async (header, token) => {
-    const asked = this.#requestCount
+    const requests_before = this.#requestCount
     for (;;) {
       try {
         const find = await this.#currentKeys()
         return await find(header, token)
       } catch (error) {
-        // Keys that were asked for before the token came may be older than its key.
-        if (!(error instanceof errors.JWKSNoMatchingKey) || this.#loaded_by_request > asked)
+        // Keys that were fetched before the token came may lack its key.
+        if (!(error instanceof errors.JWKSNoMatchingKey) || this.#loaded_by_request > requests_before)
           throw this.#translateError(error)
       }
       await this.#waitForNewerKeys()
@@ -80,27 +80,27 @@ export class JwksCache {
     }
     const failing = this.#isFailing
     const loading = this.#load()
-    // While the provider is away nobody waits for it who can do without.
+    // While the provider is down, requests use stale keys without waiting.
     if (!failing || !this.#staleKeys) await loading
     if (this.#staleKeys) return this.#staleKeys
-    throw new ProviderUnavailableError('there are no keys')
+    throw new ProviderUnavailableError('no keys are loaded')
   }
 
-  /** What is used where nothing newer can be had. */
+  /** The keys to use if no newer ones can be fetched. */
   get #staleKeys(): JWTVerifyGetKey | null {
     return this.#elapsedSince(this.#loaded_at) < MAX_STALE_MS ? this.#resolveKey : null
   }
 
-  /** Waits for the keys that are under way, or the next that may be asked for. */
+  /** Waits for the pending fetch, or the next one that is allowed. */
   async #waitForNewerKeys(): Promise<void> {
-    if (this.#waiting >= MAX_WAITING) throw new ProviderUnavailableError('too many wait for newer keys')
+    if (this.#waiting >= MAX_WAITING) throw new ProviderUnavailableError('too many requests wait for newer keys')
     this.#waiting++
     try {
       await (this.#loading ?? this.#joinLookup())
     } finally {
       this.#waiting--
     }
-    if (this.#isFailing) throw new ProviderUnavailableError('a key is not known, and newer ones cannot be had')
+    if (this.#isFailing) throw new ProviderUnavailableError('a key is unknown, and newer keys cannot be fetched')
   }
 
   #joinLookup(): Promise<void> {
@@ -111,8 +111,8 @@ export class JwksCache {
   }
 
   async #lookUp(): Promise<void> {
-    const left = UNKNOWN_KEY_PAUSE_MS - this.#elapsedSince(this.#looked_up_at)
-    if (left > 0 && !this.#isFailing) await this.#wait(left, this.#provider.stopping)
+    const remaining_ms = UNKNOWN_KEY_PAUSE_MS - this.#elapsedSince(this.#looked_up_at)
+    if (remaining_ms > 0 && !this.#isFailing) await this.#wait(remaining_ms, this.#provider.stopping)
     this.#looked_up_at = this.#now()
     await this.#load()
   }
@@ -121,12 +121,12 @@ export class JwksCache {
     return this.#failed_at > Number.NEGATIVE_INFINITY
   }
 
-  /** Milliseconds since then, by a clock that may have been put back. */
+  /** Milliseconds since then. The clock may have been set back. */
   #elapsedSince(then: number): number {
     return Math.abs(this.#now() - then)
   }
 
-  /** Never rejects. Does nothing so soon after a failure. */
+  /** Never rejects. Does nothing shortly after a failure. */
   #load(): Promise<void> {
     if (!this.#loading && this.#elapsedSince(this.#failed_at) < FAILED_PAUSE_MS) return Promise.resolve()
     this.#loading ??= this.#fetch().finally(() => {
@@ -136,12 +136,12 @@ export class JwksCache {
   }
 
   async #fetch(): Promise<void> {
-    const asked = ++this.#requestCount
+    const request = ++this.#requestCount
     try {
       const { status, body } = await requestProvider(this.#provider, JWKS_PATH, {})
       if (status !== 200) throw new ProviderUnavailableError(`status ${status}`)
       this.#resolveKey = createLocalJWKSet(this.#validateKeySet(body))
-      this.#loaded_by_request = asked
+      this.#loaded_by_request = request
       this.#loaded_at = this.#now()
       this.#failed_at = Number.NEGATIVE_INFINITY
       this.#outage.reportRecovery()
@@ -151,29 +151,29 @@ export class JwksCache {
     }
   }
 
-  /** A key that cannot be used is the provider's fault, and not the token's. */
+  /** An unusable key is the provider's fault, not the token's. */
   #translateError(error: unknown): unknown {
-    const of_token = error instanceof errors.JOSEError && !(error instanceof errors.JWKSInvalid)
-    if (of_token || error instanceof ProviderUnavailableError) return error
+    const isTokenError = error instanceof errors.JOSEError && !(error instanceof errors.JWKSInvalid)
+    if (isTokenError || error instanceof ProviderUnavailableError) return error
     this.reportUnusableKey()
     return new ProviderUnavailableError(UNUSABLE_KEY)
   }
 
-  /** A signature could not be verified for the sake of a key. */
+  /** Reports that a signature could not be verified because of its key. */
   reportUnusableKey(): void {
     this.#outage.reportFailure(UNUSABLE_KEY, this.#now())
   }
 
-  /** A set without a key is no answer: a provider that signs has one. */
+  /** A set without usable keys is a failure: a provider that signs has a key. */
   #validateKeySet(body: unknown): JSONWebKeySet {
     const { keys, left_out } = filterUsableKeys(body)
     if (left_out > 0 && !this.#hasWarned) {
       this.#hasWarned = true
-      this.#log.warn({ left_out }, 'keys of the identity provider are weak, broken or private: they are left out')
+      this.#log.warn({ left_out }, 'weak, broken or private keys of the identity provider are ignored')
     }
-    if (keys.length === 0) throw new ProviderUnavailableError('the answer holds no usable public key')
+    if (keys.length === 0) throw new ProviderUnavailableError('the response contains no usable public key')
     return { keys }
   }
 }
 
-const UNUSABLE_KEY = 'a key cannot be used'
+const UNUSABLE_KEY = 'a key is unusable'

@@ -1,16 +1,16 @@
-// Questions to the identity provider about tokens of others: how many may be open, and what it means when all are answered with no.
+// Limits open lookups at the identity provider, and warns if the provider refuses all tokens.
 import type { Log } from '../../log.ts'
 
-/** So many are open at once; whoever comes on top is told to come back. */
+/** Lookups that are open at once. Further callers get a 503. */
 const MAX_OPEN = 128
-/** So many of one caller, who may make up as many tokens as it likes and must not shut out others. */
+/** Lookups of a caller, who may invent any number of tokens and must not shut out others. */
 const MAX_OPEN_PER_CALLER = 16
 
 export class LookupQuota {
   readonly #openByCaller = new Map<string, number>()
   #open = 0
 
-  /** Whether one more may be asked; then `end` must follow. `caller` null: one that is not bounded by itself. */
+  /** Whether another lookup may start; then `release` must follow. `caller` null: a caller without a limit of its own. */
   acquire(caller: string | null): boolean {
     const open = this.#countOpen(caller)
     if (this.#open >= MAX_OPEN || open >= MAX_OPEN_PER_CALLER) return false
@@ -32,10 +32,10 @@ export class LookupQuota {
   }
 }
 
-/** So many refusals in a row, without one user, look as if the server itself were refused. */
+/** After this many refusals in a row, the provider may be refusing the server itself. */
 const SUSPICIOUS_REFUSALS = 10
 
-/** A provider answers a wrong key of this server as it does a wrong token: says so once in the log, until it knows a user again. */
+/** A provider refuses a wrong key of this server like a wrong token. Logs a warning once, until the provider knows a user again. */
 export class ServerKeyWarning {
   readonly #log: Log
   #refused = 0
@@ -48,11 +48,11 @@ export class ServerKeyWarning {
     this.#refused++
     if (this.#refused === SUSPICIOUS_REFUSALS)
       this.#log.warn(
-        `the identity provider has refused ${SUSPICIOUS_REFUSALS} tokens in a row and taken none: if callers should be known to it, look at IDP_KEY`,
+        `the identity provider has refused ${SUSPICIOUS_REFUSALS} tokens in a row and accepted none: if it should know these callers, check IDP_KEY`,
       )
   }
 
-  /** The provider named a user, so it takes the key. */
+  /** The provider named a user, so it accepts the key. */
   recordSuccess(): void {
     this.#refused = 0
   }

@@ -1,27 +1,27 @@
-// Requests to the identity provider: bounded in time and size, never redirected. What an answer means is left to whoever asks.
+// Sends requests to the identity provider, limited in time and size, and never redirected. The caller interprets the response.
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'
 
 export interface IdentityDependencies {
   readonly platform: Pick<Platform, 'now'>
   readonly log: Log
-  /** Resolves after so many milliseconds, or when the signal is given. */
+  /** Resolves after `ms` milliseconds, or when the signal aborts. */
   readonly wait: (ms: number, stopping: AbortSignal | null) => Promise<void>
   /** Users of the provider who are administrators. */
   readonly admin_users: ReadonlySet<string>
 }
 
 export interface ProviderEndpoint {
-  /** Where the provider's interface begins; also the issuer of its tokens. */
+  /** The base URL of the provider's API, which is also the issuer of its tokens. */
   readonly base: string
   readonly fetch: typeof fetch
-  /** How long an answer may take, in milliseconds. */
+  /** Milliseconds that a response may take. */
   readonly timeout_ms: number
-  /** Ends what is under way. */
+  /** Aborts pending requests. */
   readonly stopping: AbortSignal | null
 }
 
-/** Nobody can tell now. The message is for the log, and holds nothing that was sent. */
+/** The provider cannot decide now. The message is for the log, and contains nothing that was sent. */
 export class ProviderUnavailableError extends Error {
   constructor(message: string) {
     super(message)
@@ -29,12 +29,12 @@ export class ProviderUnavailableError extends Error {
   }
 }
 
-/** So many bytes of an answer are read. A set of keys and a user are a few kilobytes. */
+/** Bytes of a response. A key set or a user is a few kilobytes. */
 const MAX_RESPONSE_BYTES = 65_536
 
 /**
- * One GET. Gives the status, and the JSON of a 200; of a 404 too, where it is JSON.
- * @throws Unavailable where there is no whole answer, or a 200 without JSON
+ * Sends a GET. Returns the status, and the JSON of a 200, or of a 404 that is JSON.
+ * @throws ProviderUnavailableError if there is no complete response, or a 200 without JSON
  */
 export async function requestProvider(
   provider: ProviderEndpoint,
@@ -46,7 +46,7 @@ export async function requestProvider(
   try {
     const response = await provider.fetch(`${provider.base}${path}`, {
       headers: { Accept: 'application/json', ...headers },
-      // The key of this server and the token of a caller are for the address that the operator named, and no other.
+      // The key of this server and the caller's token may go only to the URL that the operator configured.
       redirect: 'manual',
       signal,
     })
@@ -73,13 +73,13 @@ async function readResponseText({ body }: Response): Promise<string> {
   for await (const piece of (body ?? []) as AsyncIterable<Uint8Array>) {
     length += piece.length
     if (length > MAX_RESPONSE_BYTES)
-      throw new ProviderUnavailableError(`the answer has more than ${MAX_RESPONSE_BYTES} bytes`)
+      throw new ProviderUnavailableError(`the response has more than ${MAX_RESPONSE_BYTES} bytes`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces, length).toString()
 }
 
-/** The kind of error alone: a message may quote the URL, or the answer. */
+/** Only the kind of error: a message may quote the URL or the response. */
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   const { code } = (error.cause ?? {}) as { code?: unknown }
@@ -88,7 +88,7 @@ function describeError(error: unknown): string {
 
 const LOG_INTERVAL_MS = 60_000
 
-/** Says in the log that something of the provider does not work, once a minute at most, and that it works again. */
+/** Logs an outage of the provider, once a minute at most, and its recovery. */
 export class OutageLog {
   readonly #subject: string
   readonly #log: Log
@@ -104,12 +104,12 @@ export class OutageLog {
     if (Math.abs(now - this.#logged_at) < LOG_INTERVAL_MS) return
     this.#logged_at = now
     this.#isReported = true
-    this.#log.warn({ reason }, `${this.#subject} cannot be had from the identity provider`)
+    this.#log.warn({ reason }, `${this.#subject} cannot be fetched from the identity provider`)
   }
 
   reportRecovery(): void {
     if (!this.#isReported) return
     this.#isReported = false
-    this.#log.info(`${this.#subject} can be had from the identity provider again`)
+    this.#log.info(`${this.#subject} can be fetched from the identity provider again`)
   }
 }

@@ -1,4 +1,4 @@
-// What a single token says: a JWT by its signature and claims, any other by asking the identity provider's user endpoint.
+// Verifies a single token: a JWT by its signature and claims, any other by the user endpoint of the identity provider.
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import type { IdentityVerdict } from '../authentication-rules.ts'
 import { JwksCache } from './jwks-cache.ts'
@@ -12,22 +12,22 @@ import {
 } from './provider-client.ts'
 import { createUserPrincipal } from './user-principal.ts'
 
-/** A verdict and when it ends by itself, in milliseconds since the epoch. */
+/** A verdict and its end, in milliseconds since the epoch. */
 export interface TimedIdentityVerdict {
   readonly identified: IdentityVerdict
   readonly ends: number
 }
 
 export type JwtVerifier = (token: string) => Promise<TimedIdentityVerdict>
-/** `caller`: what tells whoever brings the token from others; null for one that is not bounded by itself. */
+/** `caller` is the key of the caller; null for a caller without a limit of its own. */
 export type OpaqueTokenVerifier = (token: string, caller: string | null) => Promise<TimedIdentityVerdict>
 
-/** Asymmetric ones alone: with HS256 whoever reads the public key could sign (RFC 8725, section 2.1). */
+/** Only asymmetric algorithms: with HS256, any reader of the public key could sign (RFC 8725, section 2.1). */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const AUDIENCE = 'authenticated'
-/** Seconds by which the provider's clock may be ahead. A token is good no longer for that. */
+/** Seconds by which the provider's clock may be ahead. This does not extend tokens. */
 const CLOCK_TOLERANCE_SECONDS = 5
-/** A refused token that only the provider could judge is not asked about again for so long. */
+/** Milliseconds for which a refusal by the provider's user endpoint is cached. */
 const REFUSED_MS = 10_000
 
 const CLAIM_ERRORS: Readonly<Record<string, string>> = {
@@ -44,12 +44,12 @@ function createRejection(reason: string, ends = 0): TimedIdentityVerdict {
 
 const IDENTITY_UNAVAILABLE: TimedIdentityVerdict = { identified: { unavailable: true }, ends: 0 }
 
-/** Whether it is to be read as a JWT: three parts (RFC 7515, section 7.1), the signature of an unsigned one being empty. */
+/** Whether a token has the form of a JWT: three parts (RFC 7515, section 7.1), of which the signature is empty if the token is unsigned. */
 export function isJwtFormat(token: string): boolean {
   return token.split('.').length === 3
 }
 
-/** Judges JWTs (RFC 7519, section 7.2). */
+/** Verifies JWTs (RFC 7519, section 7.2). */
 export function createJwtVerifier(provider: ProviderEndpoint, tools: IdentityDependencies): JwtVerifier {
   const keys = new JwksCache(provider, tools)
   const { platform, admin_users } = tools
@@ -68,7 +68,7 @@ export function createJwtVerifier(provider: ProviderEndpoint, tools: IdentityDep
     if (!isCanonical(token)) return createRejection('Invalid token')
     try {
       const claims = await claimsOf(token)
-      // Looked at after the keys have come, and without the tolerance.
+      // Read after the keys have come, and without the tolerance.
       const now = platform.now()
       const ends = claims.exp! * 1000
       if (ends <= now) return createRejection('Token expired')
@@ -77,26 +77,26 @@ export function createJwtVerifier(provider: ProviderEndpoint, tools: IdentityDep
       return principal ? { identified: { principal }, ends } : createRejection('Invalid subject')
     } catch (error) {
       if (error instanceof errors.JOSEError) return createRejection(describeJwtError(error))
-      // What the library does not say of a token, it says of a key.
+      // Any other error of the library is about a key.
       if (!(error instanceof ProviderUnavailableError)) keys.reportUnusableKey()
       return IDENTITY_UNAVAILABLE
     }
   }
 }
 
-/** Base64url has several texts for the same bytes, and with padding still more: only one of them was issued (RFC 7515, section 2). */
+/** Base64url has several encodings of the same bytes, more with padding; only one was issued (RFC 7515, section 2). */
 function isCanonical(token: string): boolean {
   return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
 }
 
-/** In words of our own: those of a library may change, and may say too much. */
+/** The service's own words: those of the library may change, or reveal too much. */
 function describeJwtError(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return 'Token expired'
   if (error instanceof errors.JWTClaimValidationFailed) return CLAIM_ERRORS[error.claim] ?? 'Invalid token'
   return 'Invalid token'
 }
 
-/** Asks for the user of a token that says nothing by itself. */
+/** Looks up the user of a token without readable claims. */
 export function createOpaqueTokenVerifier(
   provider: ProviderEndpoint,
   key: string,
@@ -108,7 +108,7 @@ export function createOpaqueTokenVerifier(
   const warning = new ServerKeyWarning(log)
   const lookUpUser = async (token: string): Promise<TimedIdentityVerdict> => {
     const { status, body } = await requestProvider(provider, '/user', { apikey: key, Authorization: `Bearer ${token}` })
-    // A user who was deleted is not found. A page that is not found is somebody else's answer.
+    // A deleted user gives a 404 in JSON. Any other 404 is not from the API.
     const unknown = status === 401 || status === 403 || (status === 404 && typeof body === 'object' && body !== null)
     if (unknown) {
       warning.recordRefusal()
@@ -116,7 +116,7 @@ export function createOpaqueTokenVerifier(
     }
     const { id, app_metadata } = (body ?? {}) as { id?: unknown; app_metadata?: unknown }
     if (status !== 200) throw new ProviderUnavailableError(`status ${status}`)
-    if (typeof id !== 'string') throw new ProviderUnavailableError('the answer holds no user')
+    if (typeof id !== 'string') throw new ProviderUnavailableError('the response contains no user')
     warning.recordSuccess()
     const principal = createUserPrincipal(id, app_metadata, null, admin_users)
     if (!principal) return createRejection('Invalid subject', platform.now() + REFUSED_MS)
@@ -125,9 +125,9 @@ export function createOpaqueTokenVerifier(
   return async (token, caller) => {
     if (!quota.acquire(caller)) return IDENTITY_UNAVAILABLE
     try {
-      const found = await lookUpUser(token)
+      const verdict = await lookUpUser(token)
       outage.reportRecovery()
-      return found
+      return verdict
     } catch (error) {
       if (!(error instanceof ProviderUnavailableError)) throw error
       outage.reportFailure(error.message, platform.now())

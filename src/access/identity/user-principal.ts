@@ -1,7 +1,7 @@
-// Whom the identity provider means: the user of a token's claims, or of its user endpoint, as a principal.
+// Makes the principal of a user whom the identity provider names, in a token's claims or at its user endpoint.
 import { ALL_SCOPES, LOCAL_USER, type Principal } from '../principal.ts'
 
-/** What a provider says of a user, as far as it is looked at. */
+/** The metadata of a user that are used here. */
 interface AppMetadata {
   readonly workspace_id?: unknown
 }
@@ -10,8 +10,8 @@ interface AppMetadata {
 const MAX_ID_LENGTH = 512
 
 /**
- * The principal, or null where `user_id` is none that this service takes: not an opaque id, or the id of the local user. Whose id that is
- * sits at the server's machine, and owns what was made there; no account elsewhere becomes it by its number.
+ * The principal. Null if `user_id` is not an opaque id, or is the id of the local user: that user sits at the server's machine and owns its data, and
+ * no account of the provider may become this user by its number.
  */
 export function createUserPrincipal(
   user_id: unknown,
@@ -33,7 +33,7 @@ export function createUserPrincipal(
   }
 }
 
-/** Half of a surrogate pair would be stored as another character, and two ids as one. */
+/** A lone surrogate would be stored as another character, which makes different ids equal. */
 function isOpaqueId(value: unknown): value is string {
   return typeof value === 'string' && value.length >= 1 && value.length <= MAX_ID_LENGTH && value.isWellFormed()
 }

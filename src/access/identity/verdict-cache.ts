@@ -1,17 +1,16 @@
-// What was found out about tokens, for a short time. It knows tokens by their SHA-256 alone: whoever reads the memory of the process
-// later finds none.
+// Caches verdicts on tokens for a short time. The cache has only their SHA-256, so that the memory of the process reveals no tokens later.
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { IdentityVerdict } from '../authentication-rules.ts'
 
-/** A verdict, and how long it may be believed: from when to when, in milliseconds since the epoch. */
+/** A verdict and the time in which it is valid, in milliseconds since the epoch. */
 interface CachedVerdict {
   readonly identified: IdentityVerdict
   readonly from: number
   readonly until: number
 }
 
-/** Refused tokens take this part of the room at most, and only what good ones leave. */
+/** Refused tokens take at most this part of the cache, and only what accepted ones leave. */
 const REFUSED_PART = 4
 
 export function hashToken(token: string): string {
@@ -23,7 +22,7 @@ export class IdentityVerdictCache {
   readonly #accepted: LRUCache<string, CachedVerdict>
   readonly #refused: LRUCache<string, CachedVerdict>
 
-  /** @param max how many are kept, refused ones included */
+  /** @param max number of cached verdicts, refused ones included */
   constructor(max: number) {
     this.#max = max
     this.#accepted = new LRUCache({ max })
@@ -36,7 +35,7 @@ export class IdentityVerdictCache {
 
   get(key: string, now: number): IdentityVerdict | null {
     const known = this.#accepted.get(key) ?? this.#refused.get(key)
-    // A clock that was put back makes nothing last longer.
+    // A clock that was set back must not extend a verdict.
     return known && known.from <= now && now < known.until ? known.identified : null
   }
 
@@ -44,7 +43,7 @@ export class IdentityVerdictCache {
     const [cache, other] = 'principal' in identified ? [this.#accepted, this.#refused] : [this.#refused, this.#accepted]
     other.delete(key)
     cache.set(key, { identified, from, until })
-    // Whoever makes up tokens pushes out no good ones.
+    // Invented tokens must not evict accepted ones.
     if (this.size > this.#max) this.#refused.pop()
   }
 }

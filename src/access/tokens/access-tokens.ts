@@ -1,5 +1,5 @@
-// Access tokens (`ntk_…`): minted by a person for a program, listed, revoked, and checked when they are sent.
-// Who may mint one is said here as well; the last use is kept by last-uses.ts, their form by kept-tokens.ts.
+// Access tokens (`ntk_…`): minted by a person for a program, listed, revoked and verified. This file decides who may mint a token; last-used-times.ts
+// keeps the last use, hashed-tokens.ts the format.
 import type { AccessToken, CreatedToken, CreateTokenRequest } from '../../../generated/types.ts'
 import {
   countAccessTokens,
@@ -30,14 +30,14 @@ export interface AccessTokenDependencies {
 
 interface CachedAccessToken extends HashedToken {
   readonly principal: Principal
-  /** Of its last use that was noted, in minutes since the epoch. */
+  /** The last recorded use, in minutes since the epoch. */
   last_used_minute: number
 }
 
-/** As many tokens an owner may have, expired ones left out. */
+/** Tokens that an owner may have, without expired ones. */
 const MAX_TOKENS = 1_000
 const DEFAULT_SCOPES: readonly TokenScope[] = ['read', 'write']
-/** What RFC 3339 can write ends with the year 9999. */
+/** The last time that RFC 3339 can express, in the year 9999. */
 const MAX_EXPIRY_MS = Date.UTC(10_000, 0) - 1
 
 export class AccessTokenService implements AsyncDisposable {
@@ -55,9 +55,9 @@ export class AccessTokenService implements AsyncDisposable {
   }
 
   /**
-   * Makes a token that acts as `person` in its workspace.
-   * @throws FORBIDDEN for a program, and for `admin` asked by somebody else than an administrator
-   * @throws INVALID_REQUEST where `expires_at` is no time, INVALID_PARAMETERS where it is none in the future
+   * Mints a token that acts as `person` in its workspace.
+   * @throws FORBIDDEN for a program, and for the scope `admin` if the person is no administrator
+   * @throws INVALID_REQUEST if `expires_at` is no time, INVALID_PARAMETERS if it is not in the future
    * @throws CONFLICT at 1,000 tokens
    */
   async mint(person: Principal, request: CreateTokenRequest): Promise<CreatedToken> {
@@ -86,44 +86,47 @@ export class AccessTokenService implements AsyncDisposable {
     return { ...this.#record(row), token }
   }
 
-  /** The person's own tokens, the newest first. @throws FORBIDDEN for a program */
+  /**
+   * The person's own tokens, newest first.
+   * @throws FORBIDDEN for a program
+   */
   list(person: Principal): AccessToken[] {
     requirePerson(person)
     return this.#dependencies.store.read((tx) => listAccessTokens(tx, person)).map((row) => this.#record(row))
   }
 
   /**
-   * Ends a token of the person's own: it is refused from now on. Its row is read again for the next request that brings it, whatever comes of this: one
-   * that was damaged since it was last read is refused then.
+   * Revokes a token of the person: it is refused from now on. Even if this fails, the cached row is dropped, so that a row that was damaged meanwhile
+   * is refused at the next request.
    * @throws FORBIDDEN for a program
    * @throws NOT_FOUND
-   * @throws DATA_DAMAGED where it is damaged
+   * @throws DATA_DAMAGED if the row is damaged
    */
   async revoke(person: Principal, id: string): Promise<void> {
     requirePerson(person)
     const deleting = this.#dependencies.store.write((tx) => deleteAccessToken(tx, person, id))
-    const found = await deleting.finally(() => this.#tokens.invalidate(id))
-    if (!found) throw new ServiceError('NOT_FOUND', { message: 'The token does not exist.' })
+    const existed = await deleting.finally(() => this.#tokens.invalidate(id))
+    if (!existed) throw new ServiceError('NOT_FOUND', { message: 'The token does not exist.' })
   }
 
-  /** Whom a token stands for at `now` (milliseconds); null where it is not good. */
+  /** The principal of a token at `now` (milliseconds); null if the token is not valid. */
   verify(token: string, now: number): Principal | null {
-    const kept = this.#tokens.verify(token, now)
-    if (!kept) return null
+    const cached = this.#tokens.verify(token, now)
+    if (!cached) return null
     const minute = minuteOf(now)
-    if (minute !== kept.last_used_minute) {
-      kept.last_used_minute = minute
-      this.#lastUsedTimes.record(kept.principal.token_id as string, minute)
+    if (minute !== cached.last_used_minute) {
+      cached.last_used_minute = minute
+      this.#lastUsedTimes.record(cached.principal.token_id as string, minute)
     }
-    return kept.principal
+    return cached.principal
   }
 
-  /** Whether there is a token with this id that is good at `now`. */
+  /** Whether a token with this id is valid at `now`. */
   isValid(id: string, now: number): boolean {
     return this.#tokens.findValid(id, now) !== null
   }
 
-  /** Whether a token that `check` did not take at `now` was good before. */
+  /** Whether a token that is not valid at `now` was valid before. */
   hasExpired(token: string, now: number): boolean {
     return this.#tokens.hasExpired(token, now)
   }
@@ -133,7 +136,7 @@ export class AccessTokenService implements AsyncDisposable {
     return { id, name, scopes: parseScopes(scopes), workspace_id, created_at, expires_at, last_used_at: used }
   }
 
-  /** Writes what is not written yet. */
+  /** Writes pending uses. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#lastUsedTimes[Symbol.asyncDispose]()
   }
@@ -142,7 +145,7 @@ export class AccessTokenService implements AsyncDisposable {
 /** A token that could mint tokens would outlive its own end. */
 function requirePerson(principal: Principal): void {
   if (isPerson(principal)) return
-  const message = 'Tokens are minted, listed and revoked by a signed-in or trusted person: a token cannot do it.'
+  const message = 'Only a signed-in or trusted person can mint, list and revoke tokens. A token cannot.'
   throw new ServiceError('FORBIDDEN', { message })
 }
 

@@ -1,32 +1,32 @@
-// Tokens of which the service keeps a digest alone: how they are written, and whether one that was sent is what its row says.
-// Whose they are and what they are good for is left to those who keep the rows.
+// Tokens of which the service stores only a digest: generates them, and compares a received token with its row. The token services own the rows and
+// their meaning.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Platform } from '../../platform.ts'
 
 export interface HashedToken {
-  /** SHA-256 of the secret part, as it is written. */
+  /** SHA-256 of the text of the secret part. */
   readonly digest: Uint8Array
-  /** Milliseconds since the epoch; null where it lives until it is revoked. */
+  /** Milliseconds since the epoch; null if the token does not expire. */
   readonly expires_at: number | null
 }
 
 export interface GeneratedToken {
   /** `<noun>_<32 hexadecimal characters>` */
   readonly id: string
-  /** What the caller gets to see, this once. */
+  /** The token, which the caller sees only this once. */
   readonly token: string
   readonly digest: Uint8Array
 }
 
-/** How many random bytes nobody can guess. */
+/** Random bytes of a secret. */
 const SECRET_BYTES = 32
-/** Of so many tokens the rows stay in memory. */
+/** Tokens whose rows are cached. */
 const MAX_CACHED_TOKENS = 10_000
-/** What the secret of a token that does not exist is compared with, so that it takes as long as any other. */
+/** Compared with the secret of an unknown token, so that the check takes equally long. */
 const NO_DIGEST = new Uint8Array(32)
 
-/** One kind of tokens, `<prefix>_<the hexadecimal part of the id>_<32 random bytes as base64url>`. */
+/** A kind of tokens, `<prefix>_<the hexadecimal part of the id>_<32 random bytes as base64url>`. */
 export class HashedTokenStore<Kept extends HashedToken> {
   readonly #prefix: string
   readonly #noun: string
@@ -47,19 +47,19 @@ export class HashedTokenStore<Kept extends HashedToken> {
     return { id, token: `${this.#prefix}_${id.slice(this.#noun.length + 1)}_${secret}`, digest: hashSecret(secret) }
   }
 
-  /** What is kept of this token, if it is one, is good, and has not expired at `now`. */
+  /** The stored data of a token that is genuine and has not expired at `now`. */
   verify(token: string, now: number): Kept | null {
     const kept = this.#findMatching(token, (id) => this.#find(id))
     return kept && (kept.expires_at === null || now < kept.expires_at) ? kept : null
   }
 
-  /** Whether a token that `check` did not take at `now` was good before. */
+  /** Whether a token that is not valid at `now` was valid before. Reads the cache only. */
   hasExpired(token: string, now: number): boolean {
     const kept = this.#findMatching(token, (id) => this.#cache.get(id) ?? null)
     return kept !== null && kept.expires_at !== null && now >= kept.expires_at
   }
 
-  /** What is kept of the token with this id, if it is good at `now`. Of ids that this service has signed: each unknown one costs a read. */
+  /** The stored data of the token with this id, if it is valid at `now`. Only for ids that this service has signed: each unknown id costs a read. */
   findValid(id: string, now: number): Kept | null {
     const kept = this.#find(id)
     return kept && (kept.expires_at === null || now < kept.expires_at) ? kept : null
@@ -72,22 +72,22 @@ export class HashedTokenStore<Kept extends HashedToken> {
     return isSameDigest(hashSecret(secret), kept?.digest ?? NO_DIGEST) ? kept : null
   }
 
-  /** After its row has changed. */
+  /** Call this after the row has changed. */
   invalidate(id: string): void {
     this.#cache.delete(id)
   }
 
-  // What does not exist is not remembered: anybody can think of a million ids.
+  // Unknown ids are not cached: a client can invent a million of them.
   #find(id: string): Kept | null {
-    const remembered = this.#cache.get(id)
-    if (remembered) return remembered
+    const cached = this.#cache.get(id)
+    if (cached) return cached
     const kept = this.#load(id)
     if (kept) this.#cache.set(id, kept)
     return kept
   }
 }
 
-// Of the text, and not of the bytes: base64url has several texts for the same bytes, and only one of them was handed out.
+// Hashes the text, not the bytes: base64url has several encodings of the same bytes, and only one was issued.
 function hashSecret(secret: string): Uint8Array {
   return hash('sha256', secret, 'buffer')
 }

@@ -1,17 +1,18 @@
-// When tokens were last used, to the minute. A use is noted in memory, and written with others a little later: no request waits for it.
+// Records when tokens were last used, to the minute. Uses are collected in memory and written together a little later: no request waits for the
+// write.
 import { recordAccessTokenUse } from '../../db/access-tokens.ts'
 import type { Store } from '../../db/store.ts'
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 
 const MINUTE_MS = 60_000
-/** Uses wait so long for company. */
+/** How long uses are collected before a write. */
 const WRITE_AFTER_MS = 5_000
 
 export class LastUsedTimes implements AsyncDisposable {
   readonly #store: Store
   readonly #log: Log
-  /** Minutes since the epoch that are not written yet, by token. */
+  /** Unwritten minutes since the epoch, by token. */
   #pending = new Map<string, number>()
   #timer: NodeJS.Timeout | null = null
 
@@ -20,13 +21,13 @@ export class LastUsedTimes implements AsyncDisposable {
     this.#log = log
   }
 
-  /** A token was used. Costs nothing unless it is the first use of its minute. */
+  /** Records a use of a token. Call this for the first use in a minute. */
   record(id: string, minute: number): void {
     this.#pending.set(id, minute)
     this.#timer ??= setTimeout(() => void this.write(), WRITE_AFTER_MS).unref()
   }
 
-  /** The last use of a token whose row says `stored`. */
+  /** The last use of a token whose row has `stored`. */
   resolve(id: string, stored: string | null): string | null {
     const pending = this.#pending.get(id)
     if (pending === undefined) return stored
@@ -34,7 +35,7 @@ export class LastUsedTimes implements AsyncDisposable {
     return stored !== null && stored > at ? stored : at
   }
 
-  /** Writes what is not written yet. A use that cannot be written is not known afterwards: it is worth no more. */
+  /** Writes the pending uses. A use that cannot be written is lost: it is worth no retry. */
   async write(): Promise<void> {
     if (this.#timer) clearTimeout(this.#timer)
     this.#timer = null
@@ -46,7 +47,7 @@ export class LastUsedTimes implements AsyncDisposable {
         for (const [id, minute] of uses) recordAccessTokenUse(tx, id, formatMinute(minute))
       })
     } catch (error) {
-      // What keeps the database from being written is told by the store.
+      // The store reports why the database cannot be written.
       if (error instanceof ServiceError) return
       this.#log.error({ err: error, tokens: uses.size }, 'the last use of tokens could not be written')
     }
@@ -57,7 +58,7 @@ export class LastUsedTimes implements AsyncDisposable {
   }
 }
 
-/** The minute since the epoch in which `now` (milliseconds) lies. */
+/** The minute since the epoch that contains `now` (milliseconds). */
 export function minuteOf(now: number): number {
   return Math.floor(now / MINUTE_MS)
 }

@@ -1,5 +1,5 @@
-// Access tokens of the MCP OAuth flow (`nta_…`): made for one resource and an hour, revoked, and checked at `/mcp`.
-// The flow that hands them out, and refreshes them, is left to the OAuth server.
+// Access tokens of the MCP OAuth flow (`nta_…`): issued for a resource and an hour, revoked, and verified at `/mcp`. The OAuth server runs the flow
+// and refreshes tokens.
 import { deleteExpiredMcpTokens, deleteMcpToken, findMcpToken, insertMcpToken } from '../../db/mcp-tokens.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { McpTokenTable } from '../../db/schema.ts'
@@ -11,12 +11,12 @@ import { type HashedToken, HashedTokenStore } from './hashed-tokens.ts'
 export interface McpTokenDependencies {
   readonly store: Store
   readonly platform: Platform
-  /** Where the server is reached now. */
+  /** The URL at which the server is reached now. */
   readonly publicUrl: () => string
 }
 
 export interface McpTokenRequest {
-  /** The OAuth client that it is issued to. */
+  /** The OAuth client of the token. */
   readonly client_id: string
   /** Never `admin`: nothing at `/mcp` needs it. */
   readonly scopes: readonly Exclude<TokenScope, 'admin'>[]
@@ -34,7 +34,7 @@ interface CachedMcpToken extends HashedToken {
 }
 
 const LIFETIME_MS = 3_600_000
-/** Each new token sweeps away more than one old: they do not grow in number. */
+/** Each new token removes several expired ones, so that their number does not grow. */
 const MAX_SWEPT = 10
 
 export class McpTokenService {
@@ -49,7 +49,7 @@ export class McpTokenService {
     })
   }
 
-  /** Makes a token that acts as the owner at `/mcp` of this server, as it is reached now (RFC 8707), for an hour. */
+  /** Issues a token for an hour that acts as the owner at `/mcp` of this server, at its present URL (RFC 8707). */
   async issue({ user_id, workspace_id }: OwnerScope, { client_id, scopes }: McpTokenRequest): Promise<IssuedMcpToken> {
     const { store, platform } = this.#dependencies
     const { id, token, digest } = this.#tokens.generate(platform)
@@ -64,29 +64,29 @@ export class McpTokenService {
     return { id, token, expires_at }
   }
 
-  /** Whom a token stands for at `now` (milliseconds); null where it is not good, or was made for another address of the server. */
+  /** The principal of a token at `now` (milliseconds); null if the token is not valid, or was issued for another URL of the server. */
   verify(token: string, now: number): Principal | null {
-    const kept = this.#tokens.verify(token, now)
-    return kept?.resource === this.resource ? kept.principal : null
+    const cached = this.#tokens.verify(token, now)
+    return cached?.resource === this.resource ? cached.principal : null
   }
 
-  /** Whether there is a token with this id that is good at `now`, and made for the present address of the server. */
+  /** Whether a token with this id is valid at `now`, and was issued for the present URL of the server. */
   isValid(id: string, now: number): boolean {
     return this.#tokens.findValid(id, now)?.resource === this.resource
   }
 
-  /** Whether a token that `check` did not take at `now` was good before. */
+  /** Whether a token that is not valid at `now` was valid before. */
   hasExpired(token: string, now: number): boolean {
     return this.#tokens.hasExpired(token, now)
   }
 
-  /** Ends a token. Whether there was one is not said (RFC 7009, section 2.2). */
+  /** Revokes a token. The result does not tell whether it existed (RFC 7009, section 2.2). */
   async revoke(id: string): Promise<void> {
     await this.#dependencies.store.write((tx) => deleteMcpToken(tx, id))
     this.#tokens.invalidate(id)
   }
 
-  /** What tokens are made for (RFC 8707): the address of `/mcp` as clients reach it. */
+  /** The resource of tokens (RFC 8707): the URL of `/mcp` as clients reach it. */
   get resource(): string {
     return `${this.#dependencies.publicUrl()}/mcp`
   }

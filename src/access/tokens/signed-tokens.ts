@@ -1,5 +1,5 @@
-// Tokens that nothing is kept of: claims and their signature. The keys follow from the master key of the vault, so that another
-// master key ends all of them. Sessions of app visitors (`nda_…`) and delegated tokens, which have no prefix.
+// Tokens that are not stored: claims with a signature. The keys derive from the vault's master key, so a new master key ends all tokens. These are
+// sessions of app visitors (`nda_…`) and delegated tokens, which have no prefix.
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { Platform } from '../../platform.ts'
@@ -20,7 +20,7 @@ interface Claims extends OwnerScope {
 /** A visitor of a deployed app. */
 export interface AppVisitor {
   readonly app_id: string
-  /** Given by this service, and without a colon. */
+  /** Assigned by this service, without a colon. */
   readonly visitor_id: string
   readonly workspace_id: string | null
 }
@@ -41,23 +41,23 @@ export class SignedTokenService {
     }
   }
 
-  /** A token for an hour in which a visitor uses one app and nothing else, as a user of its own. */
+  /** Issues a token for an hour, with which a visitor uses a single app, as a user of its own. */
   issueAppSession({ app_id, visitor_id, workspace_id }: AppVisitor): string {
     return this.#sign('app_session', { user_id: `app:${app_id}:${visitor_id}`, workspace_id, app_id })
   }
 
-  /** A token for an hour in which a messaging bridge acts as a user who linked it. */
+  /** Issues a token for an hour, with which a messaging bridge acts for a user who linked it. */
   issueDelegatedToken({ user_id, workspace_id }: OwnerScope): string {
     return this.#sign('delegated_token', { user_id, workspace_id, app_id: null })
   }
 
-  /** Whose session it is at `now` (milliseconds); null where it is not good. */
+  /** The principal of a session at `now` (milliseconds); null if the token is not valid. */
   verifyAppSession(token: string, now: number): Principal | null {
     const claims = this.#verify('app_session', token, now)
     return claims && { ...principalFields(claims), trusted_as: 'app_session', scopes: [], app_id: claims.app_id }
   }
 
-  /** As whom the bridge acts at `now` (milliseconds); null where it is not good. */
+  /** The principal for whom the bridge acts at `now` (milliseconds); null if the token is not valid. */
   verifyDelegatedToken(token: string, now: number): Principal | null {
     const claims = this.#verify('delegated_token', token, now)
     return (
@@ -65,15 +65,15 @@ export class SignedTokenService {
     )
   }
 
-  /** Whether a token that is not good at `now` was good before. */
+  /** Whether a token that is not valid at `now` was valid before. */
   hasExpired(token: string, now: number): boolean {
     const claims = this.#verify('app_session', token, 0) ?? this.#verify('delegated_token', token, 0)
     return claims !== null && now >= claims.exp * 1000
   }
 
-  #sign(kind: SignedTokenKind, whose: Pick<Claims, 'user_id' | 'workspace_id' | 'app_id'>): string {
+  #sign(kind: SignedTokenKind, holder: Pick<Claims, 'user_id' | 'workspace_id' | 'app_id'>): string {
     const iat = Math.floor(this.#platform.now() / 1000)
-    const claims: Claims = { kind, ...whose, iat, exp: iat + LIFETIME_SECONDS, jti: this.#platform.id('signed') }
+    const claims: Claims = { kind, ...holder, iat, exp: iat + LIFETIME_SECONDS, jti: this.#platform.id('signed') }
     const body = Buffer.from(JSON.stringify(claims)).toString('base64url')
     return `${PREFIXES[kind]}${body}.${this.#mac(kind, body)}`
   }
@@ -83,7 +83,7 @@ export class SignedTokenService {
     if (!token.startsWith(prefix)) return null
     const [, body, mac] = SIGNED_TOKEN_FORMAT.exec(token.slice(prefix.length)) ?? []
     if (body === undefined || mac === undefined) return null
-    // The texts are compared: several texts of base64url say the same bytes, and one of them was signed.
+    // Compares the text of the signature: base64url has several encodings of the same bytes, and only one was signed.
     if (!timingSafeEqual(Buffer.from(mac), Buffer.from(this.#mac(kind, body)))) return null
     const claims = JSON.parse(Buffer.from(body, 'base64url').toString()) as Claims
     return claims.kind === kind && now < claims.exp * 1000 ? claims : null

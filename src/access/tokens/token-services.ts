@@ -1,4 +1,4 @@
-// All kinds of tokens put together: what the handlers mint and revoke them with, and what the procedure asks of one that was sent.
+// The services of all kinds of tokens, for the handlers, and their verifiers, for authentication.
 import type { Store } from '../../db/store.ts'
 import type { Log } from '../../log.ts'
 import type { Platform } from '../../platform.ts'
@@ -14,7 +14,7 @@ export interface TokenServices {
   readonly access: AccessTokenService
   /** `nta_…` */
   readonly mcp: McpTokenService
-  /** `nda_…`, and delegated ones. */
+  /** `nda_…`, and delegated tokens. */
   readonly signed: SignedTokenService
 }
 
@@ -22,7 +22,7 @@ export interface TokenSettings {
   /** Null: Local mode. */
   readonly identity_provider: object | null
   readonly admin_users: readonly string[]
-  /** Null: no messaging bridge acts for anybody. */
+  /** Null: messaging bridges are disabled. */
   readonly integration_token: string | null
 }
 
@@ -31,7 +31,7 @@ export interface TokenDependencies {
   readonly platform: Platform
   readonly log: Log
   readonly vault: Vault
-  /** Where the server is reached now. */
+  /** The URL at which the server is reached now. */
   readonly publicUrl: () => string
 }
 
@@ -45,7 +45,7 @@ export function createTokenServices(settings: TokenSettings, dependencies: Token
   }
 }
 
-/** `identity` judges every other token. */
+/** `identity` verifies every other token. */
 export function createTokenVerifiers(
   { integration_token }: TokenSettings,
   { access, mcp, signed }: TokenServices,

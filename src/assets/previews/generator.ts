@@ -1,4 +1,4 @@
-// Looks at the content of one asset, and keeps what there is to see. Which asset, and when, is left to previews.ts.
+// PreviewGenerator reads the content of one asset and stores its preview. The scheduler (scheduler.ts) decides which asset, and when.
 import type { Readable } from 'node:stream'
 import {
   findPreviewOfSameContent,
@@ -23,45 +23,48 @@ export interface PreviewGeneratorParts {
   readonly media: MediaAccess
 }
 
-/** Of one look. */
+/** Limit of one preview task, in milliseconds. */
 const TIME_LIMIT_MS = 15_000
-/** How long a look waits for a process. The own workflows of its user may keep it waiting; it is tried again later. */
+/** How long a task waits for a process, in milliseconds. The user's own workflows may use all processes; the task is tried again later. */
 const WAIT_LIMIT_MS = 5_000
-/** So many assets that there is nothing to see of are passed over at once. */
+/** Number of assets without a preview task that are marked at once. */
 const BATCH = 100
-/** How often a look is tried whose process died. */
+/** How often a task is tried whose process died. */
 const MOST_TRIES = 2
-/** Failures that say nothing of the content. */
+/** Failures that do not come from the content. */
 const RETRYABLE_ERRORS: ReadonlySet<string> = new Set(['busy', 'unavailable'])
 
 export class PreviewGenerator {
   readonly #parts: PreviewGeneratorParts
   readonly #stopped: AbortSignal
 
-  /** What is under way when `stopped` aborts leaves its asset as it was. */
+  /** When `stopped` aborts, a running task leaves its asset unchanged. */
   constructor(parts: PreviewGeneratorParts, stopped: AbortSignal) {
     this.#parts = parts
     this.#stopped = stopped
   }
 
-  /** Looks at an asset, if it is there and nobody has. @throws what the store and the database throw, and NodeError `busy` and `unavailable` */
+  /**
+   * Generates the preview of an asset, if the asset exists and has none yet.
+   * @throws the errors of the store and the database, and NodeError `busy` and `unavailable`
+   */
   async generate(asset_id: string): Promise<void> {
     const { store } = this.#parts
     const row = store.read((tx) => findUnpreviewedAsset(tx, asset_id))
     if (!row || (await this.#copyFromTwin(row))) return
-    const look = findPreviewTask(row)
-    if (!look) return store.write((tx) => skipUnpreviewable(tx, row))
-    const made = await this.#runTask(row, look)
+    const task = findPreviewTask(row)
+    if (!task) return store.write((tx) => skipUnpreviewable(tx, row))
+    const made = await this.#runTask(row, task)
     if (this.#stopped.aborted) return
     if (made) await this.#storePreview(row, made)
     else await store.write((tx) => markPreviewed(tx, asset_id))
   }
 
-  /** Takes over what is known of the same content of the same owner; false where nothing is. */
+  /** Copies the preview of an asset with the same content and owner; returns false if there is none. */
   async #copyFromTwin(row: UnpreviewedAsset): Promise<boolean> {
     const { store } = this.#parts
     if (!store.read((tx) => findPreviewOfSameContent(tx, row))) return false
-    // The twin may go until the transaction begins, and its picture with it.
+    // The other asset may be deleted before the transaction begins, together with its thumbnail.
     return store.write((tx) => {
       const twin = findPreviewOfSameContent(tx, row)
       if (twin) writePreview(tx, row, twin.thumb_key, readFindings(twin.metadata))
@@ -69,7 +72,7 @@ export class PreviewGenerator {
     })
   }
 
-  /** What there is to see, null where that is nothing: the content is damaged, hostile, or gone. */
+  /** Runs the preview task. Returns null if there is no preview: the content is damaged, hostile, or removed. */
   async #runTask(row: UnpreviewedAsset, { task, bytes }: PreviewTask): Promise<MediaResult | null> {
     const { contents, media } = this.#parts
     const length = Math.min(bytes, row.size)
@@ -96,24 +99,24 @@ export class PreviewGenerator {
     using received = await contents.receive(picture)
     const { size, sha256 } = received
     const thumb_key = contents.commit(row.user_id, received)
-    // Where the asset was removed meanwhile, the sweep finds the picture.
+    // If the asset was removed meanwhile, the sweep removes the thumbnail.
     await store.write((tx) => writePreview(tx, row, thumb_key, { found, thumb: { size, sha256 } }))
   }
 }
 
-/** Passes over what there is nothing to see of, from this asset of its user on. */
+/** Marks the next assets of the user, from this one on, that have no preview task. */
 function skipUnpreviewable(tx: Tx, { user_id, key }: UnpreviewedAsset): void {
   for (const row of listUnpreviewedAssets(tx, user_id, key, BATCH))
     if (findPreviewTask(row) === null) markPreviewed(tx, row.id)
 }
 
-/** Writes what was seen, unless the asset was removed meanwhile. */
+/** Writes the preview, unless the asset was removed meanwhile. */
 function writePreview(tx: Tx, row: UnpreviewedAsset, thumb_key: string | null, found: ContentFindings): void {
   const metadata = findUnpreviewedMetadata(tx, row)
   if (metadata !== undefined) savePreview(tx, row.id, { thumb_key, metadata: replaceFindings(metadata, found) })
 }
 
-/** So many bytes of a stream. */
+/** Reads `length` bytes of a stream. */
 async function readBytes(stream: Readable, length: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(length)
   let at = 0

@@ -1,6 +1,6 @@
-// Looks at the content of assets, in the background: what there is to say of it, and a small picture. What hostile content does happens to a
-// process of its own (src/media). Users get their turns beside and after each other, and each has one look at a time. Which assets are left is
-// known by their rows, so that a restart goes on.
+// PreviewScheduler generates the metadata and thumbnails of assets in the background. Separate processes (src/media) decode the content, so
+// that hostile content harms only them. Users take turns, and each has one task at a time. Rows record which assets are left, so that a
+// restart continues.
 import { setImmediate } from 'node:timers/promises'
 import { findNextUnpreviewed, listUsersWithUnpreviewed } from '../../db/assets/previews.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
@@ -12,18 +12,18 @@ export interface PreviewSchedulerParts extends PreviewGeneratorParts {
   readonly log: Log
 }
 
-/** How many looks there are beside each other at most, each of another user. Each may have 32 MiB of content in memory. */
+/** Number of tasks that run at once, each of another user. Each may have 32 MiB of content in memory. */
 const MOST_AT_ONCE = 4
-/** How many of these may be looks that nobody waits for. */
+/** How many of them may be tasks that no request waits for. */
 const MOST_BACKGROUND_AT_ONCE = 2
-/** How many users are read from the database at once. */
+/** Number of users that one query returns. */
 const BATCH = 100
-/** So long after a row was written in a transaction, the transaction has ended. */
+/** Milliseconds after a row was written by which its transaction has surely ended. */
 const COMMITTED_MS = 100
-/** How long a round is. Each begins with what was left: by a fault, by a user whose processes were busy, or by a commit that took long. */
+/** Milliseconds between rounds. Each round begins with the assets that are left: after an error, busy processes, or a slow commit. */
 const ROUND_MS = 30_000
 
-/** An asset that is looked at next. `key`: that of its row, where nobody waits for it. */
+/** The asset whose preview is generated next. `key` is the key of its row; null if a request waits for the preview. */
 interface NextPreview extends AssetOfUser {
   readonly key: number | null
 }
@@ -38,9 +38,9 @@ export class PreviewScheduler implements AsyncDisposable {
   readonly #generator: PreviewGenerator
   readonly #stopped = new AbortController()
   readonly #urgent = new UrgentPreviewQueue()
-  /** Users of whom an asset may be left, the one whose turn comes next first. */
+  /** Users who may have assets left. The first one has the next turn. */
   readonly #waitingUsers = new Set<string>()
-  /** By user, the key up to which assets that could not be looked at are passed over in this round. */
+  /** By user, the row key up to which failed assets are skipped in this round. */
   readonly #skippedUpTo = new Map<string, number>()
   /** By user. */
   readonly #running = new Map<string, RunningPreview>()
@@ -51,14 +51,14 @@ export class PreviewScheduler implements AsyncDisposable {
     this.#generator = new PreviewGenerator(parts, this.#stopped.signal)
   }
 
-  /** Begins to look at what there is, and looks at what comes from now on. */
+  /** Starts to generate previews of existing and new assets. */
   start(): void {
     this.#roundTimer = setInterval(() => void this.#beginRound(), ROUND_MS)
     this.#roundTimer.unref()
     void this.#beginRound()
   }
 
-  /** Is told that a row of this user is being written whose content is to be looked at. */
+  /** Call this when a transaction writes a row of this user that needs a preview. */
   added(user_id: string): void {
     setTimeout(() => {
       this.#waitingUsers.add(user_id)
@@ -67,20 +67,20 @@ export class PreviewScheduler implements AsyncDisposable {
   }
 
   /**
-   * Looks at one asset, whose row is committed, before all others of its user that nobody waits for. Resolves when that is done, or after `ms`
-   * milliseconds, whichever comes first: it never fails, and the look goes on.
+   * Generates the preview of one committed asset before all background tasks of its user. Resolves when that is done, or after `ms`
+   * milliseconds. It never rejects, and the task goes on after the time limit.
    */
   async prioritize(asset: AssetOfUser, ms: number): Promise<void> {
     if (!this.#isOpen) return
-    const seen = this.#urgent.add(asset)
+    const done = this.#urgent.add(asset)
     this.#startPreviews()
-    const bound = Promise.withResolvers<void>()
-    const timer = setTimeout(bound.resolve, ms)
-    await Promise.race([seen, bound.promise])
+    const timeout = Promise.withResolvers<void>()
+    const timer = setTimeout(timeout.resolve, ms)
+    await Promise.race([done, timeout.promise])
     clearTimeout(timer)
   }
 
-  /** What is under way is broken off, and begun anew by the next process. */
+  /** Aborts running tasks, which the next process starts again. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped.abort()
     clearInterval(this.#roundTimer ?? undefined)
@@ -92,7 +92,7 @@ export class PreviewScheduler implements AsyncDisposable {
     return this.#roundTimer !== null && !this.#stopped.signal.aborted
   }
 
-  /** Gives all users who have something left their turns. */
+  /** Lets all users with assets that are left take a turn. */
   async #beginRound(): Promise<void> {
     this.#skippedUpTo.clear()
     try {
@@ -103,16 +103,16 @@ export class PreviewScheduler implements AsyncDisposable {
         after = users.length === BATCH ? users.at(-1) : undefined
       }
     } catch (err) {
-      this.#parts.log.error({ err }, 'assets to be looked at could not be found')
+      this.#parts.log.error({ err }, 'assets without previews could not be listed')
     }
   }
 
-  /** Begins as many looks as there may be. */
+  /** Starts as many tasks as are allowed. */
   #startPreviews(): void {
     try {
       for (let next = this.#next(); next; next = this.#next()) this.#startPreview(next)
     } catch (err) {
-      this.#parts.log.error({ err }, 'assets to be looked at could not be found')
+      this.#parts.log.error({ err }, 'assets without previews could not be listed')
     }
   }
 
@@ -120,11 +120,11 @@ export class PreviewScheduler implements AsyncDisposable {
     if (!this.#isOpen || this.#running.size >= MOST_AT_ONCE) return null
     const asset = this.#urgent.next(this.#running)
     if (asset) return { ...asset, key: null }
-    const unhurried = [...this.#running.values()].filter(({ urgent }) => !urgent)
-    return unhurried.length < MOST_BACKGROUND_AT_ONCE ? this.#nextOfUsers() : null
+    const background = [...this.#running.values()].filter(({ urgent }) => !urgent)
+    return background.length < MOST_BACKGROUND_AT_ONCE ? this.#nextOfUsers() : null
   }
 
-  /** What the next user has to be looked at. That user's next turn comes after those of all others. */
+  /** Returns the next asset of the next user. The user's next turn comes after those of all other users. */
   #nextOfUsers(): NextPreview | null {
     for (const user_id of this.#waitingUsers) {
       if (this.#running.has(user_id)) continue
@@ -145,14 +145,15 @@ export class PreviewScheduler implements AsyncDisposable {
     this.#running.set(next.user_id, { urgent: next.key === null, ended })
   }
 
-  /** Looks at it. Never fails. */
+  /** Generates one preview. Never rejects. */
   async #generate(asset: NextPreview): Promise<void> {
     try {
       await this.#generator.generate(asset.id)
     } catch (err) {
       if (asset.key !== null) this.#skippedUpTo.set(asset.user_id, asset.key)
       const busy = err instanceof NodeError && err.type === 'busy'
-      if (!busy && !this.#stopped.signal.aborted) this.#parts.log.error({ err }, 'an asset could not be looked at')
+      if (!busy && !this.#stopped.signal.aborted)
+        this.#parts.log.error({ err }, 'the preview of an asset could not be generated')
     }
     this.#urgent.settle(asset)
   }

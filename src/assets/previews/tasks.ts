@@ -1,9 +1,9 @@
-// What there is to see of which content, and the task that looks.
+// Maps content types to the tasks that generate their previews.
 import { essenceOf } from '../content-type.ts'
 
 export interface PreviewTask {
   readonly task: 'preview.image' | 'preview.pdf' | 'preview.wav'
-  /** How many bytes are read, from the beginning. Where they are not all of a longer content, `partial` says whether these will do. */
+  /** How many bytes are read, from the beginning. With `partial`, they are enough for longer content too. */
   readonly bytes: number
   readonly partial?: true
 }
@@ -18,16 +18,16 @@ const TASKS: Readonly<Record<string, PreviewTask>> = {
   'image/webp': IMAGE_TASK,
   'image/tiff': IMAGE_TASK,
   'image/avif': IMAGE_TASK,
-  // It is text of which a few megabytes may ask for endless work, drawn without files and network: the library has neither an address to start
-  // from nor a way out.
+  // A few megabytes of SVG text may cause endless work. It is drawn without files and network: the library gets neither a base URL nor a
+  // way to load anything.
   'image/svg+xml': { task: 'preview.image', bytes: 2 * MEGABYTE },
   'application/pdf': { task: 'preview.pdf', bytes: 32 * MEGABYTE },
   'audio/wav': { task: 'preview.wav', bytes: MEGABYTE / 16, partial: true },
 }
 
-/** How to look at content, or null where there is nothing to see, or more than anybody reads for it. */
+/** Returns the preview task for content; null if the type has none, or the content is too large. */
 export function findPreviewTask({ content_type, size }: { content_type: string; size: number }): PreviewTask | null {
   const essence = essenceOf(content_type)
-  const look = Object.hasOwn(TASKS, essence) ? TASKS[essence]! : null
-  return look && size > 0 && (look.partial || size <= look.bytes) ? look : null
+  const task = Object.hasOwn(TASKS, essence) ? TASKS[essence]! : null
+  return task && size > 0 && (task.partial || size <= task.bytes) ? task : null
 }

@@ -1,16 +1,16 @@
-// Assets that somebody waits for until they have been looked at: users in turns, those of one user in the order in which they came.
+// UrgentPreviewQueue holds the assets whose previews requests wait for. Users take turns, and the assets of one user come in order.
 
-/** An asset, and whose it is. */
+/** An asset and its owner. */
 export interface AssetOfUser {
   readonly id: string
   readonly user_id: string
 }
 
 export class UrgentPreviewQueue {
-  /** By user, the one whose turn comes next first; by id, in order. No user is without an asset. */
+  /** By user, the user with the next turn first; then by asset id, in order. No user has an empty map. */
   readonly #users = new Map<string, Map<string, PromiseWithResolvers<void>>>()
 
-  /** Resolves when the asset is settled. */
+  /** Adds an asset. Resolves when it is settled. */
   add({ id, user_id }: AssetOfUser): Promise<void> {
     const assets = this.#users.get(user_id) ?? new Map<string, PromiseWithResolvers<void>>()
     this.#users.set(user_id, assets)
@@ -19,7 +19,10 @@ export class UrgentPreviewQueue {
     return waiting.promise
   }
 
-  /** The next asset, of a user who is not busy; its user's next turn comes after those of all others. It stays until it is settled. */
+  /**
+   * Returns the next asset of a user who is not busy. The user's next turn comes after those of all others. The asset stays in the queue
+   * until it is settled.
+   */
   next(busy: { has(user_id: string): boolean }): AssetOfUser | null {
     for (const [user_id, assets] of this.#users) {
       if (busy.has(user_id)) continue

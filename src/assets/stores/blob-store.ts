@@ -1,5 +1,5 @@
-// The bytes of users in a store of objects, each content of a user once. Rows of assets and of objects are their references: bytes are on disk
-// before such a row is committed, and go only when no row needs them. What a crash leaves behind between the two is an object without a row,
+// BlobStore keeps the bytes of users in an object store, each content of a user once. Rows of assets and objects refer to them. Bytes are
+// on disk before such a row is committed, and are removed only when no row needs them. A crash in between leaves an object without a row,
 // which the sweep removes.
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
@@ -10,16 +10,16 @@ import { removeEach } from './bulk-removal.ts'
 import type { ByteRange, ByteSource, ObjectStore, StagedObject } from './object-store.ts'
 
 export interface SweepResult {
-  /** Objects looked at. */
+  /** Number of objects that the sweep examined. */
   readonly examined: number
   readonly removed: number
-  /** Whether this was the end of the store: the next sweep begins anew. */
+  /** Whether the sweep reached the end of the store. Then the next sweep starts from the beginning. */
   readonly ended: boolean
 }
 
-/** Bytes without a row are kept for so long: somebody may be about to commit one. */
+/** The sweep keeps bytes without a row for this long, because a row may be about to be committed. */
 export const UNREFERENCED_GRACE_MS = 3_600_000
-/** Contents that are looked at before others get their turn. */
+/** Number of blobs that are examined before other work gets its turn. */
 const REMOVALS_PER_TURN = 32
 
 export class BlobStore {
@@ -28,7 +28,7 @@ export class BlobStore {
   readonly #now: () => number
   #sweepCursor: string | null = null
 
-  /** `objects` holds nothing else. `now` gives milliseconds since the epoch. */
+  /** `objects` contains only blobs. `now` returns milliseconds since the epoch. */
   constructor(store: Store, objects: ObjectStore, now: () => number) {
     this.#store = store
     this.#objects = objects
@@ -36,47 +36,51 @@ export class BlobStore {
   }
 
   /**
-   * Reads bytes to their end and has them on disk, without a key yet. Dispose of it, whatever came of it: what was not settled is removed.
-   * @throws what the source throws, and what the store does: no room, no access
+   * Reads the source to its end and stores the bytes on disk, without a key yet. The caller always disposes of the result, which removes
+   * bytes that were not committed.
+   * @throws what the source throws, and what the store throws: no room, no access
    */
   receive(source: ByteSource): Promise<StagedObject> {
     return this.#objects.receive(source)
   }
 
-  /** Keeps what was received as content of a user, and gives its key. A row that needs it has to be committed within the hour. */
+  /** Commits staged bytes as content of a user and returns their key. A row that needs the key has to be committed within an hour. */
   commit(user_id: string, received: StagedObject): string {
     const key = contentKey(user_id, received.sha256)
     received.commit(key)
     return key
   }
 
-  /** As `receive` and `settle`, at once. */
+  /** Does what `receive` and `commit` do, synchronously. */
   putSync(content_key: string, bytes: Uint8Array): void {
     this.#objects.putSync(content_key, bytes)
   }
 
-  /** The bytes of a content, or null where they are not in the store. Whoever gets a stream ends or destroys it. */
+  /** Returns the bytes of a blob, or null if the store does not have it. The caller ends or destroys the stream. */
   get(content_key: string, range: ByteRange): Promise<Readable | null> {
     return this.#objects.get(content_key, range)
   }
 
   /**
-   * Removes bytes that nothing needs any more. Those that were put within the hour stay for the sweep, and so does what cannot be removed now: the
-   * rows that named them are gone already. Settles to how many were removed.
+   * Removes blobs that no row needs, and resolves to their number. Blobs that were put within the last hour stay for the sweep. So do blobs
+   * that cannot be removed now, because the rows that named them are already deleted.
    */
   async discard(content_keys: Iterable<string>): Promise<number> {
     let removed = 0
-    let looked = 0
+    let examined = 0
     for (const key of new Set(content_keys)) {
       if (await this.#removeIfUnused(key).catch(() => false)) removed += 1
-      // A folder may have held very many, and others wait for their answers.
-      looked += 1
-      if (looked % REMOVALS_PER_TURN === 0) await setImmediate()
+      // A folder may have held very many blobs, and other requests wait meanwhile.
+      examined += 1
+      if (examined % REMOVALS_PER_TURN === 0) await setImmediate()
     }
     return removed
   }
 
-  /** Removes bytes without a row that are older than an hour, of the next `limit` objects of the store. @throws what the store does, at the first one when all were looked at */
+  /**
+   * Removes blobs without a row that are older than an hour, among the next `limit` objects of the store.
+   * @throws the first error of the store, after all objects were examined
+   */
   async sweepUnreferenced(limit: number): Promise<SweepResult> {
     const keys = await this.#objects.list(this.#sweepCursor, limit)
     const ended = keys.length < limit
@@ -86,7 +90,7 @@ export class BlobStore {
   }
 
   async #removeIfUnused(content_key: string): Promise<boolean> {
-    // From here to the removal nothing else runs: nobody can put the same bytes again in between.
+    // Nothing else runs between this check and the removal, so that no request can put the same bytes again in between.
     const needed = this.#store.read((tx) => isBlobInUse(tx, content_key))
     return !needed && (await this.#objects.delete(content_key, this.#now() - UNREFERENCED_GRACE_MS))
   }

@@ -1,4 +1,4 @@
-// The objects of a bucket without those that are to be removed from it: whoever asks never sees them again.
+// BucketObjects shows the objects of a bucket, except those whose removal is pending.
 import type { Readable } from 'node:stream'
 import { ServiceError } from '../../errors.ts'
 import type { ByteRange, ObjectInfo } from './object-store.ts'
@@ -19,7 +19,7 @@ export class BucketObjects {
     this.#removals = removals
   }
 
-  /** Whether whatever is there under a key is to be removed. */
+  /** Whether any object under this key is to be removed, whenever it was put. */
   isRemovalPending(key: string): boolean {
     return this.#removals.cutoffOf(key) === Number.POSITIVE_INFINITY
   }
@@ -35,7 +35,7 @@ export class BucketObjects {
     return this.#callBucket(() => this.#stat(key))
   }
 
-  /** At most `limit` keys behind `after`, in the order of their bytes. */
+  /** Returns at most `limit` keys after `after`, in the order of their bytes. */
   async list(after: string | null, limit: number): Promise<string[]> {
     const keys: string[] = []
     for (let from = after; keys.length < limit; ) {
@@ -48,8 +48,8 @@ export class BucketObjects {
   }
 
   /**
-   * Removes an object that was put before `put_since`, unless `stays` says no at the last moment. False where it stays.
-   * @throws BucketFailure, also when `patience` is aborted
+   * Removes an object that was put before `put_since`, unless `stays` returns true at the last moment. Returns false if the object stays.
+   * @throws BucketError, also when `patience` is aborted
    */
   async delete(key: string, put_since: number, stays: () => boolean, patience: AbortSignal): Promise<boolean> {
     await this.#claim.ensure()
@@ -59,14 +59,14 @@ export class BucketObjects {
     return true
   }
 
-  /** Removes what is to be removed of a key. @throws BucketFailure */
+  /** Carries out the pending removal of a key. @throws BucketError */
   async applyRemoval(key: string): Promise<void> {
     for (;;) {
       const put_since = this.#removals.cutoffOf(key)
       if (put_since === null) return
       const found = await this.#bucket.stat(key)
       if (found !== null && this.#isRemoved(key, found)) await this.#bucket.delete(key)
-      // Meanwhile more may be to be removed than was.
+      // Another removal may have been added meanwhile, with a later time.
       if (this.#removals.cutoffOf(key) === put_since) this.#removals.complete(key)
     }
   }
@@ -91,7 +91,7 @@ export class BucketObjects {
   }
 }
 
-/** SERVICE_UNAVAILABLE for what a bucket failed with, and any other error as it is. */
+/** Turns a BucketError into SERVICE_UNAVAILABLE, and returns any other error unchanged. */
 export function toUnavailableError(error: unknown): unknown {
   return error instanceof BucketError ? new ServiceError('SERVICE_UNAVAILABLE', { cause: error }) : error
 }

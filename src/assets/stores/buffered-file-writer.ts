@@ -1,9 +1,9 @@
-// Bytes that are written to a file as they come, many of them in one call: the next are gathered while some are on their way. They are copied into
-// memory that is used again, so that whoever brings them need not keep them.
+// BufferedFileWriter writes many small pieces to a file with few system calls, and gathers the next pieces while a write is under way. It
+// copies the pieces into pooled memory, so that the caller need not keep them.
 import type { FileHandle } from 'node:fs/promises'
 import type { BufferPool } from './file-read-stream.ts'
 
-/** Pieces of memory that are written at once. Twice as many are held at the most. */
+/** Number of buffers in one write. At most twice as many are held. */
 const BUFFERS_PER_WRITE = 2
 
 export class BufferedFileWriter {
@@ -14,12 +14,12 @@ export class BufferedFileWriter {
   #filled = 0
   #writing: Promise<void> = Promise.resolve()
 
-  constructor(file: FileHandle, spare: BufferPool) {
+  constructor(file: FileHandle, pool: BufferPool) {
     this.#file = file
-    this.#pool = spare
+    this.#pool = pool
   }
 
-  /** Takes bytes, which may change from then on. Resolves when there is room for more. @throws what writing earlier ones does */
+  /** Takes bytes, which the caller may change afterwards. Resolves when there is room for more. @throws the error of an earlier write */
   async add(bytes: Uint8Array): Promise<void> {
     for (let taken = 0; taken < bytes.length; ) {
       this.#current ??= this.#pool.acquire()
@@ -35,7 +35,7 @@ export class BufferedFileWriter {
     }
   }
 
-  /** Resolves when all of them are written. @throws what writing does */
+  /** Resolves when all bytes are written. @throws the error of a write */
   async end(): Promise<void> {
     await this.#write(this.#current ? [this.#current.subarray(0, this.#filled)] : [])
     await this.#writing
@@ -43,16 +43,16 @@ export class BufferedFileWriter {
     this.#current = null
   }
 
-  /** Begins to write what is full, and what comes behind it. */
+  /** Starts to write the full buffers, followed by `rest`. */
   async #write(rest: readonly Buffer[]): Promise<void> {
     await this.#writing
     const full = this.#full
     this.#full = []
     this.#writing = writeAll(this.#file, [...full, ...rest]).then(() => {
-      // Of a write that fails nobody knows what it still looks at.
+      // After a failed write the buffers are not released, because the system may still read them.
       for (const memory of full) this.#pool.release(memory)
     })
-    // Whoever adds the next bytes hears of it, or whoever ends.
+    // The next call of `add` or `end` throws this error.
     this.#writing.catch(() => {})
   }
 }
@@ -60,13 +60,13 @@ export class BufferedFileWriter {
 async function writeAll(file: FileHandle, pieces: readonly Uint8Array[]): Promise<void> {
   let left = pieces
   while (left.length > 0) {
-    // The system may take a part of what it is given, as where the disk is nearly full.
+    // The system may write only a part of the bytes, for example when the disk is nearly full.
     const { bytesWritten } = await file.writev(left)
     left = dropBytes(left, bytesWritten)
   }
 }
 
-/** What is left of pieces without their first `bytes`. */
+/** Returns the pieces without their first `bytes` bytes. */
 function dropBytes(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
   let at = 0
   let skipped = bytes

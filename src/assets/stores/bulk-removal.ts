@@ -1,9 +1,6 @@
-// Removes objects one after the other: one that cannot be removed keeps no others.
+// Removes objects one by one. An object that cannot be removed does not keep the others.
 
-/**
- * Gives how many were removed.
- * @throws what the first one that failed threw, when all have been tried
- */
+/** Returns how many objects were removed. @throws the first error, after all removals were tried */
 export async function removeEach(keys: readonly string[], remove: (key: string) => Promise<boolean>): Promise<number> {
   const faults: unknown[] = []
   let removed = 0

@@ -1,20 +1,20 @@
-// A part of a file as a stream of pieces. Whoever has sent a piece may give it back, and its memory is read into again: of a large file, pieces that
-// wait for the garbage collector cost more time than reading them.
+// FileReadStream reads a part of a file as a stream. A reader may give back the memory of a piece that it has sent, and the stream reads
+// into that memory again. For a large file, pieces that wait for the garbage collector cost more time than reading them.
 import { createHash, type Hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { ServiceError } from '../../errors.ts'
 import type { ByteRange } from './object-store.ts'
 
-/** Bytes that are read at once. */
+/** Bytes of one read. */
 export const CHUNK_BYTES = 128 * 1024
 
-/** Memory for whole pieces that nobody looks at. */
+/** BufferPool keeps free buffers of CHUNK_BYTES bytes each. */
 export class BufferPool {
   readonly #free: Buffer[] = []
   readonly #most: number
 
-  /** Keeps at most so many. */
+  /** `most`: the number of buffers that the pool keeps. */
   constructor(most: number) {
     this.#most = most
   }
@@ -31,33 +31,33 @@ export class BufferPool {
 export class FileReadStream extends Readable {
   readonly #file: FileHandle
   readonly #pool: BufferPool
-  /** Pieces that were handed out, and the memory of each. */
+  /** The pieces that readers hold, each with its pooled buffer. */
   readonly #lentBuffers = new WeakMap<Uint8Array, Buffer>()
-  /** Whether there are whole pieces. What is smaller is seldom given back. */
+  /** Whether the range has at least one whole piece. Smaller pieces are seldom given back. */
   readonly #usesPool: boolean
   #position: number
   #remaining: number
   #expectedDigest: { readonly hash: Hash; readonly sha256: string } | null = null
 
-  /** Closes the file in the end, whichever that is. */
-  constructor(file: FileHandle, { start, length }: ByteRange, spare: BufferPool) {
+  /** The stream closes the file when it ends or fails. */
+  constructor(file: FileHandle, { start, length }: ByteRange, pool: BufferPool) {
     super({ highWaterMark: CHUNK_BYTES })
     this.#file = file
-    this.#pool = spare
+    this.#pool = pool
     this.#usesPool = length >= CHUNK_BYTES
     this.#position = start
     this.#remaining = length
   }
 
   /**
-   * Has all bytes compared with their digest as they are read, which takes some 0.07 ms for each piece. Of a file that is damaged the last piece is never
-   * given: the stream fails with DATA_DAMAGED. To be asked before anything is read.
+   * Makes the stream compare the digest of all bytes as they are read, which takes about 0.07 ms for each piece. If the file is damaged,
+   * the stream fails with DATA_DAMAGED before it gives the last piece. The caller has to call this before the first read.
    */
   verifyDigest(sha256: string): void {
     this.#expectedDigest = { hash: createHash('sha256'), sha256 }
   }
 
-  /** Takes back a piece that came from here, which nobody looks at any more. Anything else it leaves alone. */
+  /** Takes back the memory of a piece that came from this stream and is not used any more. Other memory is ignored. */
   release(piece: Uint8Array): void {
     const memory = this.#lentBuffers.get(piece)
     if (memory && this.#lentBuffers.delete(piece)) this.#pool.release(memory)
@@ -95,7 +95,7 @@ export class FileReadStream extends Readable {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    // It waits for a read that is under way.
+    // Closing waits for a read that is under way.
     this.#file.close().then(
       () => done(error),
       (failure) => done(error ?? failure),

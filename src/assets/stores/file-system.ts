@@ -1,4 +1,4 @@
-// Files and folders for the local store: written so that they are on disk, and looked at without following links.
+// This file writes the files of the local store durably, and reads files and folders without following links.
 import { createHash } from 'node:crypto'
 import {
   closeSync,
@@ -20,7 +20,7 @@ import { BufferedFileWriter } from './buffered-file-writer.ts'
 import { type BufferPool, CHUNK_BYTES } from './file-read-stream.ts'
 import type { ByteSource, TrailerBuilder, WriteResult } from './object-store.ts'
 
-/** The last segment of a path is never followed as a link, and what is no file is not waited for. Windows knows no such flags. */
+/** Opening does not follow a link in the last segment of a path, and does not wait for a pipe or a device. Windows has no such flags. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
 
 export function ensureFolder(path: string): void {
@@ -33,7 +33,7 @@ export interface WriteContext {
   readonly spare: BufferPool
 }
 
-/** Writes all of a source to a file that is open, and has it on disk. */
+/** Writes all bytes of a source to an open file, and syncs the file to disk. */
 export async function writeDurably(
   file: FileHandle,
   source: ByteSource,
@@ -45,7 +45,7 @@ export async function writeDurably(
   let size = 0
   for await (const chunk of source instanceof Uint8Array ? [source] : source) {
     size += chunk.length
-    // Bytes that are all here are many: to hash them at once would hold everybody up.
+    // A chunk may be a whole large file: hashing it at once would hold up all other work.
     for (let at = 0; at < chunk.length; at += CHUNK_BYTES) {
       const piece = chunk.subarray(at, at + CHUNK_BYTES)
       hash.update(piece)
@@ -72,7 +72,7 @@ export function writeDurablySync(path: string, parts: readonly Uint8Array[], now
   }
 }
 
-/** A file below `top`, or null where there is none. */
+/** Returns the stats of a file below `top`, or null if there is none. */
 export function statFileSync(path: string, top: string): Stats | null {
   if (hasLinkedFolder(path, top)) return null
   try {
@@ -83,17 +83,17 @@ export function statFileSync(path: string, top: string): Stats | null {
   }
 }
 
-/** What lies below `top` under a path, or null. */
+/** Returns the stats of what a path below `top` names, or null. */
 export async function statWithin(path: string, top: string): Promise<Stats | null> {
   return hasLinkedFolder(path, top) ? null : await lstat(path).catch(nullIfMissing)
 }
 
-/** A file below `top`, open for reading; null where there is none. What is no file may be open as well. */
+/** Opens a file below `top` for reading, or returns null if there is none. The handle may also be that of a folder or a device. */
 export async function openForReading(path: string, top: string): Promise<FileHandle | null> {
   return hasLinkedFolder(path, top) ? null : await open(path, READ_FLAGS).catch(nullIfMissing)
 }
 
-/** Whether a folder on the way from `top` to a file is a link to elsewhere. */
+/** Whether any folder between `top` and a file is a link. */
 export function hasLinkedFolder(path: string, top: string): boolean {
   const folder = dirname(path)
   return folder !== top && (hasLinkedFolder(folder, top) || isLink(folder))
@@ -107,21 +107,21 @@ function isLink(path: string): boolean {
   }
 }
 
-/** A path through a file is as missing as one that leads nowhere; so is a link. */
+/** Returns null if the error says that nothing is at the path. A path through a file and a link count as missing. */
 export function nullIfMissing(error: NodeJS.ErrnoException): null {
   if (['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'].includes(error.code ?? '')) return null
   throw error
 }
 
-/** The keys of the files below a folder, of which `prefix` is the beginning, behind `after`: in the order of `compareKeys`. */
+/** Yields the keys of the files below a folder that come after `after`, in the order of `compareKeys`. `prefix` is the key of the folder. */
 export async function* walkKeys(folder: string, prefix: string, after: string | null): AsyncGenerator<string> {
-  // A folder that held nothing any more may have gone since it was named.
+  // The folder may have been empty, and removed since it was listed.
   const found = (await readdir(folder, { withFileTypes: true }).catch(nullIfMissing)) ?? []
   const entries = found.flatMap((entry) => {
     if (entry.isDirectory()) return [{ entry, key: `${prefix}${entry.name}/` }]
     return entry.isFile() ? [{ entry, key: prefix + entry.name }] : []
   })
-  // With the slash behind a folder's name, the order is that of all the keys below.
+  // The slash at the end of a folder's name makes the order that of all keys below the folder.
   for (const { entry, key } of entries.sort((a, b) => compareKeys(a.key, b.key))) {
     if (entry.isFile()) {
       if (after === null || compareKeys(key, after) > 0) yield key
@@ -130,7 +130,7 @@ export async function* walkKeys(folder: string, prefix: string, after: string | 
   }
 }
 
-/** Bytes of a file that is open, piece by piece and never too few of them. */
+/** Yields a range of an open file piece by piece, and throws if the file ends too early. */
 export async function* readChunks(file: FileHandle, start: number, length: number): AsyncGenerator<Uint8Array> {
   for (let done = 0; done < length; ) {
     const piece = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, length - done))
@@ -141,7 +141,7 @@ export async function* readChunks(file: FileHandle, start: number, length: numbe
   }
 }
 
-/** Removes the folder of a path, and those above it below `top`, as long as they are empty. One that cannot be removed does no harm. */
+/** Removes the folder of a path and its parents below `top`, as long as they are empty. A folder that cannot be removed does no harm. */
 export function removeEmptyFolders(path: string, top: string): void {
   for (let folder = dirname(path); folder !== top; folder = dirname(folder)) {
     try {

@@ -1,16 +1,16 @@
-// The beginning of bytes that pass by: enough to tell what they are.
+// LeadingBytes keeps the first bytes of a source that passes through it, so that their content type can be detected.
 import { SNIFFED_BYTES } from '../content-type.ts'
 import type { ByteSource } from './object-store.ts'
 
 export class LeadingBytes {
   #bytes: Uint8Array = new Uint8Array(0)
 
-  /** The first bytes of those that passed: all, or one more than `LOOKED_AT`. */
+  /** All bytes that passed, or the first SNIFFED_BYTES + 1 of them. */
   get bytes(): Uint8Array {
     return this.#bytes
   }
 
-  /** Passes a source on. */
+  /** Passes a source through. */
   async *capture(source: ByteSource): AsyncGenerator<Uint8Array> {
     for await (const chunk of source instanceof Uint8Array ? [source] : source) {
       const wanted = SNIFFED_BYTES + 1 - this.#bytes.length

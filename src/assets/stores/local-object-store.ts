@@ -1,5 +1,5 @@
-// Objects as files of one folder. A file is written under a temporary name and renamed when it is whole and on disk, so that
-// every file with a name of its own is whole.
+// LocalObjectStore keeps objects as files of one folder. It writes a file under a temporary name and renames it once all its bytes are on
+// disk, so that every named file is complete.
 import { randomUUID } from 'node:crypto'
 import { existsSync, renameSync, rmSync, utimesSync } from 'node:fs'
 import { open, unlink } from 'node:fs/promises'
@@ -32,14 +32,17 @@ import type {
   WriteResult,
 } from './object-store.ts'
 
-/** Pieces of memory that are kept for the next reads and writes: 4 MiB. */
+/** Number of buffers that are kept for the next reads and writes: 4 MiB. */
 const SPARE_BUFFERS = 32
 
-/** An object as it was when it was looked at, whatever is put in its place meanwhile. */
+/** An object as it was when it was opened, even if another one replaces it meanwhile. */
 export interface ObjectHandle extends AsyncDisposable {
   readonly facts: ObjectInfo
   read(start: number, length: number): AsyncIterable<Uint8Array>
-  /** Removes it; false, and nothing happens, where another was put in its place or it was put anew. At once, but for the freeing of its blocks. */
+  /**
+   * Removes the object, and returns true. If it was replaced or put again since, the call changes nothing and returns false. The name is
+   * gone at once; freeing the blocks takes longer.
+   */
   remove(): Promise<boolean>
 }
 
@@ -50,8 +53,8 @@ export class LocalObjectStore implements ObjectStore {
   readonly #bufferPool = new BufferPool(SPARE_BUFFERS)
 
   /**
-   * Makes the folder where it is missing, and removes what a process that died was writing. The folder belongs to one process at
-   * a time. `now` gives milliseconds since the epoch.
+   * Creates the folder if it is missing, and removes the unfinished files of a process that died. Only one process at a time may use the
+   * folder. `now` returns milliseconds since the epoch.
    * @throws StartError when the folder cannot be used
    */
   constructor(root: string, now: () => number) {
@@ -128,12 +131,12 @@ export class LocalObjectStore implements ObjectStore {
     return found?.isFile() ? { size: found.size, put_at: found.mtimeMs } : null
   }
 
-  /** Null where there is no such object. */
+  /** Returns null if there is no such object. */
   async openHandle(key: string): Promise<ObjectHandle | null> {
     const path = this.#pathOf(key)
     const file = await openForReading(path, this.#objectsFolder)
     if (file === null) return null
-    // As long as it is open, no other file has its number.
+    // While this file is open, no other file has its inode number.
     const { ino, mtimeMs, size } = await file.stat()
     return {
       facts: { size, put_at: mtimeMs },
@@ -171,7 +174,7 @@ export class LocalObjectStore implements ObjectStore {
     return join(this.#objectsFolder, ...key.split('/'))
   }
 
-  /** Where an object is put. @throws Error where its folder is a link: nothing is written elsewhere */
+  /** Returns the path to write an object to. @throws Error if a folder of the path is a link, so that nothing is written outside of the store */
   #writablePathOf(key: string): string {
     const path = this.#pathOf(key)
     if (hasLinkedFolder(path, this.#objectsFolder))
@@ -179,12 +182,12 @@ export class LocalObjectStore implements ObjectStore {
     return path
   }
 
-  /** Between a look at the file and this nothing else must run. */
+  /** The caller checks the file immediately before, and nothing else may run in between. */
   async #remove(path: string): Promise<true> {
     const aside = this.#newIncomingPath()
     renameSync(path, aside)
     removeEmptyFolders(path, this.#objectsFolder)
-    // Freeing the blocks of a large file takes its time.
+    // Freeing the blocks of a large file takes time.
     await unlink(aside)
     return true
   }
@@ -204,17 +207,17 @@ export class LocalObjectStore implements ObjectStore {
     return join(this.#incomingFolder, randomUUID())
   }
 
-  /** When it was put, in milliseconds since the epoch; null where there is no such object. At once. */
+  /** Returns synchronously when an object was put, in milliseconds since the epoch; null if there is no such object. */
   lastPutAt(key: string): number | null {
     return statFileSync(this.#pathOf(key), this.#objectsFolder)?.mtimeMs ?? null
   }
 
-  /** Lets content that is there count as put now; false where it is not, or not whole. */
+  /** Sets the time of content that is already stored to now. Returns false if the content is missing or incomplete. */
   #touch(path: string, size: number): boolean {
     if (statFileSync(path, this.#objectsFolder)?.size !== size) return false
     const seconds = this.#now() / 1_000
     utimesSync(path, seconds, seconds)
-    // Whoever renamed it may have died before the name was on disk.
+    // The process that renamed the file may have died before the name was on disk.
     fsyncFolder(dirname(path))
     return true
   }

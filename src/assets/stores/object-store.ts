@@ -1,4 +1,4 @@
-// What keeps bytes by key. Who may read them, and what they mean, is left to the assets.
+// An object store keeps bytes by key. The assets decide who may read the bytes, and what they mean.
 import type { Readable } from 'node:stream'
 
 export interface WriteResult {
@@ -8,18 +8,18 @@ export interface WriteResult {
   readonly sha256: string
 }
 
-/** Bytes, or pieces of which each is good until the next is asked for. */
+/** Bytes, or pieces, each of which is valid until the next one is requested. */
 export type ByteSource = Uint8Array | AsyncIterable<Uint8Array>
 
 export type TrailerBuilder = (written: WriteResult) => Uint8Array
 
-/** Bytes that came to their end and are on disk, under no key yet. What is not settled when it is disposed of is removed. */
+/** Bytes that were received completely and are on disk, but have no key yet. Disposing of the object removes them unless they were committed. */
 export interface StagedObject extends WriteResult, Disposable {
-  /** The first bytes: all of them, or more than `LOOKED_AT`. */
+  /** The first bytes: all of them, or more than SNIFFED_BYTES. */
   readonly head: Uint8Array
   /**
-   * Keeps them under a key, at once and on disk, for content that never changes under its key: where as many bytes are there already, they
-   * only count as put anew. Once.
+   * Stores the bytes under a key, synchronously and durably. The content under a key never changes: if it is stored already with the same
+   * size, only its time is set to now. May be called once.
    */
   commit(key: string): void
 }
@@ -27,40 +27,40 @@ export interface StagedObject extends WriteResult, Disposable {
 export interface ObjectInfo {
   /** Bytes. */
   readonly size: number
-  /** Milliseconds since the epoch: when it was last put. */
+  /** When the object was last put, in milliseconds since the epoch. */
   readonly put_at: number
 }
 
-/** Which bytes: `length` of them from `start`, which must lie within the object. */
+/** A range of `length` bytes from `start`, which must lie within the object. */
 export interface ByteRange {
   readonly start: number
   readonly length: number
 }
 
-/** Every method throws a TypeError for what is no key. A key may be refused where another one continues it behind a slash. */
+/** Every method throws a TypeError for an invalid key. A store may refuse a key that another key extends after a slash. */
 export interface ObjectStore {
   /**
-   * Keeps bytes under a key, in the place of what was there. They are on disk when it settles; if it rejects, nothing has changed. What
-   * `tail` makes of the size and digest of the source is kept behind it, as a part of the object.
+   * Stores bytes under a key and replaces what was there. The bytes are on disk when the promise resolves; if it rejects, nothing has
+   * changed. `tail` builds a trailer from the size and digest of the source, which is stored at the end of the object.
    */
   put(key: string, source: ByteSource, tail?: TrailerBuilder): Promise<WriteResult>
   /**
-   * As `put`, at once, for content that never changes under its key: where as many bytes are there already, they only count as
-   * put anew. With `tail` they are written in any case.
+   * Does what `put` does, synchronously, for content that never changes under its key. If as many bytes are stored already, only their time
+   * is set to now. With `tail` the bytes are always written.
    */
   putSync(key: string, bytes: Uint8Array, tail?: Uint8Array): void
-  /** Reads bytes whose key is known only at their end. If it rejects, nothing of them is left. */
+  /** Reads bytes whose key is known only at their end. If the promise rejects, no bytes are left. */
   receive(source: ByteSource): Promise<StagedObject>
-  /** The bytes of an object, read as they are asked for; null where there is no such object. Whoever gets a stream ends or destroys it. */
+  /** Returns the bytes of an object, read on demand; null if there is no such object. The caller ends or destroys the stream. */
   get(key: string, range: ByteRange): Promise<Readable | null>
   stat(key: string): Promise<ObjectInfo | null>
   /**
-   * Removes an object, unless it was put at `put_since` (milliseconds since the epoch) or later; reads that have begun go on.
-   * It is out of reach when the call returns. Settles to whether there was one to remove.
+   * Removes an object, unless it was put at `put_since` (milliseconds since the epoch) or later. Reads that have begun go on. No new read
+   * finds the object once the call has returned. Resolves to whether there was an object to remove.
    */
   delete(key: string, put_since?: number): Promise<boolean>
-  /** At most `limit` keys behind `after`, in the order of their bytes. */
+  /** Returns at most `limit` keys after `after`, in the order of their bytes. */
   list(after: string | null, limit: number): Promise<string[]>
-  /** As `list`, of the objects that lie on this machine: those elsewhere are not asked for. */
+  /** Does what `list` does for the objects on this machine, without asking a bucket. */
   listLocal(after: string | null, limit: number): Promise<string[]>
 }

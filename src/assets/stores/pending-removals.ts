@@ -1,4 +1,5 @@
-// What is to be removed from a bucket and was not yet: remembered on disk, so that nothing that was removed comes back after an outage or a crash.
+// PendingRemovals records on disk which objects are still to be removed from a bucket. So no removed object comes back after an outage or a
+// crash.
 import { createHash, randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +7,10 @@ import { fsyncFolder } from '../../shared/fsync-folder.ts'
 import { StartError } from '../../start-error.ts'
 import { ensureFolder, writeDurablySync } from './file-system.ts'
 
-/** Of one key: what was put before `put_since` goes (milliseconds since the epoch, Infinity for whatever is there). */
+/**
+ * Objects of this key that were put before `put_since` are to be removed. `put_since` is in milliseconds since the epoch; Infinity means
+ * any object.
+ */
 interface PendingRemoval {
   readonly key: string
   readonly put_since: number
@@ -18,7 +22,7 @@ export class PendingRemovals {
   readonly #removals = new Map<string, PendingRemoval>()
 
   /**
-   * Makes the folder where it is missing, and reads what is there. `now` gives milliseconds since the epoch.
+   * Creates the folder if it is missing, and reads the recorded removals. `now` returns milliseconds since the epoch.
    * @throws StartError when the folder cannot be used
    */
   constructor(folder: string, now: () => number) {
@@ -43,17 +47,17 @@ export class PendingRemovals {
     return [...this.#removals.keys()]
   }
 
-  /** When an object of a key must have been put so that it stays, or null where it stays in any case. */
+  /** Returns the time since which an object of a key must have been put in order to stay, or null if no removal is pending. */
   cutoffOf(key: string): number | null {
     return this.#removals.get(key)?.put_since ?? null
   }
 
-  /** On disk when it returns. @throws what the file system throws: then nothing has changed */
+  /** Records a removal, which is on disk when the call returns. @throws the error of the file system; then nothing has changed */
   add(key: string, put_since: number): void {
     const removal = { key, put_since: Math.max(put_since, this.cutoffOf(key) ?? 0) }
     const path = this.#pathOf(key)
     const incoming = join(this.#folder, randomUUID())
-    // JSON knows no Infinity.
+    // JSON has no Infinity.
     const text = JSON.stringify({ key, put_since: Number.isFinite(removal.put_since) ? removal.put_since : null })
     try {
       writeDurablySync(incoming, [Buffer.from(text)], this.#now())
@@ -66,7 +70,7 @@ export class PendingRemovals {
     this.#removals.set(key, removal)
   }
 
-  /** Forgets one that is done, for good when it returns. */
+  /** Deletes the record of a completed removal; this is durable when the call returns. */
   complete(key: string): void {
     if (!this.#removals.delete(key)) return
     rmSync(this.#pathOf(key), { force: true })

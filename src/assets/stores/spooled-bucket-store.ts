@@ -1,5 +1,6 @@
-// Objects in a bucket, behind a folder of this machine. What is put is on its disk first, and goes up in the background; the file goes when the
-// bucket is known to have it. So nothing waits for the bucket but reads of what is only there, and an outage of it loses nothing.
+// SpooledBucketStore keeps objects in a bucket, with a folder of this machine as spool. A new object is written to the disk first, uploaded
+// in the background, and deleted here once the bucket has it. Only reads of objects that are only in the bucket wait for it, and an outage
+// of the bucket loses nothing.
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { BucketSettings } from '../../config/storage.ts'
@@ -26,9 +27,9 @@ import { ForeignPrefixError, PrefixClaim } from './s3/prefix-claim.ts'
 import { TransferQueue } from './transfer-queue.ts'
 
 export interface SpoolOptions {
-  /** What the names of the objects begin with, behind the prefix of the bucket. */
+  /** The folder in the bucket: names of objects begin with it, after the prefix of the bucket. */
   readonly folder: string
-  /** What names the database whose files they are, for ever. */
+  /** The permanent name of the database that owns the files. */
   readonly owner: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -38,11 +39,14 @@ export interface SpoolOptions {
 }
 
 export interface SpoolTimeouts extends BucketTimeouts {
-  /** Before what has failed is tried again, about; then longer each time. */
+  /** The first pause before a failed transfer is tried again, roughly; later pauses are longer. */
   readonly retry_ms: number
-  /** What is under way at the end is given so long. */
+  /** How long transfers that are under way may take when the store closes. */
   readonly close_ms: number
-  /** A removal waits so long for the bucket, and is remembered then. The ones behind it are remembered at once, until the bucket has done something. */
+  /**
+   * How long a removal waits for the bucket before it is recorded for later. Later removals are recorded at once until the bucket responds
+   * again.
+   */
   readonly removal_ms: number
 }
 
@@ -51,7 +55,7 @@ const CLOSE_MS = 3_000
 const REMOVAL_MS = 2_000
 const ABORTED_AT_ONCE = 4
 
-/** What the bucket alone can tell is not to be had while it cannot be used: SERVICE_UNAVAILABLE. All else goes on. */
+/** While the bucket cannot be used, calls that need it throw SERVICE_UNAVAILABLE. All other calls go on. */
 export class SpooledBucketStore implements ObjectStore, AsyncDisposable {
   readonly #spool: LocalObjectStore
   readonly #removals: PendingRemovals
@@ -61,13 +65,17 @@ export class SpooledBucketStore implements ObjectStore, AsyncDisposable {
   readonly #transfers: TransferQueue
   readonly #options: SpoolOptions
   #hasWarned = false
-  /** Whether a removal has waited in vain for the bucket, which has done nothing since: the next ones wait no more, as a folder may hold thousands. */
+  /**
+   * Whether the last removal timed out and the bucket has not responded since. Then further removals do not wait, because a folder may have
+   * thousands.
+   */
   #isBucketUnresponsive = false
-  /** Of the uploads that an earlier process did not finish. */
+  /** The abort of the uploads that an earlier process did not finish. */
   #aborting: Promise<void> = Promise.resolve()
 
   /**
-   * Opens the folder `root`, which belongs to one process at a time, as the prefix of the bucket does; what it still holds goes up.
+   * Opens the spool folder `root`, and uploads the objects that it still contains. Only one process at a time may use the folder and the
+   * prefix of the bucket.
    * @throws StartError when the folder cannot be used, the bucket refuses, or the prefix belongs to another database
    */
   static async open(root: string, settings: BucketSettings, options: SpoolOptions): Promise<SpooledBucketStore> {
@@ -102,15 +110,18 @@ export class SpooledBucketStore implements ObjectStore, AsyncDisposable {
       onFailure: (err, key) => {
         if (key === null) this.#warn(err)
         else
-          log.error({ err, key }, 'a file could not be moved to the bucket of the storage: it is kept here meanwhile')
+          log.error(
+            { err, key },
+            'a file could not be uploaded to the storage bucket; it stays on this machine for now',
+          )
       },
-      onRecovery: (took) => log.info({ took_ms: took }, 'the bucket of the storage can be used again'),
+      onRecovery: (took) => log.info({ took_ms: took }, 'the storage bucket can be used again'),
       now,
       pause_ms: times?.retry_ms ?? RETRY_MS,
     })
   }
 
-  /** Keys whose objects, or whose removals, the bucket does not know of yet. */
+  /** Number of keys with uploads or removals that the bucket does not have yet. */
   get pending(): number {
     return this.#transfers.pending
   }
@@ -130,34 +141,35 @@ export class SpooledBucketStore implements ObjectStore, AsyncDisposable {
 
   async receive(source: ByteSource): Promise<StagedObject> {
     const received = await this.#spool.receive(source)
-    const settle = (key: string) => {
+    const commit = (key: string) => {
       this.#bucket.nameOf(key)
       received.commit(key)
       this.#transfers.add(key)
     }
-    return { ...received, commit: settle }
+    return { ...received, commit }
   }
 
   async get(key: string, range: ByteRange): Promise<Readable | null> {
-    const here = await this.#spool.get(key, range)
-    if (here !== null || this.#bucketObjects.isRemovalPending(key)) return here
+    const local = await this.#spool.get(key, range)
+    if (local !== null || this.#bucketObjects.isRemovalPending(key)) return local
     return range.length > 0
       ? this.#bucketObjects.get(key, range)
       : (await this.#bucketObjects.stat(key)) && Readable.from([])
   }
 
   async stat(key: string): Promise<ObjectInfo | null> {
-    const here = await this.#spool.stat(key)
-    return here !== null || this.#bucketObjects.isRemovalPending(key) ? here : this.#bucketObjects.stat(key)
+    const local = await this.#spool.stat(key)
+    return local !== null || this.#bucketObjects.isRemovalPending(key) ? local : this.#bucketObjects.stat(key)
   }
 
-  /** Where the bucket does not answer, or not soon, it is remembered, and settles to true. */
+  /** If the bucket does not answer in time, the removal is recorded for later, and the promise resolves to true. */
   async delete(key: string, put_since = Number.POSITIVE_INFINITY): Promise<boolean> {
     const put_at = this.#spool.lastPutAt(key)
     if (put_at === null && this.#bucketObjects.isRemovalPending(key)) return false
     if (put_at === null) return this.#transfers.runExclusively(key, () => this.#deleteFromBucket(key, put_since))
     if (put_at >= put_since) return false
-    // The bucket may have it already, or another one that was put before. First this, so that a crash leaves both or neither.
+    // The bucket may already have this object, or an earlier one of the same key. The removal is recorded first, so that a crash leaves
+    // both objects or neither.
     this.#removals.add(key, Number.POSITIVE_INFINITY)
     const removed = this.#spool.delete(key)
     this.#transfers.add(key)
@@ -165,35 +177,35 @@ export class SpooledBucketStore implements ObjectStore, AsyncDisposable {
   }
 
   async list(after: string | null, limit: number): Promise<string[]> {
-    // First what is here: it may go up meanwhile, and is found there then.
-    const here = await this.#spool.list(after, limit)
-    const there = await this.#bucketObjects.list(after, limit)
+    // The spool is listed first: an object that is uploaded meanwhile is then found in the bucket.
+    const local = await this.#spool.list(after, limit)
+    const remote = await this.#bucketObjects.list(after, limit)
     this.#isBucketUnresponsive = false
-    return [...new Set([...here, ...there])].sort(compareKeys).slice(0, Math.max(0, limit))
+    return [...new Set([...local, ...remote])].sort(compareKeys).slice(0, Math.max(0, limit))
   }
 
   listLocal(after: string | null, limit: number): Promise<string[]> {
     return this.#spool.list(after, limit)
   }
 
-  /** What is under way gets a few seconds, and what is broken off then as many to clear up. What is left goes up after the next start. */
+  /** Transfers that are under way get a few seconds, and aborted transfers get as long again to clean up. The next start uploads the rest. */
   async [Symbol.asyncDispose](): Promise<void> {
     const patience_ms = this.#options.times?.close_ms ?? CLOSE_MS
-    const cut = setTimeout(() => this.#bucket.close(), 2 * patience_ms)
+    const forcedClose = setTimeout(() => this.#bucket.close(), 2 * patience_ms)
     await this.#transfers.close(patience_ms)
-    clearTimeout(cut)
+    clearTimeout(forcedClose)
     this.#bucket.close()
     await this.#aborting
   }
 
-  /** Once an outage, whoever notices it first. */
+  /** Logs an outage once, whichever call notices it first. */
   #warn(err?: unknown): void {
     if (!this.#hasWarned)
-      this.#options.log.warn({ err }, 'the bucket of the storage cannot be used: files are kept here meanwhile')
+      this.#options.log.warn({ err }, 'the storage bucket cannot be used; files stay on this machine for now')
     this.#hasWarned = true
   }
 
-  /** Whether the prefix is known to be that of this database. @throws StartError where it is another's */
+  /** Whether the prefix is known to belong to this database. @throws StartError if it belongs to another one */
   async #claimPrefix(): Promise<boolean> {
     try {
       await this.#claim.ensure()
@@ -208,42 +220,42 @@ export class SpooledBucketStore implements ObjectStore, AsyncDisposable {
   }
 
   async #enqueueLeftovers(answers: boolean): Promise<void> {
-    // What a process that died was uploading in parts is kept by the bucket, unseen and at a price.
+    // The bucket keeps the parts of unfinished uploads invisibly, and charges for them.
     if (answers) await this.#abortUploads()
     for (const key of this.#removals.keys()) this.#transfers.add(key)
     for (const key of await this.#spool.list(null, Number.POSITIVE_INFINITY)) this.#transfers.add(key)
   }
 
-  /** Looks for all of them before the first new one begins, and aborts them in the background: there may be many. */
+  /** Lists all unfinished uploads before the first new one begins, and aborts them in the background, because there may be many. */
   async #abortUploads(): Promise<void> {
     try {
       const uploads = await this.#bucket.listUploads()
       this.#aborting = this.#abortEach(uploads)
     } catch (err) {
-      this.#options.log.warn({ err }, 'unfinished uploads in the bucket of the storage could not be looked for')
+      this.#options.log.warn({ err }, 'unfinished uploads in the storage bucket could not be listed')
     }
   }
 
-  /** What is left when the bucket refuses or the service closes is found again at the next start. */
+  /** The next start finds the uploads that are left when the bucket refuses or the service closes. */
   async #abortEach(uploads: readonly UnfinishedUpload[]): Promise<void> {
-    const left = [...uploads]
+    const queue = [...uploads]
     const abortNext = async () => {
-      for (let next = left.pop(); next !== undefined; next = left.pop())
+      for (let next = queue.pop(); next !== undefined; next = queue.pop())
         await abortUpload(this.#bucket, next.name, next.upload_id)
     }
     try {
       await Promise.all(Array.from({ length: ABORTED_AT_ONCE }, abortNext))
     } catch (err) {
       if (this.#bucket.closing.aborted) return
-      const fields = { err, left: left.length }
-      this.#options.log.warn(fields, 'unfinished uploads in the bucket of the storage could not be aborted')
+      const fields = { err, left: queue.length }
+      this.#options.log.warn(fields, 'unfinished uploads in the storage bucket could not be aborted')
     }
   }
 
-  /** Removes an object that is in the bucket alone. Whatever is put here meanwhile stays. */
+  /** Removes an object that is only in the bucket. An object that is put into the spool meanwhile stays. */
   async #deleteFromBucket(key: string, put_since: number): Promise<boolean> {
     if (this.#isBucketUnresponsive) {
-      // Each is written to the disk at once, and others wait for their answers.
+      // Each record is written to the disk synchronously, so other work gets its turn in between.
       await yieldToEventLoop()
       return this.#recordRemoval(key, put_since)
     }
@@ -257,14 +269,14 @@ export class SpooledBucketStore implements ObjectStore, AsyncDisposable {
     }
   }
 
-  /** Has the bucket told of a removal when it can be used. */
+  /** Records a removal, which is carried out once the bucket can be used. */
   #recordRemoval(key: string, put_since: number): true {
     this.#removals.add(key, put_since)
     this.#transfers.add(key)
     return true
   }
 
-  /** Makes the bucket know what has become of a key: first what was removed, then what was put since. */
+  /** Brings the bucket up to date for a key: first the removal, then the object that was put since. */
   async #syncKey(key: string, signal: AbortSignal): Promise<void> {
     await this.#claim.ensure()
     await this.#bucketObjects.applyRemoval(key)
@@ -272,7 +284,7 @@ export class SpooledBucketStore implements ObjectStore, AsyncDisposable {
     if (held === null) return
     await using _held = held
     await uploadObject(this.#bucket, key, held, { ...UPLOAD_SIZES, ...this.#options.sizes }, signal)
-    // Otherwise another was put in its place, or it was removed: that has its own turn.
+    // `remove` returns false if the object was replaced meanwhile. The replacement has a transfer of its own.
     if (this.#removals.cutoffOf(key) === null) await held.remove()
   }
 }

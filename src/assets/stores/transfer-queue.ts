@@ -1,18 +1,18 @@
-// Work on keys in the background: some at once, each key by one at a time, again and again until it is done. While nothing can be done for any
-// of them, all wait, longer each time.
+// TransferQueue runs work on keys in the background, several keys at a time, and repeats it until it succeeds. During an outage all keys
+// wait, with growing pauses.
 
 export interface TransferQueueParts {
-  /** Does what there is to do for a key. What it throws is tried again. */
+  /** Does the work of a key. If it throws, it is tried again. */
   work(key: string, signal: AbortSignal): Promise<void>
-  /** Whether an error stands in the way of every key. */
+  /** Whether an error affects every key. */
   isOutage(error: unknown): boolean
-  /** The first failure of an outage, or of a key. */
+  /** Called at the first failure of an outage (`key` is null), or of a key. */
   onFailure(error: unknown, key: string | null): void
-  /** After an outage, in milliseconds. */
+  /** Called at the end of an outage, with its duration in milliseconds. */
   onRecovery(took: number): void
   /** Milliseconds since the epoch. */
   now(): number
-  /** Milliseconds of the first pause, about. */
+  /** The first pause, roughly, in milliseconds. */
   readonly pause_ms: number
 }
 
@@ -21,7 +21,7 @@ const LONGEST_PAUSE_MS = 60_000
 
 export class TransferQueue {
   readonly #parts: TransferQueueParts
-  /** How often each has failed, in the order in which they are due. */
+  /** The number of failures of each waiting key, in the order in which the keys are due. */
   readonly #waiting = new Map<string, number>()
   readonly #running = new Map<string, Promise<void>>()
   readonly #delayed = new Map<string, NodeJS.Timeout>()
@@ -35,12 +35,12 @@ export class TransferQueue {
     this.#parts = parts
   }
 
-  /** Keys that are not done. */
+  /** Number of keys whose work is not done. */
   get pending(): number {
     return new Set([...this.#waiting.keys(), ...this.#running.keys(), ...this.#delayed.keys()]).size
   }
 
-  /** Has the work of a key done, once more where it is under way. */
+  /** Schedules the work of a key, once more if it is under way. */
   add(key: string): void {
     clearTimeout(this.#delayed.get(key))
     this.#delayed.delete(key)
@@ -48,7 +48,7 @@ export class TransferQueue {
     this.#start()
   }
 
-  /** Runs `act` while no work on the key is under way, and none begins. */
+  /** Runs `act` while no other work on the key runs or begins. */
   async runExclusively<T>(key: string, act: () => Promise<T>): Promise<T> {
     const before = this.#locks.get(key) ?? Promise.resolve()
     const mine = before.then(act, act)
@@ -61,7 +61,7 @@ export class TransferQueue {
     }
   }
 
-  /** Begins nothing more, gives what is under way so many milliseconds, and then breaks it off. */
+  /** Starts no more work. Running work gets `patience_ms` milliseconds, and is then aborted. */
   async close(patience_ms: number): Promise<void> {
     this.#closed = true
     if (this.#pause !== null) clearTimeout(this.#pause)
@@ -74,7 +74,7 @@ export class TransferQueue {
 
   #start(): void {
     for (const [key, failures] of this.#waiting) {
-      // After an outage one goes first and looks.
+      // During an outage a single key tests whether it is over.
       const most = this.#outage === null ? PARALLEL : 1
       if (this.#closed || this.#pause !== null || this.#running.size >= most) return
       if (this.#running.has(key)) continue
@@ -105,7 +105,7 @@ export class TransferQueue {
   #failed(error: unknown, key: string, failures: number): void {
     if (this.#parts.isOutage(error)) {
       this.#pauseAll(error)
-      // Behind the others: it may be this one after all.
+      // The key goes to the end of the queue, because it may be the cause itself.
       if (!this.#waiting.has(key)) this.#waiting.set(key, failures)
       return
     }
@@ -120,7 +120,7 @@ export class TransferQueue {
   }
 
   #pauseAll(error: unknown): void {
-    // Those that were under way with the first one fail with it.
+    // Other keys that were under way fail with the same outage.
     if (this.#pause !== null) return
     if (this.#outage === null) this.#parts.onFailure(error, null)
     this.#outage ??= { since: this.#parts.now(), failures: 0 }

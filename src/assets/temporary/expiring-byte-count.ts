@@ -1,9 +1,9 @@
-// How many bytes are kept, and until when: by the minute, so that a day of them is a short list however many files there are.
+// ExpiringByteCount counts bytes by the minute at which they expire. So a day is a short list, however many files there are.
 
 const MINUTE_MS = 60_000
 
 export class ExpiringByteCount {
-  /** Bytes by the minute, counted since the epoch, at whose beginning they are gone. */
+  /** Bytes by the minute, counted since the epoch, at whose beginning they expire. */
   readonly #minutes = new Map<number, number>()
   #bytes = 0
   #next = Number.POSITIVE_INFINITY
@@ -16,7 +16,7 @@ export class ExpiringByteCount {
     this.#next = Math.min(this.#next, minute)
   }
 
-  /** Takes out what was added with the same time, or what is left of it; gives how many bytes. */
+  /** Removes bytes that were added with the same expiry, as far as they are left; returns how many were removed. */
   remove(bytes: number, expires_at: number): number {
     const minute = Math.ceil(expires_at / MINUTE_MS)
     const kept = this.#minutes.get(minute) ?? 0
@@ -27,7 +27,7 @@ export class ExpiringByteCount {
     return removed
   }
 
-  /** Those that are kept at `now`, in milliseconds since the epoch. */
+  /** Returns the bytes that have not expired at `now`, in milliseconds since the epoch. */
   bytes(now: number): number {
     for (const minute of this.#next * MINUTE_MS <= now ? [...this.#minutes.keys()] : []) {
       if (minute * MINUTE_MS > now) continue
@@ -37,7 +37,7 @@ export class ExpiringByteCount {
     return this.#bytes
   }
 
-  /** When the first of them are gone, in milliseconds since the epoch; infinite where there are none. */
+  /** When the next bytes expire, in milliseconds since the epoch; Infinity if there are none. */
   get next_at(): number {
     return this.#next * MINUTE_MS
   }

@@ -1,6 +1,6 @@
-// What stands behind the bytes of a temporary file, at the end of its object: a record as JSON, and the length of that in eight digits.
+// The trailer at the end of the object of a temporary file: a JSON record, and the length of the record in eight digits.
 
-/** A file of the temporary store, and whose it is. */
+/** A file of the temporary store and its owner. */
 export interface TemporaryFile {
   readonly storage_key: string
   readonly user_id: string
@@ -11,7 +11,7 @@ export interface TemporaryFile {
   readonly size: number
   readonly sha256: string
   readonly created_at: string
-  /** From then on it is not found. */
+  /** Reads do not find the file after this time. */
   readonly expires_at: string
 }
 
@@ -24,7 +24,7 @@ export function formatTrailer(file: TemporaryFile): Uint8Array {
   return Buffer.concat([record, Buffer.from(String(record.length).padStart(LENGTH_DIGITS, '0'))])
 }
 
-/** Reads the record at the end of `bytes`, which are the last ones of the object `key`. */
+/** Reads the record at the end of `bytes`, which are the last bytes of the object `key`. */
 export function parseTrailer(bytes: Buffer, key: string): TemporaryFile {
   const length = Number(bytes.toString('latin1', bytes.length - LENGTH_DIGITS))
   const end = bytes.length - LENGTH_DIGITS

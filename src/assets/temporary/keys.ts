@@ -1,26 +1,29 @@
-// Where the objects of temporary files lie in their store: those of a user together, so that what the user keeps is one range of its keys.
+// Keys of the objects of temporary files. The objects of one user form one range of keys, so that they can be listed together.
 import { isUnavailableError } from '../../errors.ts'
 import { sha256 } from '../../shared/hashes.ts'
 import { encodeKeySegment } from '../storage-keys.ts'
 import type { ObjectInfo, ObjectStore } from '../stores/object-store.ts'
 import type { QuotaEntry } from './quota.ts'
 
-/** How long a file is kept after it has arrived. */
+/** How long a file is kept after its upload. */
 export const TEMPORARY_HOURS = 24
 export const TEMPORARY_MS = TEMPORARY_HOURS * 3_600_000
 
-/** The key of the object of an id of 48 hexadecimal characters: the user's folder, one of sixteen in it, and the id. */
+/** Returns the object key for an id of 48 hexadecimal characters: the user's folder, one of sixteen subfolders, and the id. */
 export function temporaryObjectKey(user_id: string, id: string): string {
   return objectKeyIn(encodeKeySegment(user_id), id)
 }
 
-/** Where the object of a key lies, or null for what is no key of a temporary file. The record says whether it is the object's own. */
+/**
+ * Returns the object key for a storage key, or null if that is no key of a temporary file. The record of the object says whether the
+ * storage key is really its own.
+ */
 export function parseTemporaryKey(storage_key: string): string | null {
   const parts = /^temp\/([^/]+)\/([0-9a-f]{48})\.[a-z0-9]+$/.exec(storage_key)
   return parts && objectKeyIn(parts[1]!, parts[2]!)
 }
 
-/** What the keys of all temporary files of a user begin with, of uploads and of objects. */
+/** Returns the common prefix of the keys of all temporary files of a user, of uploads and of objects. */
 export function temporaryKeyPrefix(user_id: string): string {
   return `temp/${encodeKeySegment(user_id)}/`
 }
@@ -29,17 +32,17 @@ function objectKeyIn(segment: string, id: string): string {
   return `${userFolder(segment)}/${id[0]}/${id}`
 }
 
-/** Of one length, and another one for each user whatever a file system thinks of case. */
+/** Returns a folder name of fixed length that differs for each user, even on a file system that ignores case. */
 function userFolder(segment: string): string {
   return sha256(segment).slice(0, 32)
 }
 
-/** Keys that are asked for at once, and objects that are looked at so. */
+/** Number of keys in one list, and of objects that are examined at once. */
 const KEYS_PER_LIST = 1_000
 const STATS_AT_ONCE = 16
 
 /**
- * What the store keeps of a user, past its time or not. Where its bucket cannot be used, it goes on with what lies on this machine, and ends with
+ * Yields the temporary files of a user, expired or not. If the bucket cannot be used, it yields those on this machine, and then throws.
  * @throws SERVICE_UNAVAILABLE
  */
 export async function* listTemporaryFiles(objects: ObjectStore, user_id: string): AsyncGenerator<QuotaEntry> {
@@ -58,7 +61,7 @@ export async function* listTemporaryFiles(objects: ObjectStore, user_id: string)
   }
 }
 
-/** Keys in a folder behind one, a few at a time. */
+/** Yields the keys of a folder after a given key, a few at a time. */
 async function* listKeys(folder: string, behind: string, list: ObjectStore['list']): AsyncGenerator<string[]> {
   for (let after = behind; ; ) {
     const listed = await list(after, KEYS_PER_LIST)
@@ -76,7 +79,7 @@ async function toQuotaEntries(keys: readonly string[], stat: ObjectStore['stat']
   )
 }
 
-/** Null for what has left this machine meanwhile. */
+/** Returns null for an object that was moved to the bucket meanwhile. */
 async function nullIfUnavailable(asked: Promise<ObjectInfo | null>): Promise<ObjectInfo | null> {
   try {
     return await asked

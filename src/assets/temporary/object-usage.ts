@@ -1,4 +1,4 @@
-// Temporary objects that have rows, as the quota of their user counts them.
+// Lists the temporary objects that have rows, for the quota of their user.
 import { setImmediate } from 'node:timers/promises'
 import { listTemporaryObjectRows, type TemporaryObjectRow } from '../../db/assets/temporary-objects.ts'
 import { ownerScopeKey } from '../../db/owner-scope.ts'
@@ -10,7 +10,7 @@ import type { QuotaEntry } from './quota.ts'
 /** Rows that are read in one turn of the event loop. */
 const ROWS_PER_TURN = 500
 
-/** What rows keep of a user, past its time or not. Others have their turns meanwhile. */
+/** Yields the temporary objects of a user that have rows, expired or not. Other work gets its turn in between. */
 export async function* listTemporaryObjects(store: Store, user_id: string): AsyncGenerator<QuotaEntry> {
   const folder = temporaryKeyPrefix(user_id)
   for (let after: TemporaryObjectRow | null = null; ; ) {
@@ -23,7 +23,7 @@ export async function* listTemporaryObjects(store: Store, user_id: string): Asyn
   }
 }
 
-/** As the quota counts it. Each workspace has its own under the same key. */
+/** Turns a row into a quota entry. Each workspace has its own object under the same key. */
 export function rowToQuotaEntry(row: TemporaryObjectRow & Pick<ObjectTable, 'user_id'>): QuotaEntry {
   return { key: ownerScopeKey(row, row.storage_key), bytes: row.size, expires_at: Date.parse(row.expires_at!) }
 }

@@ -1,62 +1,66 @@
-// How many bytes the temporary files of one user may take together, in all workspaces. Those that are being written count as well. Nothing of it
-// is stored: what a user keeps is counted when it is first asked for, from the store and from rows, and kept count of from then on.
+// TemporaryQuota limits the bytes of temporary files of each user across all workspaces, including uploads under way. It stores nothing. It
+// counts a user's files from the store and from rows when they are first needed, and updates the count from then on.
 import { isUnavailableError, ServiceError } from '../../errors.ts'
 import { ExpiringByteCount } from './expiring-byte-count.ts'
 
-/** A file that is kept. */
+/** A stored file. */
 export interface QuotaEntry {
   readonly key: string
-  /** As the store or the row has them. */
+  /** Size as the store or the row gives it. */
   readonly bytes: number
   /** Milliseconds since the epoch. */
   readonly expires_at: number
 }
 
 export interface TemporaryQuotaParts {
-  /** Bytes of one user; 0 for no limit. */
+  /** Bytes that one user may take; 0 for no limit. */
   readonly limit: number
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /**
-   * What the temporary store and rows of objects keep of a user. There may be very many: they come a few at a time. Where some cannot be told for
-   * now, the others come, and then it throws SERVICE_UNAVAILABLE.
+   * Lists the stored files of a user, a few at a time because there may be very many. If some cannot be listed for now, it yields the
+   * others and then throws SERVICE_UNAVAILABLE.
    */
   listFiles(user_id: string): AsyncIterable<QuotaEntry>
 }
 
-/** Room for one file while it is written. Dispose of it once the file is counted otherwise, or has come to nothing: the room is given back. */
+/**
+ * Reserved bytes for one file while it is written. The caller disposes of the reservation once the file is counted by `addFile` or was not
+ * stored; this releases the bytes.
+ */
 export interface QuotaReservation extends Disposable {
-  /** Counts so many bytes more. @throws TEMPORARY_QUOTA_EXCEEDED; then all its room is given back at once */
+  /** Reserves more bytes. @throws TEMPORARY_QUOTA_EXCEEDED; then all bytes of the reservation are released at once */
   take(bytes: number): void
-  /** Passes a source on, and counts what passes. @throws as `take` does, and what the source throws */
+  /** Passes a source through and reserves its bytes. @throws what `take` throws, and what the source throws */
   meter(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>
 }
 
-/** How long a count is believed that may have one file twice, or may lack some. */
+/** How long a count is used that may count one file twice, or miss one. */
 const RECOUNT_AFTER_MS = 60_000
 const NEVER = Number.POSITIVE_INFINITY
 
 interface QuotaAccount {
   kept: ExpiringByteCount
-  /** What was replaced or removed and still lies on the disk: it may take as much again. No count finds it. */
+  /** Bytes of files that were replaced or removed and still lie on the disk. They may take the limit once more, and no listing finds them. */
   readonly left: ExpiringByteCount
   in_flight: number
-  /** Reservations, and those who wait for one. */
+  /** Number of reservations, and of calls that wait for one. */
   open: number
-  /** Settles when what is kept has been counted; null before anybody asks. */
+  /** Resolves when the files have been counted; null before the first use. */
   counted: Promise<void> | null
   counted_at: number
-  /** Whether something may be counted twice, or is missing. */
+  /** Whether a file may be counted twice or missing. */
   doubtful: boolean
-  /** Whether the last count could not be told of all files: nobody waits for the next one. */
+  /** Whether the last count could not list all files. Then no call waits for the next count. */
   outage: boolean
-  /** A count that is under way, and the keys of files that it need not find. */
+  /** The count that is under way, and the keys that it has to skip. */
   counting: { readonly kept: ExpiringByteCount; readonly known: Set<string> } | null
 }
 
 /**
- * `using room = await quota.reserve(user_id)`, write `room.of(source)`, then `kept`: for a file of the temporary store once it is there, for an object
- * with a row and a time of expiry once that is committed, before anything else happens. One that is replaced counts until then, and is `freed`.
+ * Usage: `using reservation = await quota.reserve(user_id)`, write `reservation.meter(source)`, then call `addFile`. For a file of the
+ * temporary store call it once the file is stored; for an object with a row and an expiry, immediately after the commit. A replaced file
+ * counts until then, and is passed to `removeFile`.
  */
 export class TemporaryQuota {
   readonly #parts: TemporaryQuotaParts
@@ -67,9 +71,9 @@ export class TemporaryQuota {
   }
 
   /**
-   * Room for a file of a user. `at_least` are bytes that are announced: where these have no room now, they are refused before any is read.
-   * While the bucket of the store cannot be used, what was counted before counts, or else what lies on this machine.
-   * @throws TEMPORARY_QUOTA_EXCEEDED, and what else the store throws while what is kept is counted
+   * Reserves room for a file of a user. `at_least`: announced bytes, which are refused before any is read if they do not fit now. While the
+   * bucket of the store cannot be used, the last count applies, or else the files on this machine.
+   * @throws TEMPORARY_QUOTA_EXCEEDED, and the errors of the store while files are counted
    */
   async reserve(user_id: string, at_least = 0): Promise<QuotaReservation> {
     const account = this.#accountOf(user_id)
@@ -84,7 +88,7 @@ export class TemporaryQuota {
     }
   }
 
-  /** Counts a file that is there from now on. `again`: it may have been there before. */
+  /** Counts a stored file. `again`: the file may have been stored, and counted, before. */
   addFile(user_id: string, { key, bytes, expires_at }: QuotaEntry, again = false): void {
     const account = this.#accounts.get(user_id)
     if (!account?.counted) return
@@ -94,22 +98,22 @@ export class TemporaryQuota {
     if (again) account.doubtful = true
   }
 
-  /** Counts a file out that was removed before its time. */
+  /** Subtracts a file that was removed before its expiry. */
   removeFile(user_id: string, { bytes, expires_at }: QuotaEntry): void {
     const account = this.#accounts.get(user_id)
     if (!account?.counted) return
-    // One that was counted from the store may have another minute there than its record says.
+    // A file that was counted from the store may have another minute there than in its record.
     const missed = account.kept.remove(bytes, expires_at) < bytes
-    // Whether a count that is under way has seen it, nobody knows.
+    // A count that is under way may or may not have counted the file.
     if (missed || account.counting) account.doubtful = true
   }
 
-  /** Counts bytes that nothing needs any more, for as long as they still lie on the disk. */
+  /** Counts bytes that no row needs any more, for as long as they still lie on the disk. */
   addLingering(user_id: string, bytes: number, removed_at: number): void {
     if (removed_at > this.#parts.now()) this.#accountOf(user_id).left.add(bytes, removed_at)
   }
 
-  /** Forgets users who keep nothing. */
+  /** Forgets users without stored files. */
   forgetIdleUsers(): void {
     const now = this.#parts.now()
     for (const [user_id, { kept, left, open, counting }] of this.#accounts)
@@ -151,7 +155,7 @@ export class TemporaryQuota {
     }
   }
 
-  /** Whether all files could be told. */
+  /** Whether all files could be listed. */
   async #countFiles(user_id: string, { kept, known }: NonNullable<QuotaAccount['counting']>): Promise<boolean> {
     try {
       for await (const { key, bytes, expires_at } of this.#parts.listFiles(user_id))
@@ -187,7 +191,7 @@ export class TemporaryQuota {
     return { take, meter: (source) => meterBytes(source, take), [Symbol.dispose]: end }
   }
 
-  /** @throws TEMPORARY_QUOTA_EXCEEDED where there are too many with `more` of them; `own` are those of whoever asks */
+  /** `own`: the bytes that the caller has reserved already. @throws TEMPORARY_QUOTA_EXCEEDED if the limit is exceeded with `more` bytes */
   #requireWithinLimit(account: QuotaAccount, { own, more }: { own: number; more: number }): void {
     const { limit, now } = this.#parts
     if (limit === 0) return
@@ -210,7 +214,7 @@ async function* meterBytes(
 }
 
 function usedMessage(used: number, limit: number): string {
-  return `Your temporary files take ${used} of ${limit} bytes, other uploads under way included`
+  return `Your temporary files take ${used} of ${limit} bytes, including other uploads under way`
 }
 
 function lingeringMessage(bytes: number, limit: number): string {
@@ -220,6 +224,6 @@ function lingeringMessage(bytes: number, limit: number): string {
 function quotaExceededError(state: string, now: number, next_at: number): ServiceError {
   const code = 'TEMPORARY_QUOTA_EXCEEDED'
   if (next_at === NEVER) return new ServiceError(code, { message: `${state}.` })
-  const message = `${state}; the first of them go at ${new Date(next_at).toISOString()}.`
+  const message = `${state}; the first of them expire at ${new Date(next_at).toISOString()}.`
   return new ServiceError(code, { message, headers: { 'Retry-After': String(Math.ceil((next_at - now) / 1_000)) } })
 }

@@ -1,5 +1,5 @@
-// The temporary store: files that a caller hands in for a run, and those that a job makes which is to leave none. No row knows of them. What is
-// needed to serve one is kept behind its bytes, in the same object, so that there is never one without the other. They are gone after a day.
+// TemporaryStore keeps files that callers upload for a run, and outputs of jobs that are to leave no assets. No row refers to these files.
+// Each object also holds the record that is needed to serve it, so that neither exists without the other. Files expire after a day.
 import { createHmac } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import type { AssetReference } from '../../../generated/types.ts'
@@ -20,36 +20,36 @@ export type { TemporaryFile } from './file-trailer.ts'
 export { TEMPORARY_HOURS } from './keys.ts'
 
 export interface FileClaims {
-  /** As the caller says, or null. */
+  /** The name that the caller gave, or null. */
   readonly name: string | null
-  /** What is claimed; the bytes have the last word. */
+  /** The claimed type; the bytes decide. */
   readonly content_type: string | null
 }
 
 export interface TemporaryFileUpload extends FileClaims {
-  /** What it throws breaks the file off, and nothing of it is kept. */
+  /** If the source throws, no bytes are kept. */
   readonly bytes: AsyncIterable<Uint8Array>
-  /** How many of them are announced, at least. */
+  /** The announced size, at least. */
   readonly at_least?: number
 }
 
-/** Of the part of a key that nobody is to guess. */
+/** Bytes of the part of a key that must not be guessable. */
 const RANDOM_BYTES = 24
 
 const ID_PREFIX = 'temp_'
 
-/** Whether an id is that of a temporary file, whether there is one or not. */
+/** Whether an id has the form of a temporary file's id, whether the file exists or not. */
 export function isTemporaryId(asset_id: string): boolean {
   return /^temp_[0-9a-f]{48}$/.test(asset_id)
 }
 
 export interface TemporaryStoreParts {
-  /** Holds nothing else. */
+  /** The store contains only temporary files. */
   readonly objects: ObjectStore
-  /** Of what the files of one user take. */
+  /** Limits the bytes of each user. */
   readonly quota: TemporaryQuota
   readonly platform: Pick<Platform, 'now' | 'secret'>
-  /** Keeps anybody from guessing what the files of jobs are called; it serves nothing else. */
+  /** Makes the ids of job outputs unguessable. It is used for nothing else. */
   readonly secret: Uint8Array
 }
 
@@ -68,8 +68,8 @@ export class TemporaryStore {
   }
 
   /**
-   * Keeps a file as it comes, and never more of it in memory than a piece. It can be found once it is whole and on disk.
-   * @throws TEMPORARY_QUOTA_EXCEEDED, what `bytes` throws, and what the file system does: no room, no access
+   * Stores a file as it arrives, with only one piece in memory. Reads find the file once it is complete and on disk.
+   * @throws TEMPORARY_QUOTA_EXCEEDED, what `bytes` throws, and what the file system throws: no room, no access
    */
   async put(scope: OwnerScope, given: TemporaryFileUpload): Promise<TemporaryFile> {
     using room = await this.quota.reserve(scope.user_id, given.at_least)
@@ -87,9 +87,9 @@ export class TemporaryStore {
   }
 
   /**
-   * Keeps what a job made, at once. The same content at the same place is the same file again, and its day begins anew. It counts as all files of
-   * the user do, and is never refused for what they take: what a run has made, and perhaps paid for, is not lost for lack of a quota.
-   * @throws what the file system throws
+   * Stores an output of a job, synchronously. The same content at the same place is the same file again, and its day starts anew. The file
+   * counts towards the user's quota but is never refused, so that results, which may have been paid for, are not lost.
+   * @throws the error of the file system
    */
   putOutput(scope: OwnerScope, bytes: Uint8Array, place: AssetOutputLocation, claims: FileClaims): AssetReference {
     const digest = sha256OfBytes(bytes)
@@ -103,14 +103,17 @@ export class TemporaryStore {
     return { asset_id, uri: storageUri(storage_key), name, content_type, size, sha256, download_url: null, expires_at }
   }
 
-  /** The file that is served under a key, or null where there is none of this scope; of any for a caller who brings a signature (null). */
+  /**
+   * Returns the file that is served under a key, or null if this scope has none. `scope` is null for a caller with a signature, who may
+   * read any.
+   */
   async find(scope: OwnerScope | null, storage_key: string): Promise<TemporaryFile | null> {
     const at = parseTemporaryKey(storage_key)
     const file = at === null ? null : await this.#readFile(scope, at)
     return file?.storage_key === storage_key ? file : null
   }
 
-  /** The file that `keep` has named so, or null where there is none of this scope. */
+  /** Returns the file with an id from `putOutput`, or null if this scope has none. */
   async findById(scope: OwnerScope, asset_id: string): Promise<TemporaryFile | null> {
     return isTemporaryId(asset_id)
       ? this.#readFile(scope, temporaryObjectKey(scope.user_id, asset_id.slice(ID_PREFIX.length)))
@@ -129,18 +132,21 @@ export class TemporaryStore {
     return own && !expired ? file : null
   }
 
-  /** Removes a file; reads that have begun go on. */
+  /** Removes a file. Reads that have begun go on. */
   async remove(file: TemporaryFile): Promise<void> {
     if (await this.#objects.delete(parseTemporaryKey(file.storage_key)!))
       this.quota.removeFile(file.user_id, toQuotaEntry(file))
   }
 
-  /** Bytes of a file, or null where it was swept meanwhile. */
+  /** Returns bytes of a file, or null if the file was swept meanwhile. */
   read({ storage_key }: TemporaryFile, range: ByteRange): Promise<Readable | null> {
     return this.#objects.get(parseTemporaryKey(storage_key)!, range)
   }
 
-  /** Removes what is past its time, of the next `limit` files; and goes on as long as that is most of them. Gives how many it removed. */
+  /**
+   * Removes expired files among the next `limit` files, and repeats this while most of a batch was expired. Returns how many files were
+   * removed.
+   */
   async sweep(limit: number, stopping: AbortSignal): Promise<number> {
     this.quota.forgetIdleUsers()
     for (let sum = 0; ; ) {
@@ -153,7 +159,7 @@ export class TemporaryStore {
   async #sweepBatch(limit: number): Promise<number> {
     const keys = await this.#objects.list(this.#sweepCursor, limit)
     this.#sweepCursor = keys.length < limit ? null : keys.at(-1)!
-    // Put at `expires_at` less a day, or a moment later.
+    // An object is put one day before its `expires_at`, or a moment later.
     const put_since = this.#platform.now() - TEMPORARY_MS
     return removeEach(keys, (key) => this.#objects.delete(key, put_since))
   }
@@ -182,7 +188,7 @@ export class TemporaryStore {
   }
 }
 
-/** As the quota counts it: with its record. */
+/** Turns a file into a quota entry, which includes its trailer. */
 function toQuotaEntry(file: TemporaryFile): QuotaEntry {
   const bytes = file.size + formatTrailer(file).length
   return { key: parseTemporaryKey(file.storage_key)!, bytes, expires_at: Date.parse(file.expires_at) }

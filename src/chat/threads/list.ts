@@ -1,4 +1,4 @@
-// Which threads a page shows. Those with a text in their titles are sought in steps: there may be very many threads to look through.
+// Lists threads of an owner. A search in titles runs in steps, since an owner may have very many threads.
 
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { ThreadTable } from '../../db/schema.ts'
@@ -7,17 +7,17 @@ import { foldText } from '../../db/text-folding.ts'
 import { listThreadsAfter, type ThreadCursor } from '../../db/threads.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 
-/** Threads that one step looks at. A title takes up to 50 µs. */
+/** Threads per step. A title takes up to 50 µs. */
 const THREADS_PER_STEP = 32
 
 export interface ThreadFilter {
-  /** Part of the title, in any case. */
+  /** A part of the title, in any case. */
   readonly q?: string | null | undefined
   readonly after: ThreadCursor | null
   readonly limit: number
 }
 
-/** Threads of the owner, the one with the newest message first. */
+/** Threads of the owner, sorted by their newest message, the latest first. */
 export function* listThreadsSteps(
   store: Pick<Store, 'read'>,
   owner: OwnerScope,

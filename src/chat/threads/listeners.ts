@@ -1,13 +1,13 @@
-// Who is told what happens in which thread.
+// The listeners of each thread.
 import type { ChatFrame, FrameListener } from '../frames.ts'
 
-/** Of a thread that more follow, those who come last may be told a moment later, and of several pieces at once. */
+/** If a thread has more listeners, the last of them may receive frames later, and several pieces joined. */
 const CROWDED_ABOVE = 64
 
 export class ThreadListeners {
   readonly #byThread = new Map<string, Set<FrameListener>>()
 
-  /** How many threads somebody listens to. */
+  /** The number of threads with listeners. */
   get size(): number {
     return this.#byThread.size
   }
@@ -19,7 +19,7 @@ export class ThreadListeners {
     for (const listener of listeners) listener(frame, crowded)
   }
 
-  /** Until the returned function is called. */
+  /** The returned function removes the listener. */
   add(thread_id: string, listener: FrameListener): () => void {
     const listeners = this.#byThread.get(thread_id) ?? new Set()
     this.#byThread.set(thread_id, listeners.add(listener))

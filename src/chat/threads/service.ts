@@ -1,5 +1,5 @@
-// Threads and their messages as stored rows: made, listed, read, renamed, added to and deleted. Whatever belongs to another owner is the same
-// NOT_FOUND as what does not exist.
+// Creates, lists, reads, renames, extends and deletes threads. A thread of another owner gives the same NOT_FOUND as a
+// thread that does not exist.
 
 import type { CreateMessageRequest, Message, Thread } from '../../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
@@ -51,7 +51,7 @@ interface MessageListRequest {
   readonly cursor?: string | null | undefined
 }
 
-/** A page, and the cursor of the next one, or null on the last. */
+/** A page, and the cursor of the next page, or null on the last page. */
 export interface ChatPage<T> {
   readonly items: T[]
   readonly next: string | null
@@ -59,7 +59,7 @@ export interface ChatPage<T> {
 
 const DEFAULT_THREADS = 50
 const DEFAULT_MESSAGES = 100
-/** How long the messages of a deleted thread are removed at once, in milliseconds; what is left goes with the next sweeps. */
+/** In milliseconds: how long a deletion removes messages at once. The next sweeps remove the rest. */
 const REMOVAL_MS = 3
 /** In characters. */
 const MAX_TITLE_LENGTH = 255
@@ -89,7 +89,7 @@ export class ThreadService {
     }
   }
 
-  /** @throws CONFLICT where the owner has as many as there may be */
+  /** @throws CONFLICT if the owner has the maximum number of threads */
   async create(owner: OwnerScope, title: string | null): Promise<Thread> {
     const { store, platform, limits } = this.#parts
     const at = platform.timestamp()
@@ -123,7 +123,7 @@ export class ThreadService {
     return row
   }
 
-  /** Null leaves the title as it is. @throws NOT_FOUND */
+  /** Null keeps the title. @throws NOT_FOUND */
   async rename(owner: OwnerScope, id: string, title: string | null): Promise<Thread> {
     const { store, platform } = this.#parts
     const updated_at = platform.timestamp()
@@ -135,12 +135,15 @@ export class ThreadService {
     return this.get(owner, id)
   }
 
-  /** With its messages, in one step. Then a turn that runs is ended, and whoever follows it is told. @throws NOT_FOUND */
+  /**
+   * Deletes the thread with its messages in one transaction, then ends its running turn and tells its followers.
+   * @throws NOT_FOUND
+   */
   async delete(owner: OwnerScope, id: string): Promise<void> {
     this.row(owner, id)
     const { lanes, turns, store, listeners } = this.#parts
     await lanes.run(id, async () => {
-      // A thread that cannot be deleted keeps its turn.
+      // The turn is ended after the deletion: if the deletion fails, the turn runs on.
       await store.write((tx) => {
         if (!rows.deleteThread(tx, owner, id, startTimeBudget(REMOVAL_MS))) throw createNotFoundError()
       })
@@ -149,7 +152,7 @@ export class ThreadService {
     })
   }
 
-  /** Messages from the oldest on. @throws NOT_FOUND */
+  /** The oldest messages first. @throws NOT_FOUND */
   async messages(
     owner: OwnerScope,
     id: string,
@@ -164,7 +167,10 @@ export class ThreadService {
     return { items, next: last < thread.last_sequence ? encodeNumberCursor(last) : null }
   }
 
-  /** Stores a message that nobody answers. @throws NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE, CONFLICT where a turn is under way, or the thread is full */
+  /**
+   * Stores a message that no model answers.
+   * @throws NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE, CONFLICT if a turn is running or the thread is full
+   */
   async add(owner: OwnerScope, id: string, { role, content }: CreateMessageRequest): Promise<Message> {
     const { lanes, turns, store, slices, platform, limits, listeners } = this.#parts
     this.row(owner, id)
@@ -172,7 +178,10 @@ export class ThreadService {
     return lanes.run(id, async () => {
       const said = { role: role ?? 'user', content: await redactForOwner(this.#parts, owner, content) } as const
       const text = await encodeContent(slices, owner, said.content)
-      if (turns.isRunning(id)) throw new ServiceError('CONFLICT', { message: 'A turn of this thread is under way.' })
+      if (turns.isRunning(id))
+        throw new ServiceError('CONFLICT', {
+          message: 'A turn of this thread is running. Wait for its end, or stop it.',
+        })
       const message = createUnsequencedMessage(this.row(owner, id).key, said, platform, text)
       const row = await store.write((tx) => {
         refuseFullThread(tx, message, limits)
@@ -184,7 +193,7 @@ export class ThreadService {
     })
   }
 
-  /** A mark may be longer than what it stands for. */
+  /** The redaction mark may be longer than the secret. */
   #redactTitle(owner: OwnerScope, title: string | null): string | null {
     return title && this.#parts.redacting.of(owner).text(title).slice(0, MAX_TITLE_LENGTH).toWellFormed()
   }
@@ -195,6 +204,6 @@ export class ThreadService {
 }
 
 function createTooManyThreadsError(most: number): ServiceError {
-  const message = `You have ${most} threads, as many as there may be: delete some.`
+  const message = `You have ${most} threads, which is the limit. Delete some of them.`
   return new ServiceError('CONFLICT', { message })
 }

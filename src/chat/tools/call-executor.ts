@@ -1,4 +1,5 @@
-// The calls of tools that one answer asks for: carried out side by side, by the server or by the client, each result stored as it comes.
+// Executes the tool calls of one answer in parallel, on the server or on the client. Each result is stored when it
+// arrives.
 import type { ChatToolCallFrame } from '../../../generated/types.ts'
 import { isLongerAsJson } from '../../engine/node-api/values/measure.ts'
 import { ServiceError, toServiceError } from '../../errors.ts'
@@ -12,7 +13,7 @@ import { encodeResult, type RequestedToolCall, type TurnTools } from './turn-too
 /** Of one result, in characters. */
 const MAX_RESULT_LENGTH = 1_000_000
 
-/** What a tool came to. With an error the result counts for nothing. */
+/** The outcome of a tool. If there is an error, the result is ignored. */
 export interface ToolOutcome {
   readonly result: unknown
   readonly error: string | null
@@ -27,7 +28,7 @@ export interface ChatToolCallExecutorParts {
   readonly log: Log
   readonly tool_ms: number
   tell(frame: ChatFrame): void
-  /** Stores a message of the turn; `first` is told right before it. */
+  /** Stores a message of the turn; `first` is sent right before it. */
   store(said: NewMessage, first: ChatFrame): Promise<unknown>
 }
 
@@ -50,7 +51,10 @@ export class ChatToolCallExecutor {
     return [...this.#open.values()].map(({ frame }) => frame)
   }
 
-  /** Gives an open call what the client says. Null where there is none; settles when it is stored. */
+  /**
+   * Passes the client's outcome to an open call. Returns null if the call is not open; the promise settles when the
+   * outcome is stored.
+   */
   settleOpen(tool_call_id: string, outcome: ToolOutcome): Promise<void> | null {
     const open = this.#open.get(tool_call_id)
     if (!open) return null
@@ -59,7 +63,7 @@ export class ChatToolCallExecutor {
     return open.stored.promise
   }
 
-  /** All of them, to their ends. @throws the signal's reason; what `store` throws */
+  /** Executes all calls. @throws the signal's reason; what `store` throws */
   async execute(asked: readonly RequestedToolCall[], signal: AbortSignal): Promise<void> {
     const broken = new AbortController()
     const ending = AbortSignal.any([signal, broken.signal])
@@ -89,10 +93,10 @@ export class ChatToolCallExecutor {
     return { type: 'tool_call_update', thread_id, turn_id, tool_call_id: id, name, arguments: shown, executor }
   }
 
-  async #executeOnServer({ name, args, problem: lack }: RequestedToolCall, signal: AbortSignal): Promise<ToolOutcome> {
+  async #executeOnServer({ name, args, problem }: RequestedToolCall, signal: AbortSignal): Promise<ToolOutcome> {
     const tool = this.#parts.tools.server(name)
     if (!tool) return createFailure(`There is no tool "${name}".`)
-    if (args === null) return createFailure(lack)
+    if (args === null) return createFailure(problem)
     const late = AbortSignal.timeout(this.#parts.tool_ms)
     try {
       const { result, job_id } = await raceAbort(tool.call(args, AbortSignal.any([signal, late])), signal)
@@ -101,7 +105,7 @@ export class ChatToolCallExecutor {
       signal.throwIfAborted()
       const error = toServiceError(thrown)
       if (late.aborted) return createUnsettledFailure('The tool took too long.', error)
-      logFailure(this.#parts.log, error, { tool: tool.name }, 'a tool of a chat failed')
+      logFailure(this.#parts.log, error, { tool: tool.name }, 'a chat tool failed')
       const problems = error.problems.map(({ path, message }) => `${path} ${message}`).join('; ')
       const said = problems === '' ? error.publicMessage : `${error.publicMessage} ${problems}`
       return createUnsettledFailure(this.#parts.redactor.message(said), error)
@@ -147,13 +151,13 @@ export class ChatToolCallExecutor {
   }
 }
 
-export const CALL_NOT_OPEN = 'No call of that id waits for a result.'
+export const CALL_NOT_OPEN = 'No tool call with this id waits for a result.'
 
 function createFailure(error: string): ToolOutcome {
   return { result: null, error }
 }
 
-/** A failure after which a job may be under way: it is named, so that the model does not start it twice. */
+/** A failure whose job may still run: the message names the job, so that the model does not start it twice. */
 function createUnsettledFailure(text: string, { job_id }: ServiceError): ToolOutcome {
   if (job_id === null) return createFailure(text)
   return { ...createFailure(`${text} The run ${job_id} may go on, or have ended: do not start it again.`), job_id }
@@ -161,7 +165,7 @@ function createUnsettledFailure(text: string, { job_id }: ServiceError): ToolOut
 
 function limitResult(outcome: ToolOutcome): ToolOutcome {
   const { result, error, job_id = null } = outcome
-  // Of a very long one no text is made.
+  // A very long result is measured without encoding it.
   const isLong =
     isLongerAsJson(result ?? null, MAX_RESULT_LENGTH) || encodeResult(result ?? null).length > MAX_RESULT_LENGTH
   if (error !== null || !isLong) return outcome

@@ -1,16 +1,17 @@
-// Ids of calls of tools. Those of providers may be long, hold anything, or be given again in the next answer: clients, rows and frames have ids
-// of our own, each of which stands for one call. A provider hears its own ids again while the turn lives, since some know more by them.
+// Replaces tool call ids of providers, which may be long, contain anything, or repeat in a later answer. Clients, rows
+// and frames use our own ids, each for one call. During the turn the provider receives its own ids again, since some
+// providers encode data in them.
 import type { ChatMessage, ToolCall } from '../../../generated/types.ts'
 import type { Redactor } from '../../redaction/redactor.ts'
 
-/** Ids that some servers count anew in each answer. */
+/** Ids that some servers start again in each answer. */
 const COUNTED_ID = /^(?:call_?)?\d*$/
 const MAX_LENGTH = 512
 
 export class ToolCallIds {
   readonly #createId: () => string
   readonly #redactor: Redactor
-  /** By id of our own. */
+  /** By our own id. */
   readonly #provider_ids = new Map<string, string>()
   readonly #used_ids = new Set<string>()
 
@@ -19,7 +20,7 @@ export class ToolCallIds {
     this.#redactor = redactor
   }
 
-  /** Ours for a new call that its provider gave an id. */
+  /** Creates our own id for a new call; `given` is the provider's id. */
   createOwn(given: string): string {
     const id = this.#createId()
     const isGood = given.length <= MAX_LENGTH && !COUNTED_ID.test(given) && this.#redactor.text(given) === given
@@ -28,7 +29,7 @@ export class ToolCallIds {
     return id
   }
 
-  /** The same conversation with the ids that its provider knows. */
+  /** Returns the conversation with the provider's ids. */
   toProviderIds(messages: readonly ChatMessage[]): ChatMessage[] {
     return messages.map((message): ChatMessage => {
       if (message.role === 'tool') return { ...message, tool_call_id: this.#toProviderId(message.tool_call_id) }

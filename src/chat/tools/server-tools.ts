@@ -1,4 +1,4 @@
-// The tools of the server that models of a chat may call, behind one small interface; and the one that there is: running a workflow of the caller.
+// The server tools that chat models may call. The only kind so far runs a workflow of the caller.
 import type { ChatTool } from '../../../generated/types.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { Store } from '../../db/store.ts'
@@ -14,27 +14,30 @@ import type { WorkflowService } from '../../workflows/service.ts'
 export interface ServerToolResult {
   /** A JSON value. */
   readonly result: unknown
-  /** The job that made it, or null. */
+  /** The job that made the result, or null. */
   readonly job_id: string | null
 }
 
-/** A tool as one owner may call it. */
 export interface ServerTool {
-  /** As callers choose it. */
+  /** The name that callers use. */
   readonly name: string
-  /** As models are told of it. The name there is another one, where models take none like that. */
+  /** The definition for models. Its name differs where models do not accept the original name. */
   readonly definition: ChatTool & { type: 'function' }
-  /** @throws ServiceError, whose public message the model reads; the signal's reason */
+  /** @throws ServiceError with a public message that the model reads; the signal's reason */
   call(args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ServerToolResult>
 }
 
 export interface ServerToolResolver {
-  /** The owner's tool of this name, in steps: it may take very many arguments. `at` is the pointer of the name in the request. @throws INVALID_REQUEST where there is none */
+  /**
+   * The owner's tool of this name, in steps: it may take very many arguments. `at` is the pointer of the name in the
+   * request.
+   * @throws INVALID_REQUEST if there is no such tool
+   */
   toolSteps(owner: OwnerScope, name: string, at: string): Steps<ServerTool>
 }
 
 const WORKFLOW_TOOL_PREFIX = 'workflow/'
-/** What models take as a name of a function. */
+/** The limit of models for names of functions. */
 const MAX_NAME_LENGTH = 64
 const TIMEOUT_SECONDS = 600
 
@@ -45,7 +48,7 @@ export interface WorkflowToolParts {
   readonly slices: TimeSliceScheduler
 }
 
-/** `workflow/<id>` is a workflow of the caller. */
+/** Resolves `workflow/<id>` to a workflow of the caller. */
 export function createWorkflowTools({ workflows, ...parts }: WorkflowToolParts): ServerToolResolver {
   return {
     *toolSteps(owner, name, at): Steps<ServerTool> {
@@ -78,8 +81,8 @@ function findWorkflow(workflows: WorkflowService, owner: OwnerScope, id: string,
 }
 
 function createNoToolError(name: string, at: string): ServiceError {
-  const message = `There is no tool "${name.slice(0, 100)}". A tool of the server is named workflow/<id>.`
-  return new ServiceError('INVALID_REQUEST', { message, problems: [{ path: at, message: 'no tool of the server' }] })
+  const message = `There is no tool "${name.slice(0, 100)}". The name of a server tool is workflow/<id>.`
+  return new ServiceError('INVALID_REQUEST', { message, problems: [{ path: at, message: 'is not a server tool' }] })
 }
 
 async function runWorkflow(

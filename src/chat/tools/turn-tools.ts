@@ -1,4 +1,4 @@
-// The tools of one turn: those of the server and those of the client, as models know them by name.
+// The tools of one turn, from the server and the client, by the names that models use.
 import type { ChatTool, ToolCall } from '../../../generated/types.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import { estimateSize, makeMeasuredSteps } from '../../engine/node-api/values/measure.ts'
@@ -13,14 +13,14 @@ export type ChosenTool = string | ChatTool
 export interface TurnToolsParts {
   readonly box: ServerToolResolver
   readonly owner: OwnerScope
-  /** The owner's. */
+  /** The owner's redactor. */
   readonly redactor: Redactor
 }
 
-/** Of all definitions together, in characters: they are sent with each question of a turn. */
+/** Of all definitions together, in characters: each model call of a turn sends them. */
 const MAX_DEFINITIONS_LENGTH = 16_777_216
 
-/** As one caller chose them. */
+/** The tools that one caller chose. */
 interface ResolvedTools {
   readonly definitions: readonly ChatTool[]
   readonly server: ReadonlyMap<string, ServerTool>
@@ -28,9 +28,10 @@ interface ResolvedTools {
 }
 
 /**
- * The tools that were chosen, in steps: there may be very many, and each may be large. `at` is the pointer of the list in the request.
- * @throws INVALID_REQUEST for a tool that there is not, two of one name, or one whose name holds a secret: it could not be told to anybody;
- * REQUEST_TOO_LARGE
+ * Resolves the chosen tools, in steps: there may be very many, and each may be large. `at` is the pointer of the list
+ * in the request.
+ * @throws INVALID_REQUEST for an unknown tool, a repeated name, or a name that contains a secret and so cannot be
+ * shown; REQUEST_TOO_LARGE
  */
 export function* resolveTurnToolsSteps(
   { box, owner, redactor }: TurnToolsParts,
@@ -41,7 +42,7 @@ export function* resolveTurnToolsSteps(
   const client = new Set<string>()
   const definitions: ChatTool[] = []
   const problems: Problem[] = []
-  /** What models call those that were named. */
+  /** The names for models, by the names of server tools. */
   const named = new Map<string, string>()
   let size = 0
   for (const [index, choice] of chosen.entries()) {
@@ -59,7 +60,8 @@ export function* resolveTurnToolsSteps(
     const definition = yield* makeMeasuredSteps(redactor.valueSteps(given))
     size += estimateSize(definition)
     if (size > MAX_DEFINITIONS_LENGTH) throw createTooLargeError()
-    if (getToolName(definition) !== name) problems.push({ path, message: 'the name holds what is known as a secret' })
+    if (getToolName(definition) !== name)
+      problems.push({ path, message: 'the name contains a secret; choose another name' })
     if (server.has(name) || client.has(name)) problems.push({ path, message: describeTakenName(name) })
     if (tool) server.set(name, tool)
     else client.add(name)
@@ -74,7 +76,7 @@ function describeTakenName(name: string): string {
 }
 
 function createTooLargeError(): ServiceError {
-  const message = `The tools have more than ${MAX_DEFINITIONS_LENGTH.toLocaleString('en')} characters together.`
+  const message = `The tools have more than ${MAX_DEFINITIONS_LENGTH.toLocaleString('en')} characters together. Send fewer or shorter tools.`
   return new ServiceError('REQUEST_TOO_LARGE', { message })
 }
 
@@ -102,24 +104,23 @@ export function getToolName(tool: ChatTool | ToolCall): string {
   return tool.type === 'function' ? tool.function.name : tool.custom.name
 }
 
-/** The call under another id, and with another name of its tool. */
+/** Returns the call with another id and another tool name. */
 export function renameToolCall(call: ToolCall, id: string, name: string): ToolCall {
   if (call.type === 'custom') return { ...call, id, custom: { ...call.custom, name } }
   return { ...call, id, function: { ...call.function, name } }
 }
 
-/** What a model asks for. */
+/** A tool call of a model. */
 export interface RequestedToolCall {
   readonly id: string
   readonly name: string
-  /** Null where there are none that can be used, for the reason that `lack` tells. */
+  /** Null if the arguments are unusable, for the reason in `problem`. */
   readonly args: Record<string, unknown> | null
   readonly problem: string
 }
 
 const NOT_AN_OBJECT = 'The arguments are no JSON object.'
 
-/** What the calls of one message ask for. */
 export function parseToolCalls(calls: readonly ToolCall[]): RequestedToolCall[] {
   const fitting = countFittingToolCalls(calls.map(getArgumentsText))
   return calls.map((call, at) => {
@@ -137,10 +138,10 @@ function parseArguments(call: ToolCall): RequestedToolCall['args'] {
   return call.type === 'custom' ? { input: call.custom.input } : parseObject(call.function.arguments)
 }
 
-/** How many levels of arguments a frame has room for. */
+/** The levels of arguments that fit into a frame. */
 const MAX_ARGUMENTS_DEPTH = MAX_JSON_DEPTH - 1
 
-/** Models write nothing for a function that takes nothing. */
+/** Models send an empty text for functions without arguments. */
 function parseObject(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {}
   try {
@@ -152,14 +153,14 @@ function parseObject(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Numbers that have no end, and names that mean something else to who reads them, have no place in a frame. */
+/** A frame cannot contain infinite numbers, and `__proto__` has a special meaning to some parsers. */
 function canBeSent(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true
   return Object.entries(value).every(([name, member]) => name !== '__proto__' && canBeSent(member))
 }
 
-/** As the model reads it. */
+/** The result as text for the model. */
 export function encodeResult(result: unknown): string {
   return typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null')
 }

@@ -1,4 +1,4 @@
-// The message that a turn is writing: what came so far, where each piece of it belongs, and what made it.
+// The message that a turn is writing: its text so far, the position of each piece, and its origin.
 import type { ChatChunkFrame, CompletionUsage } from '../../../generated/types.ts'
 import type { AnswerPart } from '../../completions/answers/generator.ts'
 import { MessageBuilder, toCompletionUsage } from '../../completions/answers/openai-format.ts'
@@ -7,10 +7,10 @@ import type { Redactor } from '../../redaction/redactor.ts'
 import { RedactedStream } from '../../redaction/streams/redacted-stream.ts'
 import { runToCompletion, type Steps } from '../../shared/time-slices.ts'
 
-/** Characters: where more wait for a part, all of which it may decide about, it is taken in in steps. */
+/** In characters: if more text is held, a part that may release all of it is processed in steps. */
 const LONG_WAIT_LENGTH = 4_096
 
-/** What a message tells of its origin. */
+/** What produced a message. */
 export interface MessageOrigin {
   readonly provider: string | null
   readonly model: string | null
@@ -22,7 +22,7 @@ export interface MessageOrigin {
 export interface MessagePosition {
   readonly thread_id: string
   readonly turn_id: string
-  /** That the message will have. */
+  /** The future sequence number of the message. */
   readonly sequence: number
 }
 
@@ -40,12 +40,12 @@ export class MessageInProgress {
     this.#streams = { text: new RedactedStream(redactor), thinking: new RedactedStream(redactor) }
   }
 
-  /** What was told of it: all, once it has come to its end or was cut. */
+  /** The text that was sent so far; the whole text after the message has ended or was cut. */
   get content(): string {
     return this.#text
   }
 
-  /** Nothing more comes, though more was meant to. What is held back belongs to the content now, unless it may be a part of a secret. */
+  /** Ends the message early. Held text is added to the content, unless it may be a part of a secret. */
   cut(): void {
     this.#text += this.#streams.text.cut()
   }
@@ -57,7 +57,7 @@ export class MessageInProgress {
   get origin(): MessageOrigin {
     const { workflow_id = null, job_id = null } = this.#job ?? {}
     const usage = this.#use && toCompletionUsage(this.#use)
-    // A workflow answers with as many models as it likes.
+    // A workflow may use several models, so none is named.
     if (this.#job || !this.#use) return { provider: null, model: null, workflow_id, job_id, usage }
     const { model } = this.#use
     const slash = model.indexOf('/')
@@ -68,20 +68,20 @@ export class MessageInProgress {
     this.#use = use
   }
 
-  /** Whether a part is to be taken in in steps: a secret may keep half a million characters waiting. */
+  /** Whether the next part must be processed in steps: up to half a million characters may be held for a secret. */
   get isWaitingLong(): boolean {
     const { text, thinking } = this.#streams
     return text.waiting + thinking.waiting > LONG_WAIT_LENGTH
   }
 
-  /** As `takeSteps`, at once. */
+  /** Like `takeSteps`, at once. */
   take(part: AnswerPart): ChatChunkFrame[] {
     return runToCompletion(this.takeSteps(part))
   }
 
   /**
-   * Takes in a part, and gives the pieces that are new in the message. Of what may turn out to be a secret nothing is told; what interrupts a thought
-   * does not decide about it. The next part comes, and the message is cut, when all steps are done.
+   * Processes a part and returns the new pieces of the message. Text that may begin a secret is held; text of the other
+   * kind between its pieces does not release it. Only after all steps may the next part come or the message be cut.
    */
   *takeSteps(part: AnswerPart): Steps<ChatChunkFrame[]> {
     const { text, thinking } = this.#streams
@@ -99,7 +99,7 @@ export class MessageInProgress {
     return []
   }
 
-  /** What came so far, for somebody who has nothing of it. */
+  /** The message so far, for a new follower. */
   createCatchUpChunks(): ChatChunkFrame[] {
     return [
       ...(this.#thinking === '' ? [] : [this.#createChunk(this.#thinking, 0, true)]),

@@ -1,4 +1,5 @@
-// Keeps the text so far of a turn durable, now and then: what a crash may take back is the last moment of it. Each piece of the text is written once.
+// Stores the partial text of a turn from time to time, so that a crash loses only the last moment. Each piece is
+// written once.
 import type { Store } from '../../db/store.ts'
 import { saveTurnDraft, type TurnState } from '../../db/threads.ts'
 import type { ChatLimits } from '../limits.ts'
@@ -7,30 +8,30 @@ export class PartialMessageWriter {
   readonly #store: Store
   readonly #limits: Pick<ChatLimits, 'draft_ms' | 'draft_characters'>
   readonly #state: () => TurnState
-  /** What is new of the message, and how much of it stands before that. */
+  /** The unwritten text, and the length of the written text. */
   #unwritten = ''
   #written_length = 0
   /** Whether there is something to write. */
   #isDue = false
-  /** Counts the messages. */
+  /** Counts the messages of the turn. */
   #message_number = 0
   #isWriting = false
   #timer: NodeJS.Timeout | null = null
 
-  /** `state` gives the turn as it is. */
+  /** `state` returns the current state of the turn. */
   constructor(store: Store, limits: Pick<ChatLimits, 'draft_ms' | 'draft_characters'>, state: () => TurnState) {
     this.#store = store
     this.#limits = limits
     this.#state = state
   }
 
-  /** The next piece of the message. */
+  /** Appends the next piece of the message. */
   append(text: string): void {
     this.#unwritten += text
     this.markChanged()
   }
 
-  /** Something of the state is new, if not of the text. */
+  /** Schedules a write although there may be no new text. */
   markChanged(): void {
     this.#isDue = true
     if (this.#isWriting) return
@@ -38,7 +39,7 @@ export class PartialMessageWriter {
     else this.#timer ??= setTimeout(() => this.#write(), this.#limits.draft_ms).unref()
   }
 
-  /** What is not written yet belongs to a message that is stored as a whole: the next piece begins another one. */
+  /** Drops unwritten text, since the whole message is stored. The next piece begins another message. */
   startNextMessage(): void {
     this.#stopTimer()
     this.#isDue = false
@@ -58,7 +59,7 @@ export class PartialMessageWriter {
       (tx) => saveTurnDraft(tx, state, { at, text }),
       (error) => {
         this.#isWriting = false
-        // A fault of the disk is the store's to tell: the next draft, or the message itself, meets it again.
+        // The store reports disk faults; the next draft, or the message itself, meets the fault again.
         if (error !== null && message === this.#message_number) {
           this.#unwritten = text + this.#unwritten
           this.#written_length = at

@@ -1,4 +1,4 @@
-// Messages that are to be answered, each from when it is said until its turn has ended: whoever may stop one may do so at any time between.
+// User messages from their submission until their turn ends: a caller may stop a message at any time between.
 import { type OwnerScope, ownerScopeKey } from '../../db/owner-scope.ts'
 
 interface Interruptible {
@@ -6,15 +6,15 @@ interface Interruptible {
 }
 
 export class PendingMessage {
-  /** Settles when the message is stored and its turn has begun. @throws what refuses it */
+  /** Settles when the message is stored and its turn has started. @throws the reason why the message is refused */
   readonly begun: Promise<void>
   /** Resolves when the turn has ended, or the message was refused. */
   readonly ended: Promise<void>
   #turn: Interruptible | null = null
   #isStopped = false
 
-  /** `work` has the message stored, and its turn begun; what it gives settles when that has ended. */
-  constructor(work: (saying: PendingMessage) => Promise<{ readonly ended: Promise<void> }>) {
+  /** `work` stores the message and starts its turn. Its `ended` settles when the turn has ended. */
+  constructor(work: (pending: PendingMessage) => Promise<{ readonly ended: Promise<void> }>) {
     const answered = work(this)
     this.begun = answered.then(() => {})
     this.ended = answered.then(
@@ -24,49 +24,49 @@ export class PendingMessage {
     this.begun.catch(() => {})
   }
 
-  /** From now on `turn` answers it. */
+  /** Sets the turn that answers the message. */
   attachTurn(turn: Interruptible): void {
     this.#turn = turn
     if (this.#isStopped) turn.interrupt()
   }
 
-  /** Ends its turn soon, or as soon as that begins. */
+  /** Ends the turn soon, or as soon as it starts. */
   stop(): void {
     this.#isStopped = true
     this.#turn?.interrupt()
   }
 }
 
-/** All of them, by owner and thread. */
+/** All pending messages, by owner and thread. */
 export class PendingMessages {
   readonly #byThread = new Map<string, Set<PendingMessage>>()
 
-  /** In how many threads there are some. */
+  /** The number of threads with pending messages. */
   get size(): number {
     return this.#byThread.size
   }
 
-  add(owner: OwnerScope, thread_id: string, saying: PendingMessage): void {
+  add(owner: OwnerScope, thread_id: string, pending: PendingMessage): void {
     const key = ownerScopeKey(owner, thread_id)
-    const there = this.#byThread.get(key) ?? new Set()
-    this.#byThread.set(key, there.add(saying))
-    void saying.ended.then(() => {
-      there.delete(saying)
-      if (there.size === 0) this.#byThread.delete(key)
+    const messages = this.#byThread.get(key) ?? new Set()
+    this.#byThread.set(key, messages.add(pending))
+    void pending.ended.then(() => {
+      messages.delete(pending)
+      if (messages.size === 0) this.#byThread.delete(key)
     })
   }
 
-  /** Stops those of one thread. Gives how many there were. */
+  /** Stops the messages of one thread and returns their number. */
   stop(owner: OwnerScope, thread_id: string): number {
-    const there = this.#byThread.get(ownerScopeKey(owner, thread_id)) ?? new Set()
-    for (const saying of there) saying.stop()
-    return there.size
+    const messages = this.#byThread.get(ownerScopeKey(owner, thread_id)) ?? new Set()
+    for (const pending of messages) pending.stop()
+    return messages.size
   }
 
-  /** Stops all, and waits until they have ended. */
+  /** Stops all messages and waits until they have ended. */
   async end(): Promise<void> {
-    const all = [...this.#byThread.values()].flatMap((there) => [...there])
-    for (const saying of all) saying.stop()
+    const all = [...this.#byThread.values()].flatMap((messages) => [...messages])
+    for (const pending of all) pending.stop()
     await Promise.all(all.map(({ ended }) => ended))
   }
 }

@@ -1,4 +1,5 @@
-// The turns that are under way: one in a thread at most. A new message supersedes the one before; whoever follows a thread hears of all of them.
+// Runs turns: at most one in a thread. A new message interrupts the turn before. Followers of a thread receive all its
+// turns.
 import type { MessageContent } from '../../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import type { MessageTable, ThreadTable } from '../../db/schema.ts'
@@ -38,7 +39,7 @@ export interface TurnServiceParts extends TurnParts {
 export interface UserMessageRequest extends ModelChoice {
   readonly content: NonNullable<MessageContent>
   readonly tools?: readonly ChosenTool[] | null | undefined
-  /** The pointer of all this in the request. */
+  /** The JSON pointer of this object in the request. */
   readonly at: string
 }
 
@@ -56,7 +57,7 @@ export class TurnService {
   readonly #parts: TurnServiceParts
   readonly #running = new Map<string, RunningTurn>()
   readonly #pending_messages = new PendingMessages()
-  /** By thread: whose turn is about to begin. */
+  /** The user keys of turns that are about to start, by thread. */
   readonly #starting = new Map<string, string>()
   readonly #unfinished: UnfinishedTurns
   #closed = false
@@ -66,7 +67,7 @@ export class TurnService {
     this.#unfinished = new UnfinishedTurns(parts)
   }
 
-  /** In how many threads one is under way, or about to begin. */
+  /** The number of threads with a running or starting turn. */
   get size(): number {
     return this.#pending_messages.size
   }
@@ -75,19 +76,20 @@ export class TurnService {
     return this.#running.has(thread_id)
   }
 
-  /** The turn that is under way in a thread, for those who may see that. */
+  /** The running turn of a thread. The caller has checked the permission. */
   findRunning(thread_id: string): Turn | null {
     return this.#running.get(thread_id)?.turn ?? null
   }
 
   /**
-   * Stores what the user says and has it answered, when the turn before has ended. A message that is refused touches no turn. `begins` is called right
-   * before anything is told of it. `begun` rejects with NOT_FOUND, INVALID_REQUEST, REQUEST_TOO_LARGE, CONFLICT, RATE_LIMITED, SERVICE_UNAVAILABLE.
+   * Stores the user's message, and starts its turn when the turn before has ended. A refused message does not end the
+   * turn before. `begins` is called before the first frame. `begun` rejects with NOT_FOUND, INVALID_REQUEST,
+   * REQUEST_TOO_LARGE, CONFLICT, RATE_LIMITED, SERVICE_UNAVAILABLE.
    */
   submitMessage(owner: OwnerScope, thread_id: string, said: UserMessageRequest, begins: () => void): PendingMessage {
     const { lanes } = this.#parts
-    const saying = new PendingMessage(async (self) => {
-      // Whoever may not see the thread neither waits in its line nor keeps others waiting.
+    const pending = new PendingMessage(async (self) => {
+      // Checked before the queue: a caller without access neither waits in the thread's queue nor delays others.
       this.#requireOwnedThread(owner, thread_id)
       return lanes.run(thread_id, () =>
         this.#submitMessage(owner, thread_id, said, (turn) => {
@@ -96,8 +98,8 @@ export class TurnService {
         }),
       )
     })
-    this.#pending_messages.add(owner, thread_id, saying)
-    return saying
+    this.#pending_messages.add(owner, thread_id, pending)
+    return pending
   }
 
   async #submitMessage(
@@ -120,21 +122,22 @@ export class TurnService {
     if (this.#closed) throw new ServiceError('SERVICE_UNAVAILABLE')
     this.#refuseTooMany(owner, thread_id)
     store.read((tx) => refuseFullThread(tx, message, limits))
-    // It has its place from here on: what is asked for in other threads meanwhile is counted with it.
+    // The turn counts from here on, also for messages that other threads receive meanwhile.
     this.#starting.set(thread_id, userShareKey(owner))
     try {
       if (this.isRunning(thread_id)) {
-        // The text of the turn comes before the message: it has to end first, and must not where the message cannot be stored.
+        // The text of the running turn comes before the message, so the turn must end first. It must not end if the
+        // message cannot be stored.
         await store.write((tx) => tryAppendMessage(tx, message))
         await this.interrupt(thread_id)
       }
-      return await this.#storeAndStart(owner, thread_id, message, said, (begun) => {
+      return await this.#storeAndStart(owner, thread_id, message, said, (started) => {
         const tell = (frame: ChatFrame) => this.#parts.listeners.notify(thread_id, frame)
         const { provider, model, workflow_id } = said
         const choice = { provider, model, workflow_id }
-        const turn = new Turn(this.#parts, { id, owner, thread: begun.thread, choice, tools, redactor, tell })
+        const turn = new Turn(this.#parts, { id, owner, thread: started.thread, choice, tools, redactor, tell })
         begins(turn)
-        return this.#run(thread_id, turn, begun.stored)
+        return this.#run(thread_id, turn, started.stored)
       })
     } finally {
       this.#starting.delete(thread_id)
@@ -146,18 +149,18 @@ export class TurnService {
     thread_id: string,
     message: UnsequencedMessage,
     choice: ModelChoice,
-    begun: (begun: StartedTurn) => RunningTurn,
+    start: (started: StartedTurn) => RunningTurn,
   ): Promise<RunningTurn> {
     const { store, platform, choices } = this.#parts
-    // The turn before may just have ended.
+    // Taken here, since the turn before may just have ended.
     const created_at = platform.timestamp()
-    const left = { id: platform.id('message'), at: created_at }
+    const interrupted = { id: platform.id('message'), at: created_at }
     const chosen = parseModelChoice(choice, choices.providers)
     const unit = (tx: Tx): StartedTurn => {
       const { key: thread_key } = requireOwnedThread(tx, owner, thread_id)
-      // The end of an earlier one may not have been stored.
+      // The end of an earlier turn may not have been stored.
       const earlier = findTurn(tx, thread_key)
-      const stored = earlier ? [appendInterrupted(tx, earlier, left)] : []
+      const stored = earlier ? [appendInterrupted(tx, earlier, interrupted)] : []
       stored.push(appendMessage(tx, { ...message, created_at }))
       const of = { thread_key, id: message.turn_id!, workflow_id: choice.workflow_id ?? null, job_id: null }
       startTurn(tx, { ...of, ...chosen, created_at })
@@ -165,7 +168,7 @@ export class TurnService {
     }
     return new Promise((resolve, reject) => {
       store.writeThen(unit, (error, value) => {
-        if (value) resolve(begun(value))
+        if (value) resolve(start(value))
         else reject(error)
       })
     })
@@ -184,20 +187,27 @@ export class TurnService {
     return running
   }
 
-  /** How many turns there were to stop in the caller's thread, those that wait for their beginning as well. They end soon. @throws NOT_FOUND */
+  /**
+   * Stops the turns of the caller's thread, also those that wait for their start, and returns their number. They end
+   * soon.
+   * @throws NOT_FOUND
+   */
   stop(owner: OwnerScope, thread_id: string): number {
     this.#requireOwnedThread(owner, thread_id)
     return this.#pending_messages.stop(owner, thread_id)
   }
 
-  /** Ends the turn of a thread, if there is one, and waits until that is stored. */
+  /** Ends the running turn of a thread, if there is one, and waits until its end is stored. */
   async interrupt(thread_id: string): Promise<void> {
     const running = this.#running.get(thread_id)
     running?.turn.interrupt()
     await running?.ended
   }
 
-  /** Gives a call what a tool of the client gave; settles when that is stored. @throws NOT_FOUND where the call waits for nothing */
+  /**
+   * Passes the result of a client tool to its call; settles when the result is stored.
+   * @throws NOT_FOUND if the call does not wait for a result
+   */
   async submitToolResult(
     owner: OwnerScope,
     thread_id: string,
@@ -210,23 +220,29 @@ export class TurnService {
     await answered
   }
 
-  /** Tells of a thread what happens from now on, until the returned function is called. The caller knows that it may. */
+  /**
+   * Sends the frames of a thread to `listener` until the returned function is called. The caller has checked the
+   * permission.
+   */
   follow(thread_id: string, listener: FrameListener): () => void {
     return this.#parts.listeners.add(thread_id, listener)
   }
 
-  /** Stores, as interrupted, what an earlier process left unfinished, as far as it can be stored now. Gives how many it stored. */
+  /**
+   * Stores turns that an earlier process left unfinished as interrupted, as far as that is possible now. Returns how
+   * many it stored.
+   */
   restore(): Promise<number> {
     return this.#unfinished.restore()
   }
 
-  /** Takes no more; those that there are go on. */
+  /** Accepts no new turns; running turns go on. */
   close(): void {
     this.#closed = true
     this.#unfinished.close()
   }
 
-  /** Takes no more, ends all that there are, and waits until they are stored. */
+  /** Accepts no new turns, ends all running turns, and waits until they are stored. */
   async end(): Promise<void> {
     this.close()
     await this.#pending_messages.end()
@@ -242,7 +258,7 @@ export class TurnService {
     const starting = [...this.#starting].filter(([, of]) => of === key).map(([id]) => id)
     const most = this.#parts.limits.turns
     if (new Set([...running, ...starting].filter((id) => id !== thread_id)).size < most) return
-    const message = `You have ${most} turns under way, as many as there may be: let some end, or stop them.`
+    const message = `You have ${most} running turns, which is the limit. Wait until some end, or stop them.`
     throw new ServiceError('RATE_LIMITED', { message })
   }
 }

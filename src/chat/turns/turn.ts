@@ -1,5 +1,5 @@
-// One turn: the answer to one message of the user, however many models and tools it takes. It lives without any socket, tells what happens as it
-// happens, and ends with a stored message in every case.
+// One turn: the answer to one message of the user, with all its model and tool calls. It does not depend on a socket,
+// sends its frames as they occur, and always ends with a stored message.
 import type {
   ChatChunkFrame,
   ChatCompletionRequest,
@@ -48,19 +48,19 @@ import { getToolName, parseToolCalls, renameToolCall, type TurnTools } from '../
 import { MessageInProgress } from './message-in-progress.ts'
 import { PartialMessageWriter } from './partial-message-writer.ts'
 
-/** How often older messages are made plainer one by one, before all are. */
+/** How often older messages are simplified one by one before all are simplified. */
 const MAX_SINGLE_TRIES = 4
 
 export interface TurnParts {
   readonly store: Store
-  /** Reads and redacts long messages in time slices of their users. */
+  /** Time slices of the users, for long messages. */
   readonly slices: Pick<TimeSliceScheduler, 'run' | 'begin'>
   readonly platform: Platform
   readonly log: Log
   readonly completions: AnswerGenerator
   readonly choices: ModelChoiceParts
   readonly limits: ChatLimits
-  /** For turns of long threads, each of which holds what it sends. */
+  /** Limits turns of long threads, since each holds its conversation in memory. */
   readonly long_turns: FairSemaphore
 }
 
@@ -70,7 +70,7 @@ export interface TurnContext {
   readonly thread: { readonly id: string; readonly key: number; readonly last_sequence: number }
   readonly choice: ModelChoice
   readonly tools: TurnTools
-  /** The owner's. */
+  /** The owner's redactor. */
   readonly redactor: Redactor
   tell(frame: ChatFrame): void
 }
@@ -86,9 +86,9 @@ export class Turn {
   #last_stored: number
   #job_id: string | null = null
   #message: MessageInProgress | null = null
-  /** A part is being taken in, in steps. It does not reject. */
+  /** Set while a part is processed in steps. Never rejects. */
   #taking: Promise<void> | null = null
-  /** Its last message is being stored. */
+  /** Whether the last message of the turn is being stored. */
   #isEnding = false
   #chosen_model: ChosenModel
 
@@ -120,22 +120,22 @@ export class Turn {
     return this.#context.owner
   }
 
-  /** Of its thread's last stored message. */
+  /** The sequence of the last stored message of the thread. */
   get last_sequence(): number {
     return this.#last_stored
   }
 
-  /** Ends it soon, as interrupted. */
+  /** Ends the turn soon, as interrupted. */
   interrupt(): void {
     this.#stop.abort()
   }
 
-  /** What somebody has to be told who comes to follow it. */
+  /** The frames that a new follower needs. */
   createCatchUpFrames(): ChatFrame[] {
     return [...(this.#message?.createCatchUpChunks() ?? []), ...this.#tool_calls.open_calls]
   }
 
-  /** What a tool of the client gave; null where nothing waits for it. */
+  /** Passes the result of a client tool to its call; null if no call waits for it. */
   settleToolCall(tool_call_id: string, outcome: ToolOutcome): Promise<void> | null {
     return this.#tool_calls.settleOpen(tool_call_id, outcome)
   }
@@ -144,7 +144,7 @@ export class Turn {
     return this.#createUpdate('running')
   }
 
-  /** To its end, which is stored before it is told with `ended`. It never throws. */
+  /** Runs the turn. The end is stored before `ended` reports it. Never throws. */
   async run(ended: (frame: TurnUpdateFrame) => void): Promise<void> {
     const end = await this.#runSteps().then(
       () => this.#createUpdate('completed'),
@@ -175,19 +175,19 @@ export class Turn {
     }
   }
 
-  /** Under ids of our own, and without secrets in the names of their tools. */
+  /** Gives the calls our own ids, and redacts the names of their tools. */
   async #assignOwnIds(calls: readonly ToolCall[]): Promise<ToolCall[]> {
     if (calls.length === 0) return []
     const names = await this.#redact(calls.map(getToolName))
     return calls.map((call, at) => renameToolCall(call, this.#tool_call_ids.createOwn(call.id), names[at]!))
   }
 
-  /** A model may write millions of characters: they are looked through in time slices of the owner. */
+  /** A model may write millions of characters: they are redacted in time slices of the owner. */
   #redact<T>(value: T): T | Promise<T> {
     return redactWith(this.#context.redactor, this.#parts.slices, this.#context.owner, value)
   }
 
-  /** Has the next message written, to its end. In a long thread it waits until few others do. */
+  /** Writes the next message. In a long thread it waits for a permit. */
   async #writeMessage(last: boolean): Promise<MessageInProgress> {
     this.#stop.signal.throwIfAborted()
     if (!this.#isLong) return await this.#writeNow(last)
@@ -219,7 +219,7 @@ export class Turn {
     return writing
   }
 
-  /** Null when all is written; else what may be asked instead. */
+  /** Returns null when the message is complete, or a simpler request for the next attempt. */
   async #askModel(
     body: ChatCompletionRequest,
     writing: MessageInProgress,
@@ -245,7 +245,7 @@ export class Turn {
     }
   }
 
-  /** What is told reaches everybody who follows the thread: it has its part of the thread's time, and a promise where that is over. */
+  /** Every follower receives each frame, so a turn has a time slice. Returns a promise when the slice is used up. */
   #take(part: AnswerPart, writing: MessageInProgress): Promise<void> | null {
     if (writing.isWaitingLong && part.type !== 'job') return this.#takeLong(part, writing)
     if (!this.#slice.isUsedUp(performance.now())) return this.#takeShort(part, writing)
@@ -254,7 +254,7 @@ export class Turn {
     })
   }
 
-  /** As `#take`, in time slices of the owner. */
+  /** Like `#take`, in time slices of the owner. */
   #takeLong(part: AnswerPart, writing: MessageInProgress): Promise<void> {
     const taking = this.#parts.slices.run(userShareKey(this.#context.owner), writing.takeSteps(part)).then((chunks) => {
       if (!this.#stop.signal.aborted) this.#tellChunks(chunks)
@@ -293,7 +293,7 @@ export class Turn {
     return { model, messages, tools: [...definitions], ...(last ? { tool_choice: 'none' } : {}) }
   }
 
-  /** Keeps what there is of a turn that did not come to its end. */
+  /** Stores the partial message of a turn that failed or was interrupted. */
   async #storeUnfinished(thrown: unknown): Promise<TurnUpdateFrame> {
     const error = this.#stop.signal.aborted ? null : toServiceError(thrown)
     if (error) logFailure(this.#parts.log, error, { thread_id: this.#context.thread.id }, 'a turn failed')
@@ -308,7 +308,7 @@ export class Turn {
       return this.#createUpdate(status, error)
     } catch (unstored) {
       const fault = toServiceError(unstored)
-      // Its thread was deleted, and with it all that there was of the turn.
+      // The thread was deleted together with its turn.
       if (fault.code === 'NOT_FOUND') return this.#createUpdate('interrupted')
       logFailure(
         this.#parts.log,
@@ -320,13 +320,13 @@ export class Turn {
     }
   }
 
-  /** Stores a message of the turn and tells it. `ends`: it is the last one. */
+  /** Stores a message of the turn and sends it. `ends` is true for the last message. */
   #store(said: NewMessage, ends: boolean, first?: ChatFrame): Promise<MessageTable> {
     if (ends) this.#isEnding = true
     const texts = encodeMessageTexts(this.#parts.slices, this.#context.owner, said)
     if (!(texts instanceof Promise)) return this.#storeTexts(said, texts, ends, first)
     return texts.then((written) => {
-      // The result of a call whose turn was ended meanwhile would stand behind that, or in the next turn.
+      // The turn ended meanwhile: the result of the call would come after its end, or in the next turn.
       if (this.#isEnding && !ends) throw new ServiceError('NOT_FOUND', { message: CALL_NOT_OPEN })
       return this.#storeTexts(said, written, ends, first)
     })
@@ -352,7 +352,7 @@ export class Turn {
     return new Promise((resolve, reject) => {
       store.writeThen(unit, (error, row) => {
         if (!row) return reject(error)
-        // From here on the stored message counts.
+        // From here on the stored message replaces the partial message.
         this.#last_stored = row.sequence
         this.#message = null
         if (first) tell(first)
@@ -381,7 +381,7 @@ export class Turn {
     }
   }
 
-  /** An error may quote a workflow of the owner, and cut what it quotes. */
+  /** An error may quote a workflow of the owner, and cut the quoted text. */
   #redactError(error: SocketError): SocketError {
     const { redactor } = this.#context
     const withoutSecrets = (_key: string, value: unknown) =>

@@ -1,5 +1,5 @@
-// Turns that an earlier process left unfinished are stored as interrupted, each by itself: neither a full disk nor a damaged thread keeps the server
-// from starting, or other threads from being served.
+// Stores turns that an earlier process left unfinished as interrupted, each by itself. A full disk or a damaged thread
+// must not stop the server from starting or from serving other threads.
 import type { ThreadTable, TurnTable } from '../../db/schema.ts'
 import type { Store } from '../../db/store.ts'
 import { findThreadByKey, findTurn, listUnfinishedTurns } from '../../db/threads.ts'
@@ -17,12 +17,12 @@ export interface UnfinishedTurnsParts {
   readonly listeners: ThreadListeners
 }
 
-/** Milliseconds until turns that could not be stored are tried again. */
+/** In milliseconds: how long after a failed attempt turns are stored again. */
 const RETRY_AFTER_MS = 1_000
 
 export class UnfinishedTurns {
   readonly #parts: UnfinishedTurnsParts
-  /** Those that could not be stored yet. */
+  /** The turns that are not stored yet. */
   #remaining: readonly TurnTable[] = []
   #timer: NodeJS.Timeout | null = null
   #closed = false
@@ -31,17 +31,17 @@ export class UnfinishedTurns {
     this.#parts = parts
   }
 
-  /** Stores what there is of them now; what the disk does not take is tried again later. Gives how many were stored. It never throws. */
+  /** Stores the unfinished turns, and retries later if the disk fails. Returns how many it stored. Never throws. */
   async restore(): Promise<number> {
     const { log } = this.#parts
     try {
       this.#remaining = this.#parts.store.read(listUnfinishedTurns)
     } catch (err) {
-      log.error({ err }, 'the turns that an earlier process left unfinished cannot be read')
+      log.error({ err }, 'unfinished turns of an earlier process cannot be read')
     }
     const stored = await this.#storeAll()
     const turns = this.#remaining.length
-    if (turns > 0) log.warn({ turns }, 'turns of an earlier process cannot be stored as interrupted now, but later')
+    if (turns > 0) log.warn({ turns }, 'unfinished turns of an earlier process cannot be stored yet; will retry')
     return stored
   }
 
@@ -58,7 +58,7 @@ export class UnfinishedTurns {
         if (await this.#store(turn)) stored++
       } catch (error) {
         if (isTemporary(error)) {
-          // The others would fail for the same reason.
+          // The other turns would fail for the same reason.
           this.#remaining = this.#remaining.slice(at)
           this.#retryLater()
           return stored
@@ -70,7 +70,7 @@ export class UnfinishedTurns {
     return stored
   }
 
-  /** False where the turn is not unfinished any more: a new message of its thread stores it as well. */
+  /** False if the turn is no longer unfinished: a new message of its thread also stores it. */
   async #store(turn: TurnTable): Promise<boolean> {
     const { store, platform, listeners } = this.#parts
     const about = { id: platform.id('message'), at: platform.timestamp() }
@@ -102,7 +102,7 @@ export class UnfinishedTurns {
   }
 }
 
-/** Whether it may be stored later, as on a disk that is full now. */
+/** Whether a later attempt may succeed, for instance after a full disk. */
 function isTemporary(error: unknown): boolean {
   return error instanceof ServiceError && (error.code === 'SERVICE_UNAVAILABLE' || error.code === 'OUTCOME_UNKNOWN')
 }

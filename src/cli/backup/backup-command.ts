@@ -1,4 +1,4 @@
-// `svc backup DIR`: a copy of everything that a server has stored, as it was at one moment, also while it runs.
+// `svc backup DIR`: copies everything that a server has stored, as of one moment, even while the server runs.
 import { existsSync } from 'node:fs'
 import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
@@ -38,7 +38,7 @@ const OPTIONS = {
   incomplete: { type: 'boolean', default: false },
 } as const
 
-/** Runs the command and gives its exit code. @throws CommandError */
+/** Runs the command and returns its exit code. @throws CommandError */
 export async function runBackupCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
   const { values, positionals } = parseArguments(args, OPTIONS, { least: 1, most: 1, what: 'DIR' })
   const target = resolve(positionals[0]!)
@@ -78,7 +78,8 @@ async function requireUsableTarget(
     )
   if (!existsSync(target)) return
   if (!force) throw new CommandError(EXIT_CODES.failed, `${shown} exists; --force replaces it`)
-  if (!(await isBackup(target))) throw new CommandError(EXIT_CODES.failed, `${shown} is no backup, and is not replaced`)
+  if (!(await isBackup(target)))
+    throw new CommandError(EXIT_CODES.failed, `${shown} is not a backup, and is not replaced`)
 }
 
 interface BackupContent {
@@ -86,7 +87,7 @@ interface BackupContent {
   readonly lacks: readonly BackupGap[]
 }
 
-/** A file that the copied rows name and that is not as they say, a row that is not what was written, rows that may be missing, or commits that are not in the database. */
+/** A referenced file that differs from its row, a damaged row, rows that may be missing, or missing commits. */
 interface BackupGap {
   readonly path: typeof BACKUP_DATABASE | (typeof BACKUP_TREES)[number]
   readonly message: string
@@ -103,7 +104,7 @@ async function fillBackup(folder: string, place: DataLocation): Promise<BackupCo
   {
     using holder = new JournalLease(place.folder)
     using far = BucketFiles.openIfConfigured(place)
-    // Files that the copy of the database names are there before it, or come while it is made: the second round finds those.
+    // Files that the database copy refers to exist before it, or come while it is made: the second round copies those.
     await copyFiles(place, folder, holder)
     if (far) await copyMissingFromBucket(far, place.objects, place.database, objects)
     copied = copyDatabase(place.database, database)
@@ -143,7 +144,7 @@ async function copyFiles(place: DataLocation, folder: string, holder: JournalLea
     }
 }
 
-/** Holds the copied files against the copied rows. @throws CommandError where the rows cannot be read */
+/** Compares the copied files with the copied rows. @throws CommandError if the rows cannot be read */
 async function findGaps(copy: DataLocation): Promise<BackupGap[]> {
   const findings = await checkDatabase(copy.database)
   const damage = findings.find(({ check }) => check === 'the file')
@@ -152,23 +153,21 @@ async function findGaps(copy: DataLocation): Promise<BackupGap[]> {
   const lacks: BackupGap[] = findings
     .filter(({ check }) => check === ROW_CHECKSUM_CHECK)
     .map(({ text }) => ({ path: BACKUP_DATABASE, message: text }))
-  // Of the rows of another version nobody knows here which files they name.
+  // This version does not know to which files the rows of another version refer.
   if (findings.some(({ check }) => check === 'the version')) return lacks
   for (const { tree, findProblems: look } of FILE_CHECKS)
     for await (const message of look(copy)) lacks.push({ path: tree, message })
   return lacks
 }
 
-/** Only who asks for it gets a backup that lacks something, and never in the place of another. @throws CommandError */
+/** A backup that lacks something is made only on request, and never replaces a backup. @throws CommandError */
 function requireCompleteBackup(lacks: readonly BackupGap[], target: string, incomplete: boolean): void {
   if (lacks.length === 0 || (incomplete && !existsSync(target))) return
-  const advice = incomplete
-    ? 'a backup that is there already is not replaced by it'
-    : '--incomplete makes it all the same'
-  throw new CommandError(EXIT_CODES.failed, `the backup would not be whole; ${advice}`, lacks)
+  const advice = incomplete ? 'an existing backup is not replaced by it' : '--incomplete makes it nevertheless'
+  throw new CommandError(EXIT_CODES.failed, `the backup would be incomplete; ${advice}`, lacks)
 }
 
-/** The old backup goes when the new one is whole and on the disk. */
+/** Removes the old backup once the new one is complete and on the disk. */
 async function replaceTarget(incoming: string, target: string): Promise<void> {
   await fsyncFolders(incoming)
   const old = existsSync(target) ? `${incoming}-old` : null
@@ -193,9 +192,9 @@ function summarizeBackup(target: string, { files }: BackupManifest, lacks: reado
   const remembered = values === 0 ? '' : `, and ${pluralize(values, 'file')} of journals (${journal} bytes)`
   const assets = `${pluralize(objects, 'file')} of assets (${bytes} bytes)${remembered}`
   const warnings = lacks
-    .map(({ path, message }) => stripControlCharacters(`svc: not whole: ${path}: ${message}\n`))
+    .map(({ path, message }) => stripControlCharacters(`svc: incomplete: ${path}: ${message}\n`))
     .join('')
   return `${warnings}svc: ${replaceControlCharacters(target)} holds the database (${formatInteger(database.size)} bytes) and ${assets}
-svc: the master key is not included, so that who reads the backup reads no secrets: keep a copy of it in another place
+svc: the master key is not included, so the backup reveals no secrets: keep a copy of the key in another place
 `
 }

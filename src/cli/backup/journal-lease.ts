@@ -1,18 +1,18 @@
-// Keeps a server from removing files of its journal while they are copied. It counts for an hour after its last sign of life, so that one
-// that was killed does no harm.
+// Keeps a server from removing files of its journal while they are copied. A lease expires an hour after its last renewal, so that a killed process
+// does no harm.
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { journalLeasesFolderPath } from '../../db/files/data-folder.ts'
 
-/** A sign of life at most so often, in milliseconds. */
+/** The minimum interval of renewals, in milliseconds. */
 const RENEW_INTERVAL_MS = 10_000
 
 export class JournalLease implements Disposable {
   readonly #path: string | null
   #touched = Date.now()
 
-  /** In a data folder that cannot be written there is none: then a job that ends meanwhile may leave the copy without its files. */
+  /** A data folder that cannot be written gets no lease: a job that ends meanwhile may then leave the copy without its files. */
   constructor(data_dir: string) {
     const folder = journalLeasesFolderPath(data_dir)
     this.#path = join(folder, randomUUID())

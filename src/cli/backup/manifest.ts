@@ -1,4 +1,4 @@
-// What a backup is: a folder with the database, the files of assets and of journals, and a manifest that says what each of them must be.
+// The format of a backup: a folder with the database, the files of assets and of journals, and a manifest with the digest of each.
 import { constants } from 'node:fs'
 import { chmod, copyFile, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -11,13 +11,13 @@ import { computeFileDigest } from '../stored-data/file-checks.ts'
 export const BACKUP_DATABASE = 'svc.db'
 export const BACKUP_OBJECTS = 'objects'
 export const BACKUP_JOURNAL = 'journal'
-/** Folders of files, as a backup has them. */
+/** The folders of files in a backup. */
 export const BACKUP_TREES = [BACKUP_OBJECTS, BACKUP_JOURNAL] as const
 const MANIFEST = 'manifest.json'
 const FORMAT = 1
 
 export interface BackupFile {
-  /** From the backup's folder, with slashes. */
+  /** Relative to the backup's folder, with slashes. */
   readonly path: string
   readonly size: number
   readonly sha256: string
@@ -33,13 +33,13 @@ export interface BackupManifest {
   readonly master_key: 'not included'
 }
 
-/** What lies in a backup's folder. */
+/** The manifest entry of a file in a backup's folder. */
 export async function describeBackupFile(folder: string, path: string): Promise<BackupFile> {
   const whole = join(folder, ...path.split('/'))
   return { path, size: (await stat(whole)).size, sha256: await computeFileDigest(whole) }
 }
 
-/** Paths of all files below a folder, with slashes, in order; none where there is no folder. */
+/** Paths of all files below a folder, with slashes, in order; none if the folder is missing. */
 export async function listFilesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error) => {
     if (isMissing(error)) return []
@@ -56,23 +56,23 @@ export async function listFilesBelow(folder: string): Promise<string[]> {
 }
 
 /**
- * Copies a file unless all of it is there already: its name says which content it has. A file of a journal has its name while it is written, so that an
- * earlier copy may be the beginning of it.
+ * Copies a file unless the complete file exists already: its name identifies its content. A journal file has its name while it is being written, so
+ * an earlier copy may be incomplete.
  */
 export async function copyFileIfMissing(from: string, to: string): Promise<void> {
   const sizeOf = async (path: string) => (await stat(path).catch(nullWhereMissing))?.size ?? null
   const copied = await sizeOf(to)
-  // A file that has gone meanwhile keeps its copy: the copied rows may name it.
+  // A file that was removed meanwhile keeps its copy: the copied rows may refer to it.
   if (copied !== null && [copied, null].includes(await sizeOf(from))) return
   await copyFileDurably(from, to)
 }
 
-/** Copies a file with its time, for its owner alone, and syncs it; false where it has gone meanwhile. */
+/** Copies a file with its time, private to the user, and syncs it; false: it was removed meanwhile. */
 export async function copyFileDurably(from: string, to: string): Promise<boolean> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 })
   try {
     const { atime, mtime } = await stat(from)
-    // Shares blocks where the file system can: that is as good as a copy, and costs nothing.
+    // Shares blocks if the file system can, which is as good as a copy and free.
     await copyFile(from, to, constants.COPYFILE_FICLONE)
     await chmod(to, 0o600)
     await utimes(to, atime, mtime)
@@ -90,25 +90,25 @@ export async function writeManifest(folder: string, manifest: BackupManifest): P
   fsyncFile(path)
 }
 
-/** Waits until the disk has the names in a folder and in all that are in it. */
+/** Syncs the names in a folder and in all folders below it. */
 export async function fsyncFolders(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
     if (entry.isDirectory()) fsyncFolder(join(entry.parentPath, entry.name))
   fsyncFolder(folder)
 }
 
-/** Whether a folder is a backup, as far as its manifest's name tells. */
+/** Whether a folder is a backup, judged by the name of its manifest. */
 export async function isBackup(folder: string): Promise<boolean> {
   return (await stat(join(folder, MANIFEST)).catch(() => null)) !== null
 }
 
-/** @throws CommandError where the folder is no backup, or one of a kind that this version does not know */
+/** @throws CommandError if the folder is not a backup, or has a format that this version does not know */
 export async function readManifest(folder: string): Promise<BackupManifest> {
   const manifest = await readJsonRecord(join(folder, MANIFEST))
   if (manifest === null)
     throw new CommandError(
       EXIT_CODES.failed,
-      `${replaceControlCharacters(folder)} is no backup: its ${MANIFEST} cannot be read`,
+      `${replaceControlCharacters(folder)} is not a backup: its ${MANIFEST} cannot be read`,
     )
   if (manifest.format !== FORMAT)
     throw new CommandError(
@@ -121,7 +121,7 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   if (!whole)
     throw new CommandError(
       EXIT_CODES.failed,
-      `${replaceControlCharacters(folder)} is no backup: its ${MANIFEST} is damaged`,
+      `${replaceControlCharacters(folder)} is not a backup: its ${MANIFEST} is damaged`,
     )
   return manifest as unknown as BackupManifest
 }
@@ -135,7 +135,7 @@ async function readJsonRecord(path: string): Promise<Record<string, unknown> | n
   }
 }
 
-// A manifest may come from anywhere: what it names must lie in the backup.
+// A manifest may come from anywhere: its files must lie in the backup.
 function isBackupFile(file: unknown): file is BackupFile {
   const { path, size, sha256 } = (file ?? {}) as Record<string, unknown>
   return (
@@ -147,13 +147,13 @@ function isBackupFile(file: unknown): file is BackupFile {
   )
 }
 
-/** What is wrong with the files of a folder that must be what `manifest` says, a sentence each. */
+/** A sentence for each file of a folder that differs from `manifest`. */
 export async function* compareWithManifest({ files }: BackupManifest, folder: string): AsyncIterable<string> {
   for (const expected of files) {
     const found = await describeBackupFile(folder, expected.path).catch(() => null)
     if (found === null) yield `${expected.path} is missing`
     else if (found.size !== expected.size || found.sha256 !== expected.sha256)
-      yield `${expected.path} is not what was backed up`
+      yield `${expected.path} differs from the manifest`
   }
 }
 

@@ -1,4 +1,4 @@
-// `svc restore DIR`: brings a backup back into the data folder of a server that is stopped. Nothing that was there is deleted.
+// `svc restore DIR`: restores a backup into the data folder of a stopped server. It deletes no existing data.
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -31,7 +31,7 @@ import { stageBackupFiles } from './restore-staging.ts'
 const OPTIONS = { force: { type: 'boolean', default: false } } as const
 const OWNER = 'svc restore'
 
-/** Runs the command and gives its exit code. @throws CommandError, StartError */
+/** Runs the command and returns its exit code. @throws CommandError, StartError */
 export async function runRestoreCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
   const { values, positionals } = parseArguments(args, OPTIONS, { least: 1, most: 1, what: 'DIR' })
   const source = resolve(positionals[0]!)
@@ -55,12 +55,12 @@ export async function runRestoreCommand(args: readonly string[], terminal: Termi
   return EXIT_CODES.completed
 }
 
-/** Everything that is wrong with a backup, before anything is touched. @throws CommandError */
+/** Refuses a faulty backup before anything is changed. @throws CommandError with every problem */
 async function requireRestorable(manifest: BackupManifest, source: string): Promise<void> {
   const problems: { path: string; message: string }[] = []
   for await (const message of compareWithManifest(manifest, source)) problems.push({ path: source, message })
   if (problems.length > 0)
-    throw new CommandError(EXIT_CODES.failed, `${replaceControlCharacters(source)} is not whole`, problems)
+    throw new CommandError(EXIT_CODES.failed, `${replaceControlCharacters(source)} is incomplete or damaged`, problems)
   const known = listKnownMigrations()
   const newer = readAppliedMigrations(join(source, BACKUP_DATABASE)).find((name) => !known.includes(name))
   if (newer !== undefined)
@@ -70,7 +70,7 @@ async function requireRestorable(manifest: BackupManifest, source: string): Prom
     )
 }
 
-/** What a restore would replace. */
+/** The files that a restore would replace. */
 async function listPresentFiles(place: DataLocation): Promise<string[]> {
   const { database } = place
   const files = [database, `${database}-wal`, `${database}-shm`].filter((path) => existsSync(path))
@@ -78,12 +78,12 @@ async function listPresentFiles(place: DataLocation): Promise<string[]> {
   return files
 }
 
-/** What says which commits the database had, whether it is there or not: a database that is brought back begins another count. */
+/** The files that name the last commit of the database, even of a missing one: a restored database begins another count. */
 function listCommitMarkFiles({ database }: DataLocation): string[] {
   return [commitMarkPath(database), lossAcceptancePath(database)].filter((path) => existsSync(path))
 }
 
-/** Copies the backup into `stage` and looks at the copies. Nothing is left of them where that fails. */
+/** Copies the backup into `stage` and checks the copies. On failure the copies are removed. */
 async function stageBackup(
   source: string,
   manifest: BackupManifest,
@@ -110,8 +110,8 @@ async function stageBackup(
 }
 
 /**
- * Moves what was gathered to `stage`, whose name keeps servers away. It may be there from an interrupted restore: then it stays there,
- * since it may be all that says so.
+ * Moves the collected files to `stage`, a folder whose name keeps servers from starting. The folder of an interrupted restore is reused and never
+ * absent, since it may be the only sign of that restore.
  */
 async function blockServers(stage: string, incoming: string): Promise<void> {
   await fsyncFolders(incoming)
@@ -123,10 +123,10 @@ async function blockServers(stage: string, incoming: string): Promise<void> {
   fsyncFile(stage)
 }
 
-/** Gives every file another name, and says which ending it got. */
+/** Renames every file, and returns the suffix of the new names. */
 async function moveAside(paths: readonly string[]): Promise<string | null> {
   if (paths.length === 0) return null
-  // The write-ahead log keeps the name that SQLite looks for beside the database.
+  // The write-ahead log keeps the name that SQLite expects beside the database.
   const renamed = (path: string, ending: string) => path.replace(/(?:-wal|-shm)?$/, (log) => ending + log)
   const ending = findFreeSuffix((ending) => paths.some((path) => existsSync(renamed(path, ending))))
   for (const path of paths) {
@@ -150,7 +150,7 @@ async function installStagedData(stage: string, place: DataLocation): Promise<vo
   await rm(stage, { recursive: true })
 }
 
-/** Without a copy, unless it belongs on another disk. */
+/** Copies only if the database belongs on another disk. */
 async function moveDatabase(from: string, to: string): Promise<void> {
   try {
     await rename(from, to)
@@ -162,7 +162,7 @@ async function moveDatabase(from: string, to: string): Promise<void> {
   }
 }
 
-/** The fingerprint of the key that the restored database needs; null where any will do, or an older version wrote it. */
+/** The fingerprint of the key that the restored database needs; null: any key will do, or an older version wrote the database. */
 function readNeededFingerprint(database: string): string | null {
   const applied = readAppliedMigrations(database)
   return listKnownMigrations().every((name) => applied.includes(name)) ? readDatabaseKeyFingerprint(database) : null
@@ -175,9 +175,9 @@ function summarizeRestore(
   key: string | null,
 ): string {
   const lines = [
-    `svc: ${replaceControlCharacters(source)} of ${replaceControlCharacters(String(created_at))} is back: the database and ${pluralize(files.filter(({ path }) => path.startsWith(`${BACKUP_OBJECTS}/`)).length, 'file')} of assets`,
+    `svc: ${replaceControlCharacters(source)} of ${replaceControlCharacters(String(created_at))} is restored: the database and ${pluralize(files.filter(({ path }) => path.startsWith(`${BACKUP_OBJECTS}/`)).length, 'file')} of assets`,
   ]
-  if (aside !== null) lines.push(`svc: what was there before has names that end with ${aside}`)
+  if (aside !== null) lines.push(`svc: the previous data was moved aside, to names that end with ${aside}`)
   if (key !== null) lines.push(`svc: ${key}`)
   return `${lines.join('\n')}\n`
 }

@@ -1,5 +1,5 @@
-// How the files of a backup come into the data folder, next to what is there: copied, but for files of assets and of journals that are there already with the same
-// content. Whether there is room is known before the first is copied.
+// Puts the files of a backup into the data folder, beside its present data. Files of assets and journals that are there already with the same content
+// are shared rather than copied. The disk space is checked before the first copy.
 import { constants } from 'node:fs'
 import { copyFile, link, mkdir, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -15,12 +15,12 @@ import {
   describeBackupFile,
 } from './manifest.ts'
 
-/** Room that has to be left, for what file systems and logs take besides. */
+/** Bytes that must remain free for file systems and logs. */
 const SPARE = 1024 * 1024
 
 /**
  * Puts every file of the backup `source` into `stage`.
- * @throws CommandError where there is no room, with how much is missing: then nothing was copied; what the file system says
+ * @throws CommandError if the disk has no room, with the missing bytes and before any copy; or the error of the file system
  */
 export async function stageBackupFiles(
   source: string,
@@ -37,14 +37,14 @@ export async function stageBackupFiles(
   for (const { path } of kept) {
     const to = join(stage, path)
     await mkdir(dirname(to), { recursive: true, mode: 0o700 })
-    // Another name for the same file takes no room. File systems without them get a copy.
+    // A hard link takes no room. File systems without hard links get a copy.
     await link(targetPath(place, path), to).catch(() => copyFileDurably(join(source, path), to))
   }
 }
 
 /**
- * The files that the data folder has with the very content of the backup. The content of such files never changes, so the old data and the new may
- * share them; the backup shares nothing with either.
+ * The files that the data folder has with the same content as the backup. Their content never changes, so old and new data may share them. The backup
+ * shares nothing with either.
  */
 async function findIdenticalFiles(files: readonly BackupFile[], place: DataLocation): Promise<ReadonlySet<BackupFile>> {
   const found = new Set<BackupFile>()
@@ -91,6 +91,6 @@ async function requireFreeBytes(folder: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(folder)
   const missing = bytes - bavail * bsize
   if (missing <= 0) return
-  const what = `the backup needs ${formatInteger(bytes)} bytes at ${replaceControlCharacters(folder)}, and ${formatInteger(missing)} of them are not free`
+  const what = `the backup needs ${formatInteger(bytes)} bytes at ${replaceControlCharacters(folder)}, but ${formatInteger(missing)} of them are not free`
   throw new CommandError(EXIT_CODES.failed, what)
 }

@@ -1,7 +1,7 @@
-// How many items a node has given, told by what went along the edges around it: the engine tells of edges, not of firings.
+// Counts the items that a node has produced, by the values on the edges around it: the engine reports edges, not firings.
 import type { PlanNode } from '../../engine/compile/plan.ts'
 
-/** Where a node's count comes from. */
+/** The source of a node's count. */
 type CountSource = 'nowhere' | 'published' | 'stream' | 'firings' | 'outputs' | 'input'
 
 function countSourceOf({
@@ -18,15 +18,15 @@ function countSourceOf({
   if (output) return 'published'
   const readsOneByOne = sides.length === 0 && readDepth === depth
   if (ports.length > 0) return readsOneByOne ? 'firings' : 'outputs'
-  // Each value of a single input is one firing; of several inputs nobody knows which values met.
+  // Each value of a single input is one firing; with several inputs, the firings cannot be told from the values.
   return readsOneByOne && slots.length === 1 ? 'input' : 'nowhere'
 }
 
-/** The count of one node, kept up to date by what its edges and outputs tell. */
+/** The count of one node, updated by its edges and outputs. */
 export class ItemCounter {
   readonly #node: PlanNode
   readonly #source: CountSource
-  /** The most values that went along one edge, by port. */
+  /** The highest number of values that an edge has carried, by port. */
   readonly #sentByPort: number[]
   #received = 0
   #published = 0
@@ -37,12 +37,12 @@ export class ItemCounter {
     this.#sentByPort = node.ports.map(() => 0)
   }
 
-  /** So many values have come along one of its edges. */
+  /** An incoming edge has carried `count` values. */
   recordReceived(count: number): void {
     this.#received = Math.max(this.#received, count)
   }
 
-  /** So many values have gone along one edge of a port. */
+  /** An edge of a port has carried `count` values. */
   recordSent(port: number, count: number): void {
     this.#sentByPort[port] = Math.max(this.#sentByPort[port]!, count)
   }
@@ -51,7 +51,7 @@ export class ItemCounter {
     this.#published++
   }
 
-  /** Null for a node outside of streams, and where nobody can tell. */
+  /** Null for a node outside of streams, or if the count is unknown. */
   get items(): number | null {
     return COUNTS[this.#source](this.#node, {
       went: this.#sentByPort,
@@ -76,7 +76,7 @@ const COUNTS: Readonly<Record<CountSource, (node: PlanNode, seen: ObservedCounts
     const streams = went.filter((_count, port) => ports[port]!.stream)
     return streams.length === 0 ? null : Math.max(...streams)
   },
-  /** A branch gives on one of its outputs, others on all of them: together no more than there were firings. */
+  /** A branch produces on one of its outputs, other nodes on all of them: together at most as many items as firings. */
   firings({ ports }, { went, came }) {
     const signal = ports.findIndex(({ name }) => name === null)
     if (signal >= 0) return went[signal]!

@@ -1,4 +1,4 @@
-// `--json-events`: a run as the frames that `/ws` would send of it, a JSON object a line.
+// `--json-events`: writes a run as the frames that `/ws` would send of it, a JSON object a line.
 import type { Config } from '../../config.ts'
 import type { RunObserver } from '../../engine/runtime/run/observer.ts'
 import { createRunRecorder } from '../../jobs/run/recorder.ts'
@@ -16,13 +16,13 @@ const STATUSES: Readonly<Record<number, string>> = {
 
 export interface JsonEventWriter {
   readonly observer: RunObserver
-  /** The last frame; `code` is the exit code. */
+  /** Writes the last frame; `code` is the exit code. */
   end(code: number, error: string | null, seconds: number): void
 }
 
 type LogSettings = Pick<Config, 'log_level' | 'known_secrets'>
 
-/** `workflow_id` is the label that the frames carry; causes of faults go to the log, as on a server. */
+/** `workflow_id` is the label in the frames; causes of faults go to the log, as on a server. */
 export function createJsonEventWriter(
   workflow_id: string,
   output: TerminalOutput,

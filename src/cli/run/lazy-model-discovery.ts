@@ -1,23 +1,23 @@
-// Models for a run that knows only when it calls one that it needs any: what runs on this machine is looked for then, and once.
+// Discovers the model servers of this machine once, when a run calls its first model.
 import type { ModelAccess } from '../../engine/node-api/node-services.ts'
 
-export function discoverOnFirstUse(models: ModelAccess, look: () => Promise<unknown>): ModelAccess {
-  let looked: Promise<unknown> | null = null
-  const first = () => {
-    looked ??= look()
-    return looked
+export function discoverOnFirstUse(models: ModelAccess, discover: () => Promise<unknown>): ModelAccess {
+  let discovery: Promise<unknown> | null = null
+  const discovered = () => {
+    discovery ??= discover()
+    return discovery
   }
   return {
     async *complete(request) {
-      await first()
+      await discovered()
       yield* models.complete(request)
     },
     async embed(request) {
-      await first()
+      await discovered()
       return models.embed(request)
     },
     async capabilities(model, signal) {
-      await first()
+      await discovered()
       return models.capabilities(model, signal)
     },
   }

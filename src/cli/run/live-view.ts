@@ -1,4 +1,4 @@
-// The view of a run that is redrawn in place: a line per node, as many as there is room for, and a total.
+// The view of a run that is redrawn in place: a line for each node, as many as fit, and a total.
 
 import type { TerminalOutput } from '../shared/terminal.ts'
 import {
@@ -27,7 +27,7 @@ const STATE_STYLES: Readonly<Record<NodeState, StateStyle>> = {
   not_run: ['·', 'dim', 'not run'],
 }
 
-/** Which nodes keep their line where there is no room for all: the finished ones fold first. */
+/** The order in which nodes keep their line if not all fit: finished nodes are folded first. */
 const RANK: Readonly<Record<NodeState, number>> = {
   error: 0,
   running: 1,
@@ -71,8 +71,8 @@ function formatFoldedNodes(progress: RunProgress, shown: readonly NodeProgress[]
 }
 
 /**
- * The lines of one picture, without their ends: a line per node, one for those that are folded away, the total.
- * None is wider than `columns`, and there are at most `rows`, but for a window too small for anything.
+ * The lines of one frame without line ends: a line for each node, one for folded nodes, and the total. No line is wider than `columns`, and there are
+ * at most `rows` lines, unless the window is too small for any.
  */
 export function renderProgress(
   progress: RunProgress,
@@ -95,7 +95,7 @@ export function renderProgress(
   return [...lines, ...folded, paint('bold', truncateToWidth(total, columns))]
 }
 
-/** Milliseconds between two pictures. */
+/** Milliseconds between two frames. */
 const INTERVAL = 100
 const UP = (lines: number) => `\u001b[${lines}A`
 const CLEAR_BELOW = '\r\u001b[J'
@@ -105,10 +105,10 @@ export class LiveView implements ProgressView {
   readonly #output: TerminalOutput
   readonly #total: () => string
   readonly #timer: NodeJS.Timeout
-  #said = ''
+  #pending_text = ''
   #drawn = 0
 
-  /** @param total what the last line says while the run goes on */
+  /** @param total the last line while the run goes on */
   constructor(progress: RunProgress, output: TerminalOutput, total: () => string) {
     this.#progress = progress
     this.#output = output
@@ -121,7 +121,7 @@ export class LiveView implements ProgressView {
   say(text: string): void {
     const [word = ''] = text.split(':', 1)
     const style = word === 'error' || word === 'fault' ? 'red' : word === 'warning' ? 'yellow' : 'dim'
-    this.#said += `${paintInColor(style, stripControlCharacters(text))}\n`
+    this.#pending_text += `${paintInColor(style, stripControlCharacters(text))}\n`
   }
 
   end(total: string): void {
@@ -129,14 +129,14 @@ export class LiveView implements ProgressView {
     this.#draw(total)
   }
 
-  /** What was said goes above the picture, which is drawn anew below it: all in one write, so that nothing flickers. */
+  /** Writes pending messages above the frame, which is redrawn below them: all in one write, to avoid flicker. */
   #draw(total: string): void {
     const { columns = 80, rows = 24 } = this.#output
-    // The last column and the last line stay free: to write there may move the window.
+    // The last column and the last line stay free: writing there may scroll the window.
     const lines = renderProgress(this.#progress, total, { columns: columns - 1, rows: rows - 1, paint: paintInColor })
     const back = this.#drawn > 0 ? UP(this.#drawn) : ''
-    this.#output.write(`${back}${CLEAR_BELOW}${this.#said}${lines.join('\n')}\n`)
-    this.#said = ''
+    this.#output.write(`${back}${CLEAR_BELOW}${this.#pending_text}${lines.join('\n')}\n`)
+    this.#pending_text = ''
     this.#drawn = lines.length
   }
 }

@@ -1,5 +1,5 @@
-// What the nodes of a run in the terminal are lent besides models and secrets: workflows as tools, vectors, and a clear word where something
-// is to be had on a server alone.
+// Services for the nodes of a run in the terminal, besides models and secrets: workflows as tools, vectors, and clear errors for what only a server
+// has.
 
 import { findPackageFile, parsePackagePath } from '../../assets/bundled-packages.ts'
 import { assetNotFoundError, loadVerifiedFile } from '../../assets/verified-file-loader.ts'
@@ -21,8 +21,8 @@ export interface RunVectors extends AsyncDisposable {
 }
 
 /**
- * Vectors in a data folder, opened at once so that nothing is spent where that fails; without one in memory, where a node first asks for
- * them, and gone with the run.
+ * Vectors in a data folder, which is opened at once, so that a failure costs nothing. Without a folder the vectors are in memory, from the first use
+ * by a node to the end of the run.
  * @throws StartError
  */
 export async function openRunVectors(data_dir: string | null): Promise<RunVectors> {
@@ -41,7 +41,7 @@ export async function openRunVectors(data_dir: string | null): Promise<RunVector
       remove: async (...given) => (await vectors()).remove(...given),
     },
     async [Symbol.asyncDispose]() {
-      // Whoever asked for them has been told where they could not be opened.
+      // The nodes that asked for vectors have received the error already.
       const kept = await opened?.catch(() => null)
       await kept?.[Symbol.asyncDispose]()
     },
@@ -52,7 +52,7 @@ async function loadVectorDatabase(data_dir: string | null): Promise<VectorDataba
   return (await import('./vector-database.ts')).openVectorDatabase(data_dir)
 }
 
-/** What agents may call: node types, and the workflows that `workflow.Call` finds. */
+/** The tools of agents: node types, and the workflows that `workflow.Call` finds. */
 export function createRunToolAccess(called: CalledWorkflows, registry: NodeRegistry): ToolAccess {
   return createToolAccess({
     registry,
@@ -74,7 +74,7 @@ async function rejectAssetUse(): Promise<never> {
   throw new NodeError(`svc run has no assets. ${SERVER_ADVICE}`, 'unavailable')
 }
 
-/** The files that come with the service. Assets belong to a server. */
+/** The files that come with the service. Only a server has assets. */
 export const bundledAssetAccess: AssetAccess = {
   async load(reference, max_bytes) {
     const path = parsePackagePath(reference.trim())
@@ -93,7 +93,7 @@ export const bundledAssetAccess: AssetAccess = {
   list: rejectAssetUse,
 }
 
-/** The same customer, held to what one run may cost in US dollars; null: to nothing. */
+/** The same billing context, with a limit in US dollars for the run; null: no limit. */
 export function limitRunCost(limit: number | null, customer: BillingContext): BillingContext {
   if (limit === null) return customer
   let total = 0

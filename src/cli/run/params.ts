@@ -1,5 +1,5 @@
-// The parameters of a run, from the command line: `--param name=value`, `--params FILE`, and what the workflow's record brings.
-// Whether the workflow accepts them, src/workflows/param-validation.ts says.
+// The parameters of a run, from the command line: `--param name=value`, `--params FILE`, and the workflow's own record.
+// src/workflows/param-validation.ts decides whether the workflow accepts them.
 import type { Plan, PlanInput } from '../../engine/compile/compiler.ts'
 import { findNearest } from '../../engine/node-api/did-you-mean.ts'
 import type { Problem } from '../../errors.ts'
@@ -19,7 +19,7 @@ export interface ParamArguments {
 }
 
 /**
- * Every parameter of a run: the record's own, over them those of the file, over them the single ones.
+ * Every parameter of a run: those of the record, replaced by those of the file, replaced by single ones.
  * @throws UsageError, CommandError invalid with every problem at once
  */
 export async function readParams(plan: Plan, own: Params, given: ParamArguments, reader: InputReader): Promise<Params> {
@@ -32,7 +32,7 @@ export async function readParams(plan: Plan, own: Params, given: ParamArguments,
     const read = values.map((text) => parseParamText(text, input, (why) => notJson.set(name, why)))
     return [name, input?.stream ? read : read[0]] as const
   })
-  // Made of entries, so that no name can mean anything but a name.
+  // Made of entries, so that every name is an ordinary key.
   const params: Params = Object.fromEntries([...Object.entries(own), ...Object.entries(file), ...single])
   const problems = findParamProblems(plan, params, '').map((problem) => explainProblem(problem, plan, notJson))
   if (problems.length > 0)
@@ -49,7 +49,7 @@ async function readParamTexts(given: readonly string[], reader: InputReader): Pr
   const texts = new Map<string, string[]>()
   for (const one of given) {
     const at = one.indexOf('=')
-    if (at < 1) throw new UsageError(`--param takes name=value, and is "${one}"`)
+    if (at < 1) throw new UsageError(`--param takes name=value, not "${one}"`)
     const name = one.slice(0, at)
     const text = one.slice(at + 1)
     const list = texts.get(name) ?? []
@@ -73,7 +73,7 @@ async function readParamsFile(path: string, reader: InputReader): Promise<Params
   throw new CommandError(EXIT_CODES.invalid, `${displayPath(path)} must hold one JSON object: parameters by name`)
 }
 
-/** Texts stay as they are; all other values are JSON. What is none stays a text: an input of any type takes it, and every other refuses it. */
+/** Texts stay unchanged; all other values are JSON. Invalid JSON stays a text, which an input of any type accepts, and every other input refuses. */
 function parseParamText(text: string, input: PlanInput | undefined, refused: (why: string) => void): unknown {
   const kind = input?.type.type ?? 'any'
   if (kind === 'str' || (kind === 'enum' && input?.type.values.includes(text))) return text
@@ -86,7 +86,7 @@ function parseParamText(text: string, input: PlanInput | undefined, refused: (wh
   }
 }
 
-/** A problem with what the terminal knows besides. */
+/** A problem with the hints that only the terminal has. */
 function explainProblem(problem: Problem, plan: Plan, notJson: ReadonlyMap<string, string>): Problem {
   if (problem.code === 'unknown_input') {
     const near = suggestInput(problem.path, plan)
@@ -94,7 +94,7 @@ function explainProblem(problem: Problem, plan: Plan, notJson: ReadonlyMap<strin
   }
   const why = [...notJson].find(([name]) => appendToPointer('', name) === problem.path)?.[1]
   if (why === undefined || problem.code !== 'input_type_mismatch') return problem
-  return { ...problem, message: `${problem.message} As JSON it cannot be read: ${why}` }
+  return { ...problem, message: `${problem.message} It is not valid JSON: ${why}` }
 }
 
 function suggestInput(path: string, plan: Plan): string | null {

@@ -1,4 +1,4 @@
-// The views of a run that write lines once: plain lines, and silence. The one that redraws is live-view.ts.
+// The views of a run that write each line once: plain lines, and quiet. The view that redraws is in live-view.ts.
 
 import type { TerminalOutput } from '../shared/terminal.ts'
 import { formatDuration, pluralize, stripControlCharacters } from '../shared/terminal-text.ts'
@@ -14,7 +14,7 @@ const WORDS: Readonly<Record<NodeState, string>> = {
   not_run: 'not run',
 }
 
-/** `3 items`: those that it has given so far; nothing of a node outside of streams. */
+/** `3 items`: the items produced so far; empty for a node outside of streams. */
 export function formatItems({ given, progress, state }: NodeProgress): string {
   if (progress !== null && state === 'running') return `${progress.done}/${progress.total}`
   if (state === 'waiting' || state === 'skipped' || state === 'not_run') return ''
@@ -22,7 +22,7 @@ export function formatItems({ given, progress, state }: NodeProgress): string {
   return items === null ? '' : pluralize(items, 'item')
 }
 
-/** A line per node as it ends, and what is said between; no escape codes. */
+/** A line for each node as it ends, and messages between them; no escape codes. */
 export function createPlainView(progress: RunProgress, output: TerminalOutput): ProgressView {
   const line = (text: string) => output.write(`${text}\n`)
   return {
@@ -37,7 +37,7 @@ export function createPlainView(progress: RunProgress, output: TerminalOutput): 
   }
 }
 
-/** Says only what went wrong in a way that the outcome does not tell. */
+/** Writes only faults that the outcome does not report. */
 export function createQuietView(output: TerminalOutput): ProgressView {
   return {
     nodeClosed() {},

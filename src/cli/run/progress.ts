@@ -1,36 +1,36 @@
-// How far a run has come, node by node, as the views of the terminal show it.
+// The progress of a run, node by node, for the views of the terminal.
 
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { NodeStatus, ObservedNode, RunObserver } from '../../engine/runtime/run/observer.ts'
 import { toSingleLine } from '../shared/terminal-text.ts'
 import { ItemCounter } from './item-counter.ts'
 
-/** `waiting` before the first firing; `stopped` and `not_run` where the run ended first. */
+/** `waiting` before the first firing; `stopped` and `not_run` if the run ended first. */
 export type NodeState = 'waiting' | 'running' | 'completed' | 'skipped' | 'error' | 'stopped' | 'not_run'
 
 export interface NodeProgress {
   readonly label: string
   state: NodeState
-  /** What it has given so far. */
+  /** The items that the node has produced so far. */
   readonly given: ItemCounter
-  /** What the node says of its own progress. */
+  /** The progress that the node itself reports. */
   progress: { readonly done: number; readonly total: number } | null
-  /** Monotonic milliseconds; null before. */
+  /** Monotonic milliseconds; null before the start. */
   began: number | null
   ended: number | null
 }
 
-/** What hears of changes. All of it is synchronous. */
+/** Receives changes. All calls are synchronous. */
 export interface ProgressView {
-  /** A node is closed. */
+  /** A node has ended. */
   nodeClosed(node: NodeProgress): void
-  /** Something to be said beside the progress, in one or more lines. */
+  /** Shows a message beside the progress, in one or more lines. */
   say(text: string): void
-  /** The run is over; `total` says how. */
+  /** The run has ended; `total` says how. */
   end(total: string): void
 }
 
-/** `id`, with the name where it says more. */
+/** The id, with the name if it says more. */
 function nodeLabel({ node_id, node_name }: ObservedNode): string {
   const id = toSingleLine(node_id)
   const name = toSingleLine(node_name)
@@ -73,12 +73,12 @@ export class RunProgress {
     return this.#now() - this.started
   }
 
-  /** How long a node has been at work, null where it never was. */
+  /** How long a node has been at work; null: it was never started. */
   nodeTime({ began, ended }: NodeProgress): number | null {
     return began === null ? null : (ended ?? this.#now()) - began
   }
 
-  /** Nothing happens any more. */
+  /** Marks unfinished nodes once the run has ended. */
   close(): void {
     for (const node of this.nodes) {
       if (node.state === 'running') this.#move(node, 'stopped')
@@ -86,7 +86,7 @@ export class RunProgress {
     }
   }
 
-  /** What the engine tells, kept and handed to the view. */
+  /** An observer that records the reports of the engine and passes them to the view. */
   observer(view: ProgressView): RunObserver {
     return {
       nodeUpdated: ({ node_id }, status) => {
@@ -130,12 +130,12 @@ export class RunProgress {
   }
 }
 
-/** What is behind a failure that the node itself tells of. */
+/** The cause of a failure that the node itself reports. */
 function messageOf(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** The cause of a fault, for whoever runs the workflow at this terminal: nobody else reads it. */
+/** The stack of a fault: only the person at this terminal reads it. */
 function stackOf(cause: unknown): string {
   return cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
 }

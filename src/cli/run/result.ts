@@ -1,4 +1,4 @@
-// How a run in the terminal ends: what is written where, and the exit code.
+// The end of a run in the terminal: its outputs, its error and its exit code.
 
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { RunOutcome } from '../../engine/runtime/execution.ts'
@@ -10,25 +10,24 @@ import { stripControlCharacters, toSingleLine } from '../shared/terminal-text.ts
 
 export interface RunEnding {
   readonly code: number
-  /** `completed`, `failed` …, as `svc run` says it. */
+  /** `completed`, `failed` …, as `svc run` prints it. */
   readonly word: string
   /** The outputs as JSON text. */
   readonly outputs: string | null
-  /** What went wrong, or null. */
+  /** The error, or null. */
   readonly error: string | null
 }
 
 export function toRunEnding(outcome: RunOutcome, plan: Plan, stop: AbortSignal): RunEnding {
   if (outcome.status === 'completed') return completedEnding(plan, outcome.outputs)
   if (outcome.status === 'cancelled') return { code: stopExitCode(stop), word: 'cancelled', outputs: null, error: null }
-  if (outcome.status === 'suspended')
-    throw new Error('a run in the terminal has no memory, so that it cannot be suspended')
+  if (outcome.status === 'suspended') throw new Error('a run in the terminal has no journal, so it cannot be suspended')
   return failedEnding(plan, outcome.error)
 }
 
 function completedEnding(plan: Plan, lists: Record<string, unknown[]>): RunEnding {
   try {
-    // Written as every other door writes it, bytes as base64, and then laid out for people.
+    // Written as every transport writes them, with bytes as base64, and then indented for people.
     const values: unknown = JSON.parse(stringifyWithBase64(withMissingOutputs(plan, collectOutputValues(plan, lists))))
     return { code: EXIT_CODES.completed, word: 'completed', outputs: JSON.stringify(values, null, 2), error: null }
   } catch {
@@ -45,7 +44,7 @@ function failedEnding(plan: Plan, { node_id, type, message }: RunError): RunEndi
   const index = plan.indexById.get(node_id)
   const said = `${stripControlCharacters(message)} (${type})`
   if (index === undefined) {
-    // Of no node: the time limit of the run itself, or a fault of the engine.
+    // An error without a node: the time limit of the run itself, or a fault of the engine.
     const [code, word] = type === 'timed_out' ? [EXIT_CODES.timed_out, 'timed out'] : [EXIT_CODES.failed, 'failed']
     return { code, word, outputs: null, error: `${word}: ${said}` }
   }

@@ -1,4 +1,4 @@
-// `svc run`: runs a workflow to its end in this process, on the engine itself: no server, and no database but what vectors need.
+// `svc run`: runs a workflow to its end in this process, directly on the engine, without a server, and without a database except for vectors.
 import type { Config } from '../../config.ts'
 import { isRunnable, type Plan } from '../../engine/compile/compiler.ts'
 import type { VectorAccess } from '../../engine/node-api/node-services.ts'
@@ -50,7 +50,7 @@ interface TerminalRun {
   readonly vectors: VectorAccess
 }
 
-/** Runs the command and gives its exit code. @throws CommandError */
+/** Runs the command and returns its exit code. @throws CommandError */
 export async function runRunCommand(args: readonly string[], terminal: Terminal, config: Config): Promise<number> {
   const { values, positionals } = parseArguments(args, OPTIONS, { least: 1, most: 1, what: 'FILE' })
   if (values.quiet && values['json-events']) throw new UsageError('--quiet and --json-events exclude each other')
@@ -71,7 +71,7 @@ export async function runRunCommand(args: readonly string[], terminal: Terminal,
 function parseTimeout(text: string): number {
   const value = Number(text)
   if (/^\d+(\.\d+)?$/.test(text) && value > 0 && value <= MAX_TIMEOUT_SECONDS) return value
-  throw new UsageError(`--timeout takes seconds, more than 0 and at most ${MAX_TIMEOUT_SECONDS}, and is "${text}"`)
+  throw new UsageError(`--timeout takes seconds, more than 0 and at most ${MAX_TIMEOUT_SECONDS}, not "${text}"`)
 }
 
 async function requireRunnablePlan({ name, graph }: WorkflowFile, terminal: Terminal, quiet: boolean): Promise<Plan> {
@@ -85,7 +85,7 @@ async function requireRunnablePlan({ name, graph }: WorkflowFile, terminal: Term
   throw new CommandError(EXIT_CODES.invalid, `${name} cannot run: ${formatIssueTotal(issues)}`)
 }
 
-/** Runs with a view of its progress, or with none but of what goes wrong inside nodes. */
+/** Runs with a view of the progress, or quietly, with only the faults inside nodes. */
 async function runWithProgress(job: TerminalRun, terminal: Terminal, config: Config, quiet: boolean): Promise<number> {
   const { stdout, stderr, stop, environment } = terminal
   const progress = new RunProgress(job.plan, () => performance.now())
@@ -130,7 +130,7 @@ function formatFinalTotal({ word }: RunEnding, { nodes, counts, elapsed }: RunPr
   return `${word}: ${pluralize(nodes.length, 'node')} in ${formatDuration(elapsed)}${rest === '' ? '' : `, ${rest}`}`
 }
 
-/** One run from its first firing to its last. What its nodes are lent is made here, and let go here. */
+/** Executes a run from the first firing to the last. Creates the services of its nodes, and disposes of them. */
 async function executeRun(
   job: TerminalRun,
   observer: RunObserver,
@@ -165,7 +165,7 @@ async function executeRun(
   return toRunEnding(await execution.done, plan, signal)
 }
 
-/** Nobody can send anything more: what the params did not give is not to be waited for. */
+/** No client can send further values, so nodes must not wait for missing params. */
 function endInputs(execution: Execution, plan: Plan): void {
   for (const input of plan.inputs) if (input.stream) execution.endInput(input.name)
 }

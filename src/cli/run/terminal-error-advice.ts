@@ -1,4 +1,4 @@
-// What helps where there is no server: failures of models and secrets name a variable to set, and no request to send.
+// Adapts errors of models and secrets to a run without a server: they name a variable to set instead of a request to send.
 
 import type { ModelAccess } from '../../engine/node-api/node-services.ts'
 import { NodeError } from '../../engine/node-api/node-type.ts'
@@ -8,7 +8,7 @@ import type { ProviderRegistry } from '../../models/providers/registry.ts'
 import type { OwnerResources } from '../../services.ts'
 import { isSecretName } from '../../shared/secret-name.ts'
 
-/** The same models. */
+/** The same models, with adapted errors. */
 export function withTerminalModelErrors(models: ModelAccess, providers: Pick<ProviderRegistry, 'all'>): ModelAccess {
   const own = <T>(asked: Promise<T>): Promise<T> =>
     asked.catch((error) => {
@@ -27,18 +27,18 @@ export function withTerminalModelErrors(models: ModelAccess, providers: Pick<Pro
   }
 }
 
-/** What a provider said is told once, and why it said so as the cause. */
+/** Keeps the provider's message once, and its reason as the cause. */
 function toTerminalError(error: unknown, providers: Pick<ProviderRegistry, 'all'>): unknown {
   if (!(error instanceof NodeError)) return error
   let { message } = error
   for (const { credential: name } of providers.all())
     if (name !== null) message = message.replace(explainMissingKey(name), `Set ${name} in the environment.`)
-  message = message.replace(MODEL_LIST_HINT, ' svc models lists the models that there are.')
+  message = message.replace(MODEL_LIST_HINT, ' svc models lists the available models.')
   const cause = error.cause instanceof ProviderError ? error.cause.cause : error.cause
   return new NodeError(message, error.type, cause === undefined ? {} : { cause })
 }
 
-/** The same secrets. What cannot be the name of one is left to whoever asks. */
+/** The same secrets, with adapted errors. Invalid names of secrets are left to the caller. */
 export function withTerminalSecretErrors(secret: OwnerResources['secret']): OwnerResources['secret'] {
   return (name) => {
     const value = secret(name)

@@ -1,4 +1,4 @@
-// The database that vectors of a run in the terminal lie in. Loaded where a node asks for vectors: most runs need no database.
+// The database for the vectors of a run in the terminal. It is loaded at the first use of vectors: most runs need no database.
 import { LOCAL_PRINCIPAL } from '../../access/principal.ts'
 import { openDataFolder } from '../../db/files/data-folder.ts'
 import { IN_MEMORY } from '../../db/open-database.ts'
@@ -14,8 +14,8 @@ export interface VectorDatabase extends AsyncDisposable {
 const FOLDER_LOCK = { owner: 'svc run', setting: '--data' }
 
 /**
- * The local user's vectors in a data folder, which is made where it is missing and held until they are let go; with null in memory.
- * @throws StartError where a server has the folder, or it cannot be used
+ * The local user's vectors in a data folder, which is created if it is missing and locked until the vectors are disposed of; null: in memory.
+ * @throws StartError if a server uses the folder, or it cannot be used
  */
 export async function openVectorDatabase(data_dir: string | null): Promise<VectorDatabase> {
   await using opened = new AsyncDisposableStack()

@@ -1,4 +1,4 @@
-// Command lines, parsed or refused with the usage.
+// Parses command lines, or refuses them with the usage.
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { UsageError } from './terminal.ts'
 
@@ -16,7 +16,7 @@ export function parseArguments<O extends Options>(
   const parsed = parseStrictly(args, options)
   const given = parsed.positionals.length
   if (given < positionals.least) throw new UsageError(`${positionals.what} is missing`)
-  if (given > positionals.most) throw new UsageError(`there is no place for "${parsed.positionals[positionals.most]}"`)
+  if (given > positionals.most) throw new UsageError(`unexpected argument "${parsed.positionals[positionals.most]}"`)
   return parsed
 }
 

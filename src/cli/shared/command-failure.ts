@@ -1,4 +1,4 @@
-// What a command says where the system or the database refused: a sentence instead of a stack.
+// Turns errors of the system or the database into a sentence instead of a stack.
 import { CommandError, EXIT_CODES } from './terminal.ts'
 
 const ADVICE: readonly (readonly [RegExp, string])[] = [
@@ -9,7 +9,7 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
   ],
 ]
 
-/** The error that ends a command, by what failed, such as `the backup`. An error without a code is a defect, and stays what it is. */
+/** The error that ends a command; `what` failed, such as `the backup`. An error without a code is a bug, and stays unchanged. */
 export function toCommandFailure(what: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (error instanceof CommandError || code === undefined) return error

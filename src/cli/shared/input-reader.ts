@@ -1,11 +1,11 @@
-// Files and standard input as texts, within a limit, and what is wrong with those that cannot be read.
+// Reads files and standard input as texts, within a limit, and describes why a file cannot be read.
 import { constants, createReadStream, openSync, statSync } from 'node:fs'
 import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { JsonInputError, parseJsonInput } from './json-input.ts'
 import { CommandError, EXIT_CODES, stopExitCode, type Terminal } from './terminal.ts'
 
-/** The name by which standard input is asked for. */
+/** The path that stands for standard input. */
 export const STDIN_PATH = '-'
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'its name is too long',
 }
 
-/** A file as people know it. */
+/** A path as messages show it. */
 export function displayPath(path: string): string {
   return path === STDIN_PATH ? 'standard input' : path
 }
@@ -35,8 +35,8 @@ export class InputReader {
   }
 
   /**
-   * The whole text of a file, or of standard input where `path` is `-`. A byte order mark is left out.
-   * @throws CommandError usage where it cannot be read, invalid where it is too large or no UTF-8
+   * The whole text of a file, or of standard input for the path `-`, without a byte order mark.
+   * @throws CommandError usage if it cannot be read, invalid if it is too large or not UTF-8
    */
   async text(path: string): Promise<string> {
     const chunks: Uint8Array[] = []
@@ -60,7 +60,7 @@ export class InputReader {
 
   /**
    * The value of a JSON file.
-   * @throws CommandError as `text`, and invalid with line and column where it is no JSON
+   * @throws CommandError as `text`, and invalid with line and column if it is not JSON
    */
   async json(path: string): Promise<unknown> {
     const text = await this.text(path)
@@ -75,7 +75,7 @@ export class InputReader {
     }
   }
 
-  /** Ends as soon as the process shall: whoever waits for input at a terminal must be able to leave. */
+  /** Ends at once with the stop signal, so that Ctrl-C works while the process waits for input. */
   async *#chunks(path: string): AsyncGenerator<Uint8Array> {
     const { stop } = this.#terminal
     const stopped = Promise.withResolvers<never>()
@@ -107,7 +107,7 @@ export class InputReader {
   }
 }
 
-/** A pipe may have nobody at its other end: it is not read in a way that could keep the process from ending. */
+/** A pipe may have no writer: it is opened so that reading cannot keep the process from ending. */
 function openInput(path: string): Readable {
   try {
     if (!statSync(path).isFIFO()) return createReadStream(path)

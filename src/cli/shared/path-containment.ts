@@ -1,8 +1,8 @@
-// Where a path really leads.
+// Tells where a path really leads.
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 
-/** Whether `path`, which need not be there, is `folder` or below it, wherever links lead. */
+/** Whether `path`, which may be missing, is `folder` or lies below it after links are resolved. */
 export async function isPathInside(path: string, folder: string): Promise<boolean> {
   const real = async (name: string): Promise<string> => {
     const found = await realpath(name).catch(() => null)

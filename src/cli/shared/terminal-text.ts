@@ -1,19 +1,19 @@
-// Texts as a terminal shows them: harmless, of a known width, in colour where that is wanted; and numbers as people read them.
+// Texts for a terminal: harmless, of a known width, and coloured if wanted; and numbers for people.
 import { stripVTControlCharacters, styleText } from 'node:util'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Colours a text, or leaves it. */
+/** Colours a text, or leaves it unchanged. */
 export type PaintText = (style: Style, text: string) => string
 
 export const paintInColor: PaintText = (style, text) => styleText(style, text, { validateStream: false })
 export const paintPlain: PaintText = (_style, text) => text
 
-/** Marks that turn the direction of writing, and line separators: with control characters, what could make a line say something else. */
+/** Characters that could make a line mislead: control characters, marks that change the direction of writing, and line separators. */
 const MISLEADING = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 const MISLEADING_BUT_LINES = /(?![\n\t])[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu
 
-/** A text of a workflow as one line, without anything that a terminal would obey. */
+/** A text of a workflow as one line, without anything that a terminal would execute. */
 export function toSingleLine(text: string): string {
   return stripVTControlCharacters(text).replace(/\s+/g, ' ').replace(MISLEADING, '')
 }
@@ -23,19 +23,19 @@ export function stripControlCharacters(text: string): string {
   return stripVTControlCharacters(text).replace(MISLEADING_BUT_LINES, '')
 }
 
-/** A path, or what else somebody gave, with a mark in the place of everything that a terminal would obey. */
+/** A path or other input, with a mark in the place of everything that a terminal would execute. */
 export function replaceControlCharacters(text: string): string {
   return text.replace(MISLEADING, '\ufffd')
 }
 
 const ASCII = /^[ -~]*$/
-/** What takes two columns (Unicode Standard Annex 11, roughly). */
+/** Characters that take two columns (Unicode Standard Annex 11, roughly). */
 const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{20000}-\u{3fffd}]/u
 const MARKS_ONLY = /^[\p{M}\u200b-\u200d]+$/u
 let graphemes: Intl.Segmenter | undefined
 
-/** The characters of a text as people count them. What splits them is made when it is first needed: it takes a while. */
+/** The characters of a text as people count them. The segmenter is created at its first use, since that is slow. */
 function splitGraphemes(text: string): Intl.Segments {
   graphemes ??= new Intl.Segmenter()
   return graphemes.segment(text)
@@ -46,7 +46,7 @@ function graphemeWidth(grapheme: string): number {
   return MARKS_ONLY.test(grapheme) ? 0 : 1
 }
 
-/** How many columns a text takes. */
+/** The number of columns of a text. */
 export function displayWidth(text: string): number {
   if (ASCII.test(text)) return text.length
   let columns = 0
@@ -54,9 +54,9 @@ export function displayWidth(text: string): number {
   return columns
 }
 
-/** A text cut to `columns`, with an ellipsis where something is missing. */
+/** A text cut to `columns`, with an ellipsis if it is cut. */
 export function truncateToWidth(text: string, columns: number): string {
-  // Nobody writes names so long, and their width is not worth measuring.
+  // A longer text is cut without measuring all of its width.
   const sample = text.length > columns * 8 ? text.slice(0, columns * 8) : text
   if (sample === text && displayWidth(text) <= columns) return text
   let shown = ''
@@ -75,13 +75,13 @@ export function fitToWidth(text: string, columns: number): string {
   return shown + ' '.repeat(Math.max(0, columns - displayWidth(shown)))
 }
 
-/** A column of text narrower than this is worse to read than one that begins further left. */
+/** A narrower column is harder to read than a column that begins further left. */
 const LEAST_COLUMN = 30
 const NARROW_INDENT = 4
 
 /**
- * `first` and the text after it, broken at spaces into lines of at most `columns`; only a word that is longer than a line
- * makes a longer one. Lines after the first begin with `indent` spaces.
+ * `first` and the text after it, broken at spaces into lines of at most `columns`; only a longer word makes a longer line. Lines after the first
+ * begin with `indent` spaces.
  */
 export function wrapText(first: string, text: string, columns: number, indent = displayWidth(first)): string {
   if (columns === Number.POSITIVE_INFINITY) return first + text
@@ -106,7 +106,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`
 }
 
-/** `12,345`. The rules of a language take a while to read, and small numbers need none. */
+/** `12,345`. Loading the rules of a locale is slow, and small numbers do not need them. */
 export function formatInteger(count: number): string {
   return count < 1000 ? String(count) : count.toLocaleString('en-US')
 }

@@ -1,5 +1,5 @@
-// What a command sees of the process: its streams, its environment, the wish to stop; and how a command refuses.
-// The process edge (main.ts) makes one of each kind; nothing here reads the process itself.
+// The process as commands see it: streams, environment and stop signal; and the errors that end a command. main.ts creates them from the process;
+// nothing here reads the process itself.
 import type { Readable } from 'node:stream'
 import type { Environment } from '../../config.ts'
 import type { Problem } from '../../errors.ts'
@@ -22,7 +22,7 @@ export interface Terminal {
   readonly stop: AbortSignal
 }
 
-/** The exit codes of `svc run`; the other commands use some of them. 124 is what timeout(1) gives, 130 and 143 what shells give. */
+/** The exit codes of `svc run`; other commands use some of them. 124 is that of timeout(1), 130 and 143 are those of shells. */
 export const EXIT_CODES = {
   completed: 0,
   failed: 1,
@@ -45,32 +45,32 @@ export class CommandError extends Error {
   }
 }
 
-/** The command line is not what its usage says. */
+/** The error of a command line that does not match the usage. */
 export class UsageError extends CommandError {
   constructor(message: string, code: number = EXIT_CODES.usage) {
     super(code, message)
   }
 }
 
-/** Writes a whole text and resolves when it is out. */
+/** Writes a whole text, and resolves when it is written. */
 export function writeOutput(output: TerminalOutput, text: string): Promise<void> {
   return new Promise((resolve) => {
-    // Whoever reads may have gone, as `head` does: that is no failure of the command.
+    // The reader may have closed the pipe, as `head` does: that is no failure of the command.
     output.write(text, () => resolve())
   })
 }
 
-/** Whether lines may be redrawn and coloured: on a terminal that wants it (https://no-color.org). */
+/** Whether lines may be redrawn and coloured: on a terminal that permits it (https://no-color.org). */
 export function isInteractive(output: TerminalOutput, environment: Environment): boolean {
   return output.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb'
 }
 
-/** How wide lines may be before the terminal breaks them anywhere. What is no terminal breaks none. */
+/** The maximum width of lines before a terminal breaks them. Without a terminal it is infinite. */
 export function outputColumns({ isTTY, columns }: TerminalOutput): number {
   return isTTY === true && columns !== undefined && columns > 0 ? columns : Number.POSITIVE_INFINITY
 }
 
-/** Which signal asked for the end, as an exit code. */
+/** The exit code of the signal that stopped the command. */
 export function stopExitCode(stop: AbortSignal): number {
   return stop.reason === 'SIGTERM' ? EXIT_CODES.terminated : EXIT_CODES.interrupted
 }

@@ -1,4 +1,4 @@
-// Files of assets that lie in a bucket, for the commands that check them and copy them.
+// Asset files in a bucket, for the commands that check and copy them.
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import type { ReferencedFile } from '../../db/files/referenced-files.ts'
 import { CommandError, EXIT_CODES } from '../shared/terminal.ts'
 import type { DataLocation } from './data-location.ts'
 
-/** All of it throws CommandError where the bucket cannot be used. */
+/** All methods throw CommandError if the bucket cannot be used. */
 export class BucketFiles implements Disposable {
   readonly #bucket: Bucket
 
@@ -19,26 +19,26 @@ export class BucketFiles implements Disposable {
     this.#bucket = bucket
   }
 
-  /** Null where files are in the data folder alone. */
+  /** Null: files are only in the data folder. */
   static openIfConfigured({ bucket }: DataLocation): BucketFiles | null {
     return bucket ? new BucketFiles(new Bucket(bucket, BLOB_FOLDER)) : null
   }
 
-  /** What is wrong with a file, or null. */
+  /** The problem of a file, or null. */
   async findProblem({ content_key, size, sha256 }: ReferencedFile): Promise<string | null> {
     const found = await withBucketErrors(() => this.#bucket.stat(content_key))
     if (found === null) return 'is missing'
-    if (found.size !== size) return `has ${found.size} bytes, and should have ${size}`
+    if (found.size !== size) return `has ${found.size} bytes instead of ${size}`
     if (sha256 === null || size === 0) return null
     const hash = createHash('sha256')
     const read = await this.#read(content_key, size, async (chunks) => {
       for await (const chunk of chunks) hash.update(chunk)
     })
     if (read === 'gone') return 'is missing'
-    return read === 'whole' && hash.digest('hex') === sha256 ? null : 'has another content than it was written with'
+    return read === 'whole' && hash.digest('hex') === sha256 ? null : 'has different content than was written'
   }
 
-  /** Copies a file to `to`, whose folder is there. What is not to be had whole is left out. */
+  /** Copies a file to `to`, whose folder exists. A missing or incomplete file is skipped. */
   async fetch({ content_key, size }: ReferencedFile, to: string): Promise<void> {
     if ((await withBucketErrors(() => this.#bucket.stat(content_key)))?.size !== size) return
     const write = (chunks: AsyncIterable<Uint8Array>) => pipeline(chunks, createWriteStream(to, { mode: 0o600 }))

@@ -1,4 +1,4 @@
-// Where the data of a server lies, for the commands that check it, copy it and bring it back.
+// The location of a server's data, for the commands that check, copy and restore it.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BucketSettings } from '../../config/storage.ts'
@@ -13,23 +13,23 @@ import { CommandError, EXIT_CODES } from '../shared/terminal.ts'
 import { replaceControlCharacters } from '../shared/terminal-text.ts'
 
 export interface DataLocation {
-  /** Where files of assets are that are not in `objects`; absent or null: nowhere. */
+  /** The bucket of asset files that are not in `objects`; absent or null: there is none. */
   readonly bucket?: BucketSettings | null
   readonly folder: string
   readonly database: string
-  /** Files of assets: their names come from their content, and they never change. */
+  /** The folder of asset files: their names come from their content, and they never change. */
   readonly objects: string
-  /** Files of large values that jobs remember: each has a name of its own, and never changes. */
+  /** The folder of spilled values of job journals: each has a name of its own, and never changes. */
   readonly journal: string
 }
 
 type StorageConfig = Pick<Config, 'data_dir' | 'database_url' | 'storage'>
 
-/** @throws CommandError where nothing is stored */
+/** @throws CommandError for a database in memory */
 export function resolveDataLocation({ data_dir, database_url, storage }: StorageConfig): DataLocation {
   const elsewhere = database_url?.slice('sqlite:'.length) ?? null
   if (elsewhere === ':memory:')
-    throw new CommandError(EXIT_CODES.failed, 'SVC_DATABASE_URL says that nothing is stored, so there is nothing to do')
+    throw new CommandError(EXIT_CODES.failed, 'SVC_DATABASE_URL names a database in memory, so no stored data exists')
   return {
     bucket: storage,
     folder: data_dir,
@@ -39,7 +39,7 @@ export function resolveDataLocation({ data_dir, database_url, storage }: Storage
   }
 }
 
-/** The same, where there is a database. @throws CommandError */
+/** The same for an existing database. @throws CommandError */
 export function requireDataLocation(config: StorageConfig): DataLocation {
   const place = resolveDataLocation(config)
   if (existsSync(place.database)) return place
@@ -47,7 +47,7 @@ export function requireDataLocation(config: StorageConfig): DataLocation {
   throw new CommandError(EXIT_CODES.failed, `there is no database ${shown}; check SVC_DATA_DIR and SVC_DATABASE_URL`)
 }
 
-/** Keeps servers away while the place is restored. @throws StartError when one runs */
+/** Keeps servers from starting while a command changes the data. @throws StartError when a server runs */
 export function lockDataLocation(place: DataLocation, owner: string): Disposable {
   const owned = new DisposableStack()
   try {

@@ -1,4 +1,4 @@
-// What `svc check` looks at besides the database: files that rows name. A further kind of files is one entry more.
+// The files that `svc check` verifies besides the database: each kind of referenced files is an entry.
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
@@ -16,7 +16,7 @@ import type { DataLocation } from './data-location.ts'
 export interface FileCheck {
   readonly name: string
   readonly tree: 'objects' | 'journal'
-  /** A sentence about each file that is not as its rows say. */
+  /** A sentence about each file that differs from its row. */
   findProblems(place: DataLocation): AsyncIterable<string>
 }
 
@@ -31,9 +31,9 @@ async function* checkAssetFiles(place: DataLocation): AsyncIterable<string> {
   for (const content of listReferencedBlobs(database)) {
     const here = join(objects, ...content.content_key.split('/'))
     let wrong = await findFileProblem(here, content).catch(toMissingProblem)
-    // What goes up is there before it goes here.
+    // A file is in the bucket before it leaves the data folder.
     if (wrong !== null && far !== null && !existsSync(here)) wrong = await far.findProblem(content)
-    // On a server that runs, an asset may have been deleted since.
+    // A running server may have deleted the asset since.
     if (wrong !== null && isBlobReferenced(database, content.content_key)) yield `${content.content_key} ${wrong}`
   }
 }
@@ -41,7 +41,7 @@ async function* checkAssetFiles(place: DataLocation): AsyncIterable<string> {
 async function* checkJournalFiles({ database, journal }: DataLocation): AsyncIterable<string> {
   for (const value of listSpilledValueFiles(database)) {
     const wrong = await findFileProblem(join(journal, ...value.content_key.split('/')), value)
-    // On a server that runs, its job may have ended since.
+    // On a running server, its job may have ended since.
     if (wrong !== null && isSpilledValueNeeded(database, value.content_key)) yield `${value.content_key} ${wrong}`
   }
 }
@@ -49,9 +49,8 @@ async function* checkJournalFiles({ database, journal }: DataLocation): AsyncIte
 async function findFileProblem(path: string, { size, sha256 }: ReferencedFile): Promise<string | null> {
   const found = await stat(path).catch(() => null)
   if (!found?.isFile()) return 'is missing'
-  if (found.size !== size) return `has ${found.size} bytes, and should have ${size}`
-  if (sha256 !== null && (await computeFileDigest(path)) !== sha256)
-    return 'has another content than it was written with'
+  if (found.size !== size) return `has ${found.size} bytes instead of ${size}`
+  if (sha256 !== null && (await computeFileDigest(path)) !== sha256) return 'has different content than was written'
   return null
 }
 

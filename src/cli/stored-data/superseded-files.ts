@@ -1,5 +1,4 @@
-// What was replaced and is kept: data that a restore moved aside, and master keys that older backups are still under. All of it has
-// names that end with the time.
+// Files that were replaced and are kept: data that a restore moved aside, and master keys of older backups. Their names end with the time.
 import { chmodSync, existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { StartError } from '../../start-error.ts'
@@ -9,7 +8,7 @@ import { replaceControlCharacters } from '../shared/terminal-text.ts'
 
 const SUPERSEDED_SUFFIX = '.before-'
 
-/** `.before-20260101T000000000Z`, or with a number after it where `taken` says that something has such a name already. */
+/** `.before-20260101T000000000Z`, with a number after it if `taken` says that such a name exists. */
 export function findFreeSuffix(taken: (ending: string) => boolean, now = new Date()): string {
   const stamp = now.toISOString().replace(/[-:.]/g, '')
   for (let n = 1; ; n++) {
@@ -18,7 +17,7 @@ export function findFreeSuffix(taken: (ending: string) => boolean, now = new Dat
   }
 }
 
-/** Gives the key file of a data folder another name, and tells it; null where there is no key file. */
+/** Renames the key file of a data folder, and returns its new path; null: there is no key file. */
 export function moveKeyFileAside(folder: string): string | null {
   const path = masterKeyPath(folder)
   if (!existsSync(path)) return null
@@ -29,8 +28,8 @@ export function moveKeyFileAside(folder: string): string | null {
 }
 
 /**
- * What has to be done before a server can read data that is sealed under the key with the fingerprint `needed` (null: under none), as a
- * sentence; null where nothing has. `given` is SECRETS_MASTER_KEY.
+ * What the operator must do before a server can read data that is encrypted under the key with the fingerprint `needed` (null: no key), as a
+ * sentence; null: nothing. `given` is SECRETS_MASTER_KEY.
  */
 export function masterKeyAdvice(folder: string, given: string | null, needed: string | null): string | null {
   const path = masterKeyPath(folder)
@@ -38,17 +37,17 @@ export function masterKeyAdvice(folder: string, given: string | null, needed: st
   const source = former === null ? null : replaceControlCharacters(former)
   if (given === null && !existsSync(path))
     return source === null
-      ? 'before a server starts, put back the master.key that belongs to it, or set SECRETS_MASTER_KEY'
-      : `before a server starts, put ${source} back as master.key: that is the key that belongs to it`
+      ? 'before a server starts, put back the master.key of the backup, or set SECRETS_MASTER_KEY'
+      : `before a server starts, rename ${source} to master.key: it is the key of the backup`
   const present = given === null ? readKeyFingerprint(path) : createVault(given).fingerprint
   if (needed === null || present === needed) return null
   const [name, place] =
     given === null ? ['master.key', replaceControlCharacters(path)] : ['SECRETS_MASTER_KEY', 'SECRETS_MASTER_KEY']
-  const key = source === null ? `the key of that time (its fingerprint is ${needed})` : `the key in ${source}`
-  return `it was made under another key than that of ${place}: before a server starts, put ${key} in the place of ${name}, and keep the present one for what is under it`
+  const key = source === null ? `the key with the fingerprint ${needed}` : `the key in ${source}`
+  return `the backup needs another key than that of ${place}: before a server starts, replace ${name} with ${key}, and keep the present key for the data that needs it`
 }
 
-/** The file of a former key that has this fingerprint. */
+/** The file of the former key with this fingerprint. */
 function findFormerKeyFile(folder: string, fingerprint: string): string | null {
   const start = basename(masterKeyPath(folder)) + SUPERSEDED_SUFFIX
   const names = readdirSync(folder).filter((name) => name.startsWith(start))

@@ -1,4 +1,4 @@
-// The workflows that a workflow calls: named with --workflow, in files beside it, or bundled.
+// Finds the workflows that a workflow calls: files that --workflow names, files beside the workflow, and bundled examples.
 import { basename, join, resolve } from 'node:path'
 import { type CompilationResult, compileGraph, isRunnable, type Plan } from '../../engine/compile/compiler.ts'
 import type { Graph } from '../../engine/compile/graph.ts'
@@ -12,7 +12,7 @@ import { CommandError, EXIT_CODES, UsageError } from '../shared/terminal.ts'
 import { compileGraphFully } from './graph-compilation.ts'
 import { parseWorkflowFile } from './workflow-file.ts'
 
-/** A workflow that can be run, and what it says of itself. */
+/** A runnable workflow with its name and description. */
 export interface CalledWorkflow {
   readonly name: string
   readonly description: string
@@ -22,14 +22,14 @@ export interface CalledWorkflow {
 export interface CalledWorkflows {
   /** @throws NodeError */
   workflow(workflow_id: string): Promise<CalledWorkflow>
-  /** The plan of what is called: a workflow, or a node type that an agent has as a tool. @throws NodeError */
+  /** The plan of a called workflow, or of a node type that is a tool of an agent. @throws NodeError */
   plan(workflow_id: string): Promise<Plan>
 }
 
 /**
- * What the name in a `workflow.Call` means, first come: an `--workflow id=FILE`; where it begins with `./`, a file in the folder of
- * the workflow that is run, or below; a bundled example.
- * @throws CommandError where a file that was named cannot be used
+ * Finds the workflow of an id in a `workflow.Call`, in this order: the file of `--workflow id=FILE`; for an id with `./`, a file in the folder of the
+ * running workflow, or below; a bundled example.
+ * @throws CommandError if a named file cannot be used
  */
 export async function resolveCalledWorkflows(
   named: readonly string[],
@@ -40,7 +40,7 @@ export async function resolveCalledWorkflows(
   const found = new Map<string, Promise<CalledWorkflow>>()
   for (const one of named) {
     const at = one.indexOf('=')
-    if (at < 1 || at === one.length - 1) throw new UsageError(`--workflow takes id=FILE, and is "${one}"`)
+    if (at < 1 || at === one.length - 1) throw new UsageError(`--workflow takes id=FILE, not "${one}"`)
     const id = one.slice(0, at)
     if (found.has(id)) throw new UsageError(`--workflow ${id} is given twice`)
     found.set(id, Promise.resolve(await readCalledWorkflow(one.slice(at + 1), registry, reader)))
@@ -50,7 +50,7 @@ export async function resolveCalledWorkflows(
     if (known) return known
     const called = findCalledWorkflow(id, folder, registry, reader)
     found.set(id, called)
-    // A name may be made by the run itself: those that mean nothing are not kept.
+    // The run itself may produce a name, so failed lookups are not kept.
     called.catch(() => found.delete(id))
     return called
   }
@@ -77,11 +77,11 @@ async function findCalledWorkflow(
   }
   const example = loadExamples().get(id)
   if (example) return { ...example, plan: await compileRunnablePlan(example.graph, id, registry) }
-  const message = `There is no workflow "${id}" here.${didYouMeanTool(registry, id)} Say which file it is: --workflow ${id}=FILE.`
+  const message = `There is no workflow "${id}" here.${didYouMeanTool(registry, id)} Name its file: --workflow ${id}=FILE.`
   throw new NodeError(message, 'workflow_not_found')
 }
 
-/** A workflow may name its neighbours, and no other files of whoever runs it, nor by a link. */
+/** A workflow may name files beside it, but no other files of the user, not even by a link. */
 async function resolveInsideFolder(folder: string, id: string): Promise<string> {
   const path = join(folder, id)
   if (await isPathInside(resolve(path), resolve(folder))) return path

@@ -1,4 +1,4 @@
-// Compiles a graph for the terminal and reads its slow expressions.
+// Compiles a graph for the terminal, and reads slow expressions in threads.
 
 import { type CompilationResult, compileGraph } from '../../engine/compile/compiler.ts'
 import type { Graph } from '../../engine/compile/graph.ts'

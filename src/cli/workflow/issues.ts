@@ -1,9 +1,9 @@
-// What is wrong with a workflow, as lines and as data.
+// The issues of a workflow, as lines and as data.
 import type { GraphIssue } from '../../engine/compile/graph.ts'
 import type { Problem } from '../../errors.ts'
 import { type PaintText, pluralize, toSingleLine } from '../shared/terminal-text.ts'
 
-/** As a graph's issue, of anything that may be wrong with a file. `path` is a JSON pointer where the file's shape is wrong. */
+/** Like a graph issue, but for every fault of a file. `path` is a JSON pointer if the shape of the file is wrong. */
 export interface WorkflowIssue {
   severity: 'error' | 'warning'
   code: string
@@ -28,7 +28,7 @@ export function issueFromGraph({ severity, code, message, node_id, pin_name }: G
   return { severity, code, message, node_id, pin_name }
 }
 
-/** The shape of the file is wrong there. */
+/** An issue about the shape of the file. */
 export function issueFromProblem({ path, message, code }: Problem): WorkflowIssue {
   return { severity: 'error', code: code ?? 'invalid', message, node_id: null, pin_name: null, path: path || '/' }
 }

@@ -1,4 +1,4 @@
-// A workflow as a command is given it: a file, standard input, or the id of a bundled example; its shape checked as the contract says.
+// Opens the workflow of a command: a file, standard input, or a bundled example, and validates its shape as the contract does.
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { commandValidators } from '../../../generated/validators.js'
@@ -11,18 +11,18 @@ import { displayPath, type InputReader, STDIN_PATH } from '../shared/input-reade
 import { CommandError, EXIT_CODES } from '../shared/terminal.ts'
 
 export interface WorkflowFile {
-  /** What messages call it: the path, or the id of the example. */
+  /** The name in messages: the path, or the id of the example. */
   readonly name: string
   readonly graph: Graph
-  /** Parameters that the record brings for a first run, as the bundled examples do. */
+  /** Parameters of the record for a first run, as the bundled examples have them. */
   readonly params: Readonly<Record<string, unknown>>
-  /** Where `./inner.json` is looked for. */
+  /** The folder of paths such as `./inner.json`. */
   readonly folder: string
 }
 
 /**
- * Reads a workflow record (`{"graph": {"nodes", "edges"}, …}`, of which the rest is left alone) or a bare graph.
- * @throws CommandError usage where there is nothing to read, invalid with every problem of its shape
+ * Reads a workflow record (`{"graph": {"nodes", "edges"}, …}`; other members are ignored) or a bare graph.
+ * @throws CommandError usage if there is nothing to read, invalid with every problem of its shape
  */
 export async function openWorkflowFile(path: string, reader: InputReader): Promise<WorkflowFile> {
   if (path !== STDIN_PATH && !existsSync(path)) return openExample(path)
@@ -35,27 +35,27 @@ function openExample(id: string): WorkflowFile {
   const found = loadExamples().get(id)
   if (found) return { name: id, graph: found.graph, params: found.params, folder: '.' }
   const near = findNearest(id, loadExamples().keys())
-  const advice = near === null ? 'svc examples lists those that there are.' : `Did you mean "${near}"?`
+  const advice = near === null ? 'svc examples lists the examples.' : `Did you mean "${near}"?`
   throw new CommandError(EXIT_CODES.usage, `there is no file "${id}", and no example of that name. ${advice}`)
 }
 
 export interface WorkflowFileContent extends Pick<WorkflowFile, 'graph' | 'params'> {
-  /** What the record calls itself; null where it does not. */
+  /** The name in the record; null: it has none. */
   readonly title: string | null
   readonly description: string
 }
 
-/** What is in a parsed file. @throws CommandError invalid */
+/** The content of a parsed file. @throws CommandError invalid */
 export function parseWorkflowFile(value: unknown, name: string): WorkflowFileContent {
   if (!isRecord(value) || !['graph', 'nodes', 'edges'].some((key) => Object.hasOwn(value, key))) {
-    const message = `${name} is no workflow: it needs "nodes" and "edges", or a "graph" that has them`
+    const message = `${name} is not a workflow: it needs "nodes" and "edges", or a "graph" that has them`
     throw new CommandError(EXIT_CODES.invalid, message)
   }
   const isBare = !Object.hasOwn(value, 'graph')
   const graph = isBare ? value : value.graph
   const params = isBare ? null : (value.params ?? null)
   const problems = shapeProblems(graph, params).map((one) => ({ ...one, path: pathInFile(one.path, isBare) }))
-  if (problems.length > 0) throw new CommandError(EXIT_CODES.invalid, `${name} is no workflow`, problems)
+  if (problems.length > 0) throw new CommandError(EXIT_CODES.invalid, `${name} is not a workflow`, problems)
   const { name: title, description } = isBare ? {} : value
   return {
     graph: graph as Graph,
@@ -69,10 +69,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A run over the socket takes a graph and params of the very same shape. */
+/** A run over the socket takes a graph and params of the same shape. */
 function shapeProblems(graph: unknown, params: unknown): Problem[] {
   const validate = commandValidators.ws.run_job
-  // For a run it may be missing, and then null; here it may not.
+  // A run may have no graph, or null; a file must have one.
   if (graph === null) return [{ path: '/data/graph', message: 'must be object', code: 'type' }]
   if (validate({ command: 'run_job', data: { graph, params } })) return []
   return toValidationProblems((validate.errors ?? []).filter((error) => !wantsNull(error)))

@@ -1,4 +1,4 @@
-// Answers that come as parts, on their way to the client as the events of a stream.
+// Encodes the parts of an answer as the events of a stream.
 
 import { DONE_EVENT, encodeEvent } from '../upstream/chunk-scan.ts'
 import type { AnswerPart } from './generator.ts'
@@ -9,7 +9,7 @@ export interface AnswerEncoderParts {
   readonly parts: AsyncGenerator<AnswerPart, void, void>
   readonly head: AnswerHead
   readonly include_usage: boolean
-  /** Why nothing more comes. Gives what the client is told of it. */
+  /** Reports why the answer broke off. Returns the event that tells the client. */
   failed(error: unknown): string
 }
 
@@ -24,7 +24,7 @@ export class AnswerEncoder implements AnswerStreamSource {
     this.#chunks = encodeChunks(parts.parts, parts.head, parts.include_usage)
   }
 
-  /** @throws what the parts throw before there is anything */
+  /** @throws what `parts` throws before the first event */
   async next(): Promise<string | null> {
     if (this.#over) return null
     try {
@@ -39,7 +39,7 @@ export class AnswerEncoder implements AnswerStreamSource {
     }
   }
 
-  /** It may be in the middle of a part: that one ends by the signal of its call. */
+  /** A part may be in progress: the signal of its call ends that part. */
   close(): void {
     if (this.#over) return
     this.#over = true

@@ -1,18 +1,18 @@
-// Parts of an answer in OpenAI's form: joined to one completion, or one by one as the chunks of a stream.
+// Converts the parts of an answer to OpenAI's format: to one completion, or to the chunks of a stream.
 import type { ChatCompletion, ChatCompletionChunk, CompletionUsage, ToolCall } from '../../../generated/types.ts'
 import type { ModelToolCall, ModelUsage } from '../../engine/node-api/node-services.ts'
 import type { Platform } from '../../platform.ts'
 import type { AnswerPart } from './generator.ts'
 
-/** What all chunks of an answer say of it. */
+/** Fields that all chunks of an answer repeat. */
 export interface AnswerHead {
   readonly id: string
-  /** Unix seconds. */
+  /** In Unix seconds. */
   readonly created: number
   readonly model: string
 }
 
-/** With a dash, as OpenAI's are. */
+/** The id has a dash, as OpenAI's ids have. */
 export function createCompletionId(platform: Pick<Platform, 'id'>): string {
   return platform.id('chatcmpl').replace('_', '-')
 }
@@ -31,7 +31,7 @@ export function toCompletionUsage({
   }
 }
 
-/** The whole answer. @throws what the parts throw */
+/** @throws what `parts` throws */
 export async function assembleCompletion(parts: AsyncIterable<AnswerPart>, head: AnswerHead): Promise<ChatCompletion> {
   const joined = new MessageBuilder()
   let finish_reason = 'stop'
@@ -46,7 +46,7 @@ export async function assembleCompletion(parts: AsyncIterable<AnswerPart>, head:
   return { id: head.id, object: 'chat.completion', created: head.created, model: head.model, choices, usage }
 }
 
-/** The pieces of one message, as they come. */
+/** Collects the parts of one message. */
 export class MessageBuilder {
   readonly #texts = { text: '', thinking: '', refusal: '' }
   readonly #tool_calls = new Map<number, { custom: boolean; id: string; name: string; text: string }>()
@@ -64,7 +64,7 @@ export class MessageBuilder {
     return this.#texts.thinking
   }
 
-  /** In the order of their indexes. */
+  /** Sorted by index. */
   toolCalls(): ToolCall[] {
     return [...this.#tool_calls]
       .sort(([a], [b]) => a - b)
@@ -97,18 +97,21 @@ export class MessageBuilder {
   }
 }
 
-/** For providers that give a call none. */
+/** Some providers give a call no id. */
 function createCallId(index: number): string {
   return `call_${index}`
 }
 
-/** The chunks of a streamed answer: the role first, then its pieces, then why it ended, and what it used where that is asked for. */
+/**
+ * Encodes the chunks of a streamed answer: the role, the content, the finish reason, and the usage if the client
+ * requested it.
+ */
 export async function* encodeChunks(
   parts: AsyncIterable<AnswerPart>,
   head: AnswerHead,
   include_usage: boolean,
 ): AsyncGenerator<ChatCompletionChunk, void, void> {
-  /** By index: whether the tool is a custom one. */
+  /** By index of the call: whether its tool is a custom tool. */
   const custom_tools = new Map<number, boolean>()
   let role: Delta = { role: 'assistant', content: '' }
   const chunk = (delta: Delta, finish_reason: string | null = null): ChatCompletionChunk => {
@@ -117,7 +120,7 @@ export async function* encodeChunks(
     return createChunk(head, choices, include_usage ? { usage: null } : {})
   }
   for await (const part of parts) {
-    // What comes of a job may take long: whoever waits is told that it has begun.
+    // A job may take long to give output: this chunk tells the client that the job has started.
     if (part.type === 'job') yield chunk({})
     else if (part.type !== 'end') yield chunk(toDelta(part, custom_tools))
     else {

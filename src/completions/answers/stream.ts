@@ -1,22 +1,22 @@
-// A streamed answer as its reader takes it: a piece is asked for when there is room for it, and nothing is asked for any more when the reader has
-// gone.
+// A streamed answer as a Node.js stream. It reads its source only when its buffer has room, and closes the source when
+// the client disconnects.
 import { Readable } from 'node:stream'
 
 export interface AnswerStreamSource {
-  /** Null after the last one. Never called before the last call settled. */
+  /** Returns null after the last piece. The caller awaits each call before the next. */
   next(): Promise<string | Uint8Array | null>
-  /** Nobody reads on, or there is nothing left to read. */
+  /** Called when the client disconnects or the stream has ended. */
   close(): void
 }
 
-/** In bytes: what waits for a slow reader, besides what its connection holds. */
+/** In bytes: what is buffered for a slow client, besides the buffers of its connection. */
 const BUFFER_BYTES = 16_384
 
 export class AnswerStream extends Readable {
   readonly #source: AnswerStreamSource
   #first_piece: string | Uint8Array | null
 
-  /** `first` was asked for already. */
+  /** `first` was read from the source already. */
   constructor(first: string | Uint8Array | null, pieces: AnswerStreamSource) {
     super({ highWaterMark: BUFFER_BYTES })
     this.#first_piece = first

@@ -1,7 +1,8 @@
-// The members of a JSON object as places in its text, so that one value is replaced and every other byte stays as it is: numbers beyond what this
-// process can hold, members that come twice, white space. Texts have one character for each byte (latin1).
+// Finds the members of a JSON object as ranges of its text, so that one value can be replaced without changing any
+// other byte. Large numbers, duplicate members and white space survive. Texts have one character for each byte
+// (latin1).
 
-/** Of a value, without the white space around it. */
+/** The range of a value, without the white space around it. */
 export interface JsonRange {
   readonly start: number
   readonly end: number
@@ -11,7 +12,7 @@ export interface JsonMember extends JsonRange {
   readonly key: string
 }
 
-/** What stands in the place of the bytes from `start` to `end`. */
+/** A text that replaces the bytes from `start` to `end`. */
 export interface TextEdit {
   readonly start: number
   readonly end: number
@@ -21,7 +22,7 @@ export interface TextEdit {
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 
-/** Of the object that begins at `from`, in order; null where there is none, or where it is not whole. */
+/** The members of the object that begins at `from`, in order; null if the text has no complete object there. */
 export function findMembers(text: string, from = 0): JsonMember[] | null {
   const members: JsonMember[] = []
   let at = skipSpace(text, from)
@@ -44,7 +45,7 @@ export function findMembers(text: string, from = 0): JsonMember[] | null {
   }
 }
 
-/** Of the list that begins at `from`, in order; null where there is none, or where it is not whole. */
+/** The items of the list that begins at `from`, in order; null if the text has no complete list there. */
 export function findItems(text: string, from = 0): JsonRange[] | null {
   const items: JsonRange[] = []
   let at = skipSpace(text, from)
@@ -62,12 +63,12 @@ export function findItems(text: string, from = 0): JsonRange[] | null {
   }
 }
 
-/** `edits` in order, none within another. */
+/** `edits` are in order and do not overlap. */
 export function applyEdits(bytes: Uint8Array, edits: readonly TextEdit[]): Buffer {
   return Buffer.concat(applyEditsAsPieces(bytes, edits))
 }
 
-/** The same, not put together. */
+/** Does the same without joining the pieces. */
 export function applyEditsAsPieces(bytes: Uint8Array, edits: readonly TextEdit[]): Uint8Array[] {
   const pieces: Uint8Array[] = []
   let at = 0
@@ -93,7 +94,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 }
 
-/** Behind the closing quote; -1 where there is none. */
+/** The position after the closing quote; -1 if the string does not end. */
 function findStringEnd(text: string, from: number): number {
   let quote = text.indexOf('"', from + 1)
   while (quote > 0 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1)
@@ -106,7 +107,7 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 1
 }
 
-/** Behind a value; -1 where it does not end. */
+/** The position after the value; -1 if the value does not end. */
 function findValueEnd(text: string, from: number): number {
   const first = text[from]
   if (first === '"') return findStringEnd(text, from)

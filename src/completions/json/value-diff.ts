@@ -1,14 +1,15 @@
-// Changes of a value, as edits of the text that it was read from: what is the same in both is not touched, whatever it looks like.
+// Turns changes of a parsed value into edits of its JSON text. The text of unchanged values stays as it is.
 
 import { findItems, findMembers, type JsonMember, type JsonRange, type TextEdit } from './text-ranges.ts'
 import { isRecord, type JsonRecord } from './values.ts'
 
-/** In the place of a value: its own JSON text, as a text. */
+/** Stands for a value's own JSON text, encoded as a string. */
 export const AS_JSON_TEXT = Symbol('its own JSON text')
 
 /**
- * The edits, in order, that make `wanted` of `given`, which was read from the text at a place; without one, from all of it. What is `===` in both stays.
- * Of members that come twice the last one counts. The text has one character for each byte (latin1).
+ * The edits, in order, that turn `before` into `after`. `before` was read from `range` of the text, by default from all
+ * of it. Values that are `===` stay. Of duplicate members the last counts. The text has one character for each byte
+ * (latin1).
  */
 export function diffAsEdits(text: string, before: unknown, after: unknown, range?: JsonRange): TextEdit[] {
   if (before === after) return []
@@ -32,7 +33,7 @@ function diffMembersAsEdits(text: string, before: JsonRecord, after: JsonRecord,
   return added.length === 0 ? edits : [...edits, insertMembers(text, from, members, added, after)]
 }
 
-/** Behind all the others. */
+/** Inserts new members after all others. */
 function insertMembers(
   text: string,
   from: number,

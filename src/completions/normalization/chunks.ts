@@ -1,8 +1,8 @@
-// The choices in the chunks of a stream as servers leave them unfinished: without a number, or with texts in parts.
+// Completes the choices of streamed chunks: some servers omit the index, or send texts in parts.
 import { isRecord, type JsonRecord, withFields, withItems } from '../json/values.ts'
 import { flattenParts } from './completions.ts'
 
-/** The chunk itself where its choices lack nothing. */
+/** Returns the same chunk if its choices are complete. */
 export function normalizeChunk(chunk: JsonRecord): JsonRecord {
   const { choices } = chunk
   return Array.isArray(choices) ? withFields(chunk, { choices: withItems(choices, normalizeChunkChoice) }) : chunk
@@ -22,7 +22,7 @@ function normalizeDelta(delta: JsonRecord): JsonRecord {
   return Array.isArray(delta.content) ? withFields(delta, flattenParts(delta.content, delta)) : delta
 }
 
-/** Why a choice ends of which this was told; null where that says nothing of it. */
+/** The finish reason that this delta implies; null if the delta implies none. */
 export function inferDeltaFinish(delta: unknown): string | null {
   if (!isRecord(delta)) return null
   if (Array.isArray(delta.tool_calls) && delta.tool_calls.length > 0) return 'tool_calls'

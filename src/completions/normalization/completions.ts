@@ -1,5 +1,5 @@
-// Whole completions as servers leave them unfinished: what the contract requires and they leave out, or leave empty, is filled in. A completion
-// without choices, or with a choice that has no message, is none.
+// Completes completions of servers: adds the fields that the contract requires and the server omitted or left empty. A
+// completion without choices, or with a choice that has no message, is invalid.
 import { MalformedDataError } from '../../models/providers/shared/provider-data-validation.ts'
 import type { Platform } from '../../platform.ts'
 import { mapSteps, runToCompletion, type Steps } from '../../shared/time-slices.ts'
@@ -9,15 +9,15 @@ import { normalizeToolCall, refuseTooManyChoices } from './tool-calls.ts'
 
 export interface NormalizationContext {
   readonly platform: Pick<Platform, 'id' | 'now'>
-  /** The id of the model that was asked. */
+  /** The id of the requested model. */
   readonly model: string
 }
 
-/** The completion itself where it lacks nothing. @throws Malformed */
+/** Returns the same completion if no field is missing. @throws MalformedDataError */
 export function normalizeCompletion(given: JsonRecord, { platform, model }: NormalizationContext): JsonRecord {
   const { id, object, created, choices } = given
   if (!isMissing(object) && object !== 'chat.completion')
-    throw new MalformedDataError('an answer that is no completion')
+    throw new MalformedDataError('an answer that is not a completion')
   if (!Array.isArray(choices) || choices.length === 0) throw new MalformedDataError('a completion without choices')
   refuseTooManyChoices(choices, 'message')
   return withFields(given, {
@@ -29,18 +29,18 @@ export function normalizeCompletion(given: JsonRecord, { platform, model }: Norm
   })
 }
 
-/** The messages of a completion that can be mended. */
+/** The messages of a completion that `normalizeCompletion` accepted. */
 export function listMessages({ choices }: JsonRecord): JsonRecord[] {
   return (choices as { message: JsonRecord }[]).map(({ message }) => message)
 }
 
-/** Null where it is none. Some count parts of seconds. */
+/** Null if the value is not a time. Some servers send fractions of seconds. */
 function parseCreated(created: unknown): number | null {
   return typeof created === 'number' && created >= 0 && created <= Number.MAX_SAFE_INTEGER ? Math.floor(created) : null
 }
 
 function normalizeChoice(choice: unknown, at: number, platform: NormalizationContext['platform']): JsonRecord {
-  if (!isRecord(choice) || !isRecord(choice.message)) throw new MalformedDataError('a choice that is none')
+  if (!isRecord(choice) || !isRecord(choice.message)) throw new MalformedDataError('a choice without a message')
   const { index, finish_reason: finish } = choice
   const message = normalizeMessage(choice.message, platform)
   return withFields(choice, {
@@ -57,9 +57,9 @@ function inferMessageFinish({ tool_calls, function_call }: JsonRecord): string {
 
 function normalizeMessage(message: JsonRecord, platform: NormalizationContext['platform']): JsonRecord {
   const { role, content = null, tool_calls: calls } = message
-  if (!isMissing(role) && role !== 'assistant') throw new MalformedDataError('a message of somebody else')
+  if (!isMissing(role) && role !== 'assistant') throw new MalformedDataError('a message whose role is not "assistant"')
   if (content !== null && typeof content !== 'string' && !Array.isArray(content))
-    throw new MalformedDataError('a message that is none')
+    throw new MalformedDataError('a message with invalid content')
   return withFields(message, {
     role: 'assistant',
     ...(Array.isArray(content) ? flattenParts(content, message) : { content }),
@@ -67,12 +67,12 @@ function normalizeMessage(message: JsonRecord, platform: NormalizationContext['p
   })
 }
 
-/** What parts say as one text, and what they think as another, where the message does not say that elsewhere. */
+/** Joins the text of content parts, and their thoughts if the message has no other reasoning. */
 export function flattenParts(parts: readonly unknown[], message: JsonRecord): JsonRecord {
   return runToCompletion(flattenPartsSteps(parts, message))
 }
 
-/** The same in steps. */
+/** Does the same in steps. */
 export function* flattenPartsSteps(
   parts: readonly unknown[],
   { reasoning_content, reasoning }: JsonRecord,
@@ -84,7 +84,7 @@ export function* flattenPartsSteps(
   return { content, ...(isTold ? {} : { reasoning_content: thoughts }) }
 }
 
-/** A text, or those of a list of parts. */
+/** Accepts a string or a list of parts. */
 function* joinTextsSteps(given: unknown): Steps<string> {
   if (typeof given === 'string') return given
   if (!Array.isArray(given)) return ''

@@ -1,5 +1,5 @@
-// Long answers, and long chunks of one, with a text wherever a server may send many values in the place of one: so that whoever mends what else is wrong
-// with them looks at a few values.
+// Flattens long answers and long chunks: joins values that a server may send as many parts into one text. Later
+// normalization then handles only a few values.
 import { stringifySteps } from '../../shared/incremental-json.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { isMissing, isRecord, type JsonRecord, withFields, withItems } from '../json/values.ts'
@@ -7,8 +7,9 @@ import { flattenPartsSteps } from './completions.ts'
 import { refuseTooManyChoices } from './tool-calls.ts'
 
 /**
- * With one text in the place of content in parts, and of arguments that are a value; the answer itself where it has neither. `said`: the member of a
- * choice that has them. @throws Malformed where it has more choices or calls than there may be
+ * Joins content parts to one text, and encodes arguments that are values as text. Returns the same answer if it has
+ * neither. `said` is the member of a choice with these fields.
+ * @throws MalformedDataError if the answer has too many choices or tool calls
  */
 export function* flattenContentSteps(given: JsonRecord, said: 'message' | 'delta'): Steps<JsonRecord> {
   const { choices } = given

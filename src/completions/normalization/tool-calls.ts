@@ -1,5 +1,5 @@
-// Calls of tools as servers leave them unfinished: without an id or a type, with arguments that are no text. A client sends them back as it got them,
-// and has to tell one from another.
+// Completes tool calls of servers: adds missing ids and types, and encodes arguments as text. A client sends the calls
+// back as it received them, and must be able to tell them apart.
 
 import { guardChoiceCount, guardToolCallCount, ToolCallReader } from '../../models/providers/openai/tool-call-reader.ts'
 import { MAX_TOOL_CALLS } from '../../models/providers/shared/provider-data-validation.ts'
@@ -7,7 +7,10 @@ import type { Platform } from '../../platform.ts'
 import { AS_JSON_TEXT } from '../json/value-diff.ts'
 import { isMissing, isNonEmptyText, isRecord, type JsonRecord, withFields, withItems } from '../json/values.ts'
 
-/** Looks at all choices of an answer, or of a chunk, before any of them is mended. @throws Malformed where they, or their calls together, are too many */
+/**
+ * Checks all choices of an answer or a chunk before any of them is normalized.
+ * @throws MalformedDataError if there are too many choices, or too many tool calls in all of them
+ */
 export function refuseTooManyChoices(choices: readonly unknown[], said: 'message' | 'delta'): void {
   guardChoiceCount(choices.length)
   guardToolCallCount(
@@ -19,7 +22,7 @@ function countToolCalls(said: unknown): number {
   return isRecord(said) && Array.isArray(said.tool_calls) ? said.tool_calls.length : 0
 }
 
-/** A call of a whole answer; itself where it lacks nothing. */
+/** Completes a tool call of a buffered answer. Returns the same call if no field is missing. */
 export function normalizeToolCall(call: unknown, platform: Pick<Platform, 'id'>): unknown {
   if (!isRecord(call)) return call
   const { id, type } = call
@@ -30,12 +33,18 @@ export function normalizeToolCall(call: unknown, platform: Pick<Platform, 'id'>)
   })
 }
 
-/** The calls in the chunks of one answer: the first piece of each has what it lacks, and all have the number of their call. */
+/**
+ * Completes the tool calls in the chunks of one answer. The first piece of a call gets missing fields, and all pieces
+ * get the index of their call.
+ */
 export class StreamedToolCalls {
   readonly #choices = new Map<unknown, ChoiceToolCalls>()
   #count = 0
 
-  /** The chunk itself where nothing is missing. Each chunk with calls is to be shown, in order. @throws Malformed where there are too many */
+  /**
+   * Returns the same chunk if no field is missing. The caller passes every chunk with tool calls, in order.
+   * @throws MalformedDataError if there are too many choices or calls
+   */
   normalize(chunk: JsonRecord): JsonRecord {
     const { choices } = chunk
     if (!Array.isArray(choices)) return chunk
@@ -59,10 +68,10 @@ export class StreamedToolCalls {
 
 class ChoiceToolCalls {
   readonly #calls = new ToolCallReader()
-  /** What the client knows each call by. */
+  /** The index that the client sees, by the index of the call. */
   readonly #client_indexes: number[] = []
   readonly #used_indexes = new Set<number>()
-  /** Above all that are taken. */
+  /** The index after the highest used index. */
   #next_index = 0
   readonly #countCall: () => void
 
@@ -83,7 +92,10 @@ class ChoiceToolCalls {
     return withFields(piece, { index, id: part.id, type, ...normalizeFunction(piece, '') })
   }
 
-  /** Its server's own number, where no other call has it. Clients keep calls in lists: a number is no longer than a list of them may be. */
+  /**
+   * Keeps the server's index if no other call has it. Clients store calls in lists, so an index is below the allowed
+   * number of calls.
+   */
   #assignIndex(given: unknown): number {
     const own = Number.isSafeInteger(given) ? (given as number) : -1
     const number = own >= 0 && own < MAX_TOOL_CALLS && !this.#used_indexes.has(own) ? own : this.#next_index
@@ -97,7 +109,7 @@ function detectToolType(call: JsonRecord): string {
   return isRecord(call.custom) ? 'custom' : 'function'
 }
 
-/** Its function, with arguments that are text. `none` stands for those that are not there. */
+/** Encodes the arguments of the function as text. `none` replaces missing arguments. */
 function normalizeFunction({ function: called }: JsonRecord, none?: string): JsonRecord {
   if (!isRecord(called)) return {}
   const { arguments: given } = called

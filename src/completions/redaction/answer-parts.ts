@@ -1,4 +1,4 @@
-// The parts of an answer without secrets: servers may repeat the key that they were asked with, and models what a user keeps secret.
+// Redacts the parts of an answer: a server may repeat its API key, and a model may repeat a secret of the user.
 
 import type { Redactor } from '../../redaction/redactor.ts'
 import {
@@ -13,20 +13,23 @@ type TextPart = Extract<AnswerPart, { type: 'text' | 'thinking' | 'refusal' }>
 type CallPart = Extract<AnswerPart, { type: 'tool_call' }>
 
 /**
- * A part of more characters, with those that wait for it, is looked through in time slices: where very many secrets begin as they do, each character
- * takes microseconds.
+ * A longer part, together with the text held before it, is redacted in time slices. With very many similar secrets,
+ * each character takes microseconds.
  */
 const LONG_PART_LENGTH = 1_024
 
-/** In whose time the parts are looked through. */
+/** What the redaction uses. */
 export interface PartRedaction {
   readonly redactor: Redactor
   readonly slices: Pick<TimeSliceScheduler, 'run' | 'turnsOf'>
-  /** Whose turns these are. */
+  /** The owner whose time slices are used. */
   readonly user: string
 }
 
-/** The same parts, those in which nothing is replaced as they came. What may begin a secret waits for the next part of its text. */
+/**
+ * Yields the same parts, unchanged if nothing is replaced. Text that may begin a secret is held until the next part of
+ * the same text.
+ */
 export async function* redactAnswerParts(
   parts: AsyncGenerator<AnswerPart, void, void>,
   { redactor, slices, user }: PartRedaction,
@@ -51,7 +54,7 @@ export async function* redactAnswerParts(
   if (!isOver) yield* texts.endTexts()
 }
 
-/** Short parts may be many in one turn of the event loop: once they have taken their time of it, the next ones wait. */
+/** One turn of the event loop may have many short parts: when the owner's slice is used up, the next part waits. */
 async function redactShortPart(
   texts: AnswerTexts,
   part: AnswerPart,
@@ -66,7 +69,7 @@ function measurePart(part: AnswerPart): number {
   return part.type === 'tool_call' ? part.arguments.length : part.text.length
 }
 
-/** The texts of one answer: one of each kind, and one for the arguments of each call. */
+/** The texts of one answer: one of each kind, and one for the arguments of each tool call. */
 class AnswerTexts {
   readonly #redactor: Redactor
   readonly #replacers = new Map<string, { readonly tail: StreamedTextRedactor; last: TextPart | CallPart }>()
@@ -77,14 +80,14 @@ class AnswerTexts {
     this.#names = new ToolNameRedactor(redactor.createEagerReplacer())
   }
 
-  /** How many characters wait for what a part says. */
+  /** The number of held characters of the text to which a part belongs. */
   countWaiting(part: AnswerPart): number {
     return part.type === 'job' || part.type === 'end'
       ? 0
       : (this.#replacers.get(createTextKey(part))?.tail.waiting ?? 0)
   }
 
-  /** Null where all of a part waits. */
+  /** Null if all text of a part is held. */
   *redactSteps(part: AnswerPart): Steps<AnswerPart | null> {
     if (part.type === 'job' || part.type === 'end') return part
     if (part.type === 'tool_call') return yield* this.#redactCallSteps(part)

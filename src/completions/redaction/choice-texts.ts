@@ -1,40 +1,41 @@
-// The texts of an answer's choices, in a chunk or whole. Each has a key, which names it within the answer: pieces with the same key are one text.
+// Collects the texts of an answer's choices, from a chunk or a whole completion. Each text has a key: pieces with the
+// same key form one text.
 
 import type { Steps } from '../../shared/time-slices.ts'
 import { isSmallValue, splitIntoSmallRanges } from '../../shared/value-size.ts'
 import { isMissing, isRecord, type JsonRecord } from '../json/values.ts'
 
-/** A piece of a text: where it stands, and what is shown in its place once that is known. */
+/** A piece of a text: its location, and its redacted text once that is known. */
 export interface TextPiece {
   readonly key: string
-  /** The choice that it belongs to. */
+  /** The choice that contains the piece. */
   readonly choice: JsonRecord
   readonly holder: JsonRecord | unknown[]
   readonly name: string | number
   readonly text: string
   shown: string | null
-  /** Whether anything else than the text is shown, or it is shown elsewhere. */
+  /** True if the shown text differs from the piece, or is shown in another piece. */
   isReplaced: boolean
 }
 
-/** What is nested deeper is never shown (`src/redaction/value-redactor.ts`). */
+/** Deeper values are never shown (`src/redaction/value-redactor.ts`). */
 const MAX_DEPTH = 500
 const KEY_SEPARATOR = '\0'
-/** Of a call of a tool, in a key. */
+/** Matches the index of a tool call in a key. */
 const CALL_INDEX = /\0\[\d+/
-/** The text is JSON: of a call of a tool. */
+/** Texts whose key ends like this are JSON: arguments of tool calls. */
 const ARGUMENTS_KEY = `${KEY_SEPARATOR}.arguments`
 const TOOL_CALLS_KEY = `${KEY_SEPARATOR}.tool_calls`
-/** Other tokens that were likely: they are no text together. */
+/** The alternative tokens here do not form a text. */
 const TOP_LOGPROBS = 'top_logprobs'
 const LOGPROBS_STEP = '.logprobs'
-/** Of a key, in characters, and of a step that is taken into one: keys are kept, and a server may nest names without end in each other. */
+/** In characters, of a key and of one step of a key. Keys are stored, and a server may nest objects to any depth. */
 const MAX_KEY_LENGTH = 256
 const MAX_STEP_LENGTH = 64
-/** What begins the keys of all that is farther away. No text of an answer is. */
+/** The prefix of the keys of deeper texts. No text of a real answer is that deep. */
 const TOO_DEEP_KEY = `${KEY_SEPARATOR}far`
 
-/** The pieces of texts in all choices, in their order. */
+/** Collects the pieces of all choices, in order. */
 export function* collectTextsSteps({ choices }: JsonRecord): Steps<TextPiece[]> {
   const pieces: TextPiece[] = []
   if (!Array.isArray(choices)) return pieces
@@ -79,7 +80,10 @@ function extendKey(key: string, step: string): string {
   return own.length <= MAX_KEY_LENGTH ? own : `${TOO_DEEP_KEY}${KEY_SEPARATOR}${step.slice(0, MAX_STEP_LENGTH)}`
 }
 
-/** The items of a list are one text, but for calls of tools, which have numbers. The names of calls are one: each piece of a name may be taken for a call. */
+/**
+ * The items of a list form one text, except tool calls, which have indexes. The names of all tool calls form one text:
+ * a client may take each piece for a call's name.
+ */
 function addItems(walk: TextWalk, list: unknown[], key: string, depth: number): void {
   for (const at of list.keys()) addValue(walk, list, at, createItemKey(list, at, key), depth)
 }
@@ -96,7 +100,7 @@ function createItemKey(list: unknown[], at: number, key: string): string {
   return extendKey(key, `[${key.endsWith(TOOL_CALLS_KEY) ? (readIndex(list[at]) ?? at) : ''}`)
 }
 
-/** Null where it has none: any other value may be of any size. */
+/** Null if the index is not a number: other values may have any size. */
 function readIndex(item: unknown): number | null {
   return isRecord(item) && typeof item.index === 'number' ? item.index : null
 }
@@ -109,7 +113,7 @@ interface WalkedMember {
   readonly depth: number
 }
 
-/** Adds members of a large holder: light ones together, and heavy ones in steps of their own. */
+/** Adds the members of a large holder: small members together, and large members in steps of their own. */
 function* addEachSteps(
   count: number,
   value: (at: number) => unknown,
@@ -155,12 +159,12 @@ function addValue(
   else addMembers({ pieces, choice }, value as JsonRecord, key, depth + 1)
 }
 
-/** Whether the text of a key is JSON. */
+/** Whether the text with this key is JSON. */
 export function isJsonText(key: string): boolean {
   return key.endsWith(ARGUMENTS_KEY)
 }
 
-/** A choice that has nothing but a text; null where the text is none of its own, as those of tokens, or of no place in particular. */
+/** A choice that contains only this text; null for texts of log probabilities and for texts that are too deep. */
 export function createTextChoice(key: string, text: string): JsonRecord | null {
   if (key.startsWith(TOO_DEEP_KEY)) return null
   const [index, ...steps] = key.split(KEY_SEPARATOR)
@@ -175,7 +179,10 @@ function wrapInStep(inner: unknown, step: string): unknown {
   return [name === '' || !isRecord(inner) ? inner : { index: Number(name), ...inner }]
 }
 
-/** Those of `safe` that differ from the ones in `given`, or are in `replaced`, tell no tokens: tokens spell what a text hides. */
+/**
+ * Removes log probabilities from choices of `safe` that differ from `given` or are in `replaced`: the tokens would
+ * spell the redacted secret.
+ */
 export function removeLogprobs(
   safe: JsonRecord,
   { choices: given }: JsonRecord,

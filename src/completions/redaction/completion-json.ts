@@ -1,4 +1,4 @@
-// Answers of servers as bytes, without secrets: what holds none passes byte by byte.
+// Redacts completions as JSON text. Text without secrets stays the same byte for byte.
 
 import { unescapeJsonTextSteps } from '../../redaction/json-unescaper.ts'
 import type { Redactor } from '../../redaction/redactor.ts'
@@ -8,15 +8,15 @@ import { forEachSteps, mapSteps, runToCompletion, type Steps } from '../../share
 import { isRecord, type JsonRecord } from '../json/values.ts'
 import { collectTextsSteps, isJsonText, removeLogprobs, type TextPiece } from './choice-texts.ts'
 
-/** A character that is written by its number may be a part of what is looked for. */
+/** A secret may contain characters that the text writes as escapes. */
 const ESCAPE_START = '\\u00'
 const UNICODE_ESCAPE = /\\u([0-9a-f]{4})/gi
-/** Lists of objects and of texts. */
+/** Matches lists of objects or strings. */
 const LIST_START = /\[\s*[{"]/g
-/** Of answers: words that look like credentials are left. */
+/** Answers of models may contain words that look like credentials: these words stay. */
 export const MODEL_TEXT_OPTIONS = { credentials: false } as const
 
-/** The JSON text of a completion; the same bytes where nothing is replaced in it. */
+/** Redacts the JSON text of a completion. Returns the same text if nothing is replaced. */
 export function redactCompletionText<Text extends string | Uint8Array>(given: Text, redactor: Redactor): Text | string {
   const text = typeof given === 'string' ? given : decodeUtf8(given)
   const isSuspect = mayHideSecret(text, redactor)
@@ -25,18 +25,18 @@ export function redactCompletionText<Text extends string | Uint8Array>(given: Te
   const replaced = isRecord(value) ? redactJoinedTexts(value, redactor) : []
   const safe = redactModelValue(value, redactor)
   const isSame = safe === value && replaced.length === 0
-  // A member that comes twice holds what its last value does not.
+  // A duplicate member may contain a secret that the parsed value does not contain.
   if (isSame && !(isSuspect && holdsSecret(text, redactor))) return given
   return JSON.stringify(isRecord(value) ? removeLogprobs(safe as JsonRecord, value, replaced) : safe)
 }
 
-/** Whether a text may come in several, beside the list of choices. */
+/** Whether a text may come in several pieces: the list of choices is one list, and a second list may have pieces. */
 function hasPieces(text: string): boolean {
   LIST_START.lastIndex = 0
   return LIST_START.test(text) && LIST_START.test(text)
 }
 
-/** The JSON text of a completion that is written anew, in steps. */
+/** Redacts a parsed completion and encodes it as JSON, in steps. */
 export function* encodeRedactedSteps(completion: JsonRecord, redactor: Redactor): Steps<string> {
   const replaced = yield* redactJoinedTextsSteps(completion, redactor)
   const safe = yield* redactor.valueSteps(completion, MODEL_TEXT_OPTIONS)
@@ -47,7 +47,10 @@ function redactJoinedTexts(completion: JsonRecord, redactor: Redactor): TextPiec
   return runToCompletion(redactJoinedTextsSteps(completion, redactor))
 }
 
-/** Replaces, in place, secrets that are cut over several texts, or written by numbers in the arguments of a call; gives all pieces of those. */
+/**
+ * Replaces, in place, secrets that are split across several texts, or escaped in the arguments of a tool call. Returns
+ * all pieces of these texts.
+ */
 function* redactJoinedTextsSteps(completion: JsonRecord, redactor: Redactor): Steps<TextPiece[]> {
   const texts = yield* groupByKeySteps(yield* collectTextsSteps(completion))
   const replaced: TextPiece[] = []
@@ -75,23 +78,22 @@ function* groupByKeySteps(pieces: readonly TextPiece[]): Steps<Map<string, TextP
   return texts
 }
 
-/** Bytes of JSON as a text. */
 export function decodeUtf8({ buffer, byteOffset, byteLength }: Uint8Array): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString()
 }
 
-/** Whether a text has to be read as JSON to know what is in it. */
+/** Whether the text must be parsed as JSON to find its secrets. */
 export function mayHideSecret(text: string, redactor: Redactor): boolean {
   return redactor.mayHoldSecret(text) || text.includes(ESCAPE_START)
 }
 
-/** Whether JSON text tells a secret, in whatever place, also one that is no part of its value. */
+/** Whether JSON text contains a secret anywhere, also in a duplicate member that parsing drops. */
 export function holdsSecret(text: string, redactor: Redactor): boolean {
   const plain = text.replaceAll(UNICODE_ESCAPE, (_, number: string) => String.fromCharCode(Number.parseInt(number, 16)))
   return [text, plain].some((one) => redactModelValue(one, redactor) !== one)
 }
 
-/** A value of JSON; the same where nothing is replaced. */
+/** Returns the same value if nothing is replaced. */
 export function redactModelValue<Value>(value: Value, redactor: Redactor): Value {
   return redactor.value(value, MODEL_TEXT_OPTIONS)
 }

@@ -1,11 +1,11 @@
-// Events of a stream that are a word each, around which nothing is that was not around the one before. Most events are: what is around the word need
-// not be looked at again, and no word is read as JSON.
+// A fast path for events of a stream. Most events differ from the event before only in one text: then the rest need not
+// be checked again, and no JSON is parsed.
 
 import { isEscapedQuote } from '../upstream/chunk-scan.ts'
 import type { TextPiece } from './choice-texts.ts'
 import type { StreamedChoiceText } from './streamed-choice-text.ts'
 
-/** Texts that say the same in every event. */
+/** Texts that are the same in every event. */
 const REPEATED: ReadonlySet<string | number> = new Set(['role', 'type', 'finish_reason', 'native_finish_reason'])
 const VALUE = /\s*:\s*"/y
 const EVENT_END = /(?:\r\n\r\n|\n\n|\r\r)$/
@@ -13,33 +13,38 @@ const EVENT_END = /(?:\r\n\r\n|\n\n|\r\r)$/
 interface EventShape {
   readonly before: string
   readonly behind: string
-  /** The one that the words belong to. */
+  /** The text to which the words belong. */
   readonly text: StreamedChoiceText
 }
 
 export class EventFastPath {
   #known_shape: EventShape | null = null
 
-  /** Whether all events of a text are words of the known shape, and no word is a part of a secret. The words are taken then. */
+  /**
+   * Accepts the events if each has the known shape and none of their words belongs to a secret. Takes the words then.
+   */
   tryTake(text: string): boolean {
     if (!this.#known_shape) return false
     const { before, behind, text: answer } = this.#known_shape
-    let said = ''
+    let words_text = ''
     for (let at = 0; at < text.length; ) {
       const from = at + before.length
       const to = findTextEnd(text, from)
       const end = to + behind.length
-      // Parts of a text are compared as a whole; `startsWith` looks at one character after the other.
+      // Comparing slices is faster: `startsWith` compares one character after the other.
       if (text.slice(at, from) !== before || text.slice(to, end) !== behind) return false
       const word = decodeJsonText(text.slice(from, to))
       if (word === null) return false
-      said += word
+      words_text += word
       at = end
     }
-    return answer.tryPass(said)
+    return answer.tryPass(words_text)
   }
 
-  /** Remembers what is around the only text of an event, which holds no secret; nothing where it has several. `textOf`: the text of a key. */
+  /**
+   * Remembers the text around the only word of an event, which contains no secret. Does nothing if the event has
+   * several words. `textOf` finds the text of a key.
+   */
   learn(event: string, pieces: readonly TextPiece[], textOf: (key: string) => StreamedChoiceText | null): void {
     const words = pieces.filter(({ name, text }) => text !== '' && !REPEATED.has(name))
     const [word] = words
@@ -53,7 +58,7 @@ export class EventFastPath {
   }
 }
 
-/** Where the characters of a text begin in its event; -1 where its name stands there twice. */
+/** The position where the word begins; -1 if the name of the word occurs twice in the event. */
 function findTextStart(event: string, { name }: TextPiece): number {
   const quoted = JSON.stringify(name)
   const at = event.indexOf(quoted)
@@ -62,14 +67,14 @@ function findTextStart(event: string, { name }: TextPiece): number {
   return VALUE.test(event) ? VALUE.lastIndex : -1
 }
 
-/** Where the quote is that ends a text in JSON. */
+/** The position of the quote that ends a JSON string. */
 function findTextEnd(text: string, from: number): number {
   let to = text.indexOf('"', from)
   while (to > from && text[to - 1] === '\\' && isEscapedQuote(text, to)) to = text.indexOf('"', to + 1)
   return to
 }
 
-/** What a text in JSON says; null where it is none. */
+/** Null if the text is not a valid JSON string. */
 function decodeJsonText(written: string): string | null {
   if (!written.includes('\\')) return written
   try {

@@ -1,5 +1,5 @@
-// The events of a streamed answer without secrets, also without those that are cut over several of them. Events in which nothing is replaced pass as they
-// came; what may begin a secret waits, with everything behind it, until the next piece of its text tells.
+// Redacts the events of a streamed answer, also secrets that are split across events. Events in which nothing is
+// replaced pass unchanged. Text that may begin a secret is held, with all later events, until the next piece decides.
 
 import { isLongJson } from '../../models/providers/shared/json-parsing.ts'
 import { JsonUnescaper } from '../../redaction/json-unescaper.ts'
@@ -16,35 +16,37 @@ import { decodeUtf8, holdsSecret, MODEL_TEXT_OPTIONS, mayHideSecret, redactModel
 import { EventFastPath } from './event-fast-path.ts'
 import { StreamedChoiceText } from './streamed-choice-text.ts'
 
-/** So many events wait for a text that does not go on. Then they go on without what waits of it. */
+/**
+ * The limit of held events that do not continue a held text. After that, the events are released without the held text.
+ */
 const MAX_UNRELATED_EVENTS = 16
-/** And so many in all, of so many characters. */
+/** The limits of all held events, and of their characters. */
 const MAX_HELD_EVENTS = 1_024
 const MAX_HELD_LENGTH = 16_777_216
-/** As many characters count for each text in them, which may be empty. */
+/** Each text, even an empty text, counts as this many characters. */
 const CHARACTERS_PER_TEXT = 16
-/** So many texts are told of one answer; more than its choices and calls of tools have. */
+/** The limit of texts in one answer; more than its choices and tool calls can have. */
 const MAX_TEXTS = 16_384
-/** With empty lines that follow: they are nothing, and may be millions. */
+/** Includes the empty lines that follow: they mean nothing, and there may be millions. */
 const EVENT_END = /(?:\r\n){2,}|\n{2,}|\r{2,}/g
-/** Of an event, that are looked at in one step. */
+/** Lines of one event that are parsed in one step. */
 const LINES_PER_STEP = 1_024
 const NAME_LINE = /(?:^|[\r\n])(event:[^\r\n]*)/
-/** In the place of an event that is nothing but a secret. */
+/** Replaces an event that cannot be redacted. */
 const COMMENT = ':\n\n'
 
 interface HeldEvent {
   readonly event: string
-  /** Its chunk; null where it has none. */
+  /** The parsed chunk; null if the event has no JSON object. */
   readonly chunk: JsonRecord | null
   readonly pieces: readonly TextPiece[]
-  /** Whether its bytes may tell a secret. */
+  /** Whether the bytes of the event may contain a secret. */
   readonly isSuspect: boolean
 }
 
 export interface EventRedaction {
   readonly redactor: Redactor
-  /** In whose turns long events are looked at. */
+  /** The owner whose time slices are used for long events. */
   readonly owner: string
   readonly slices: Pick<TimeSliceScheduler, 'begin'>
 }
@@ -56,15 +58,15 @@ export class RedactedEvents implements AnswerStreamSource {
   readonly #fast_path = new EventFastPath()
   #held: HeldEvent[] = []
   #held_length = 0
-  /** How many events came, while something waits, that say nothing more of it. */
+  /** How many events came since a text is held that do not continue a held text. */
   #unrelated_events = 0
-  /** What the chunks say of the answer. */
+  /** The fields that the chunks of the answer repeat. */
   #head: JsonRecord = {}
   #over = false
 
-  constructor(pieces: AnswerStreamSource, safety: EventRedaction) {
+  constructor(pieces: AnswerStreamSource, redaction: EventRedaction) {
     this.#source = pieces
-    this.#redaction = safety
+    this.#redaction = redaction
   }
 
   get #redactor(): Redactor {
@@ -90,7 +92,7 @@ export class RedactedEvents implements AnswerStreamSource {
     return slices.begin(owner, steps)
   }
 
-  /** Empty where all of it waits. */
+  /** Returns an empty text if the whole piece is held. */
   #redactPiece(piece: string | Uint8Array): string | Uint8Array | Promise<string> {
     const text = typeof piece === 'string' ? piece : decodeUtf8(piece)
     return this.#tryFastPath(text) ? piece : this.#runInSlices(this.#take(text))
@@ -100,7 +102,7 @@ export class RedactedEvents implements AnswerStreamSource {
     return this.#held.length === 0 && !isLongJson(text) && this.#fast_path.tryTake(text)
   }
 
-  /** A piece may have many events, and the odd one among them. */
+  /** A piece may have many events, and only some take the fast path. */
   *#take(text: string): Steps<string> {
     let shown = ''
     for (const event of splitEvents(text)) {
@@ -117,7 +119,7 @@ export class RedactedEvents implements AnswerStreamSource {
 
   *#hold(event: string): Steps<void> {
     const data = yield* parseDataSteps(event)
-    // Of a long event each look takes long enough.
+    // Each check of a long event takes a whole step.
     if (isLongJson(event)) yield
     const isSuspect = mayHideSecret(event, this.#redactor)
     if (isLongJson(event)) yield
@@ -149,7 +151,7 @@ export class RedactedEvents implements AnswerStreamSource {
     }
   }
 
-  /** All events up to the first one that waits; empty where that is the first of all. */
+  /** Releases all events before the first held text; returns an empty text if the first event is held. */
   *#release(): Steps<string> {
     const waiting = this.#held.findIndex(({ pieces }) => pieces.some(isWaiting))
     const ready = this.#held.splice(0, waiting < 0 ? this.#held.length : waiting)
@@ -168,26 +170,26 @@ export class RedactedEvents implements AnswerStreamSource {
     if (chunk === null) return this.#redactText(event)
     for (const { holder, name, shown } of replaced) setOwnProperty(holder, name, shown)
     const safe = yield* this.#redactor.valueSteps(chunk, MODEL_TEXT_OPTIONS)
-    // A comment may hold one, and a member that comes twice: nobody reads them, and anybody can.
+    // A comment or a duplicate member may contain a secret: clients ignore both, but users can read them.
     const isSame = replaced.length === 0 && safe === chunk && !isLongJson(event) && !holdsSecret(event, this.#redactor)
     if (isSame) return event
     return `${this.#encodeName(event)}data: ${yield* stringifySteps(removeLogprobs(safe, chunk, replaced))}\n\n`
   }
 
-  /** An event without an object. */
+  /** Redacts an event without a JSON object. */
   #redactText(event: string): string {
     if (isLongJson(event)) return COMMENT
     const safe = redactModelValue(event, this.#redactor)
     return holdsSecret(safe, this.#redactor) ? COMMENT : safe
   }
 
-  /** The line with the name of an event that is written anew. */
+  /** The name line of an event that is encoded again. */
   #encodeName(event: string): string {
     const name = NAME_LINE.exec(event)?.[1]
     return name === undefined || holdsSecret(name, this.#redactor) ? '' : `${name}\n`
   }
 
-  /** The events that wait go on. What waits of their texts is shown with the next pieces. */
+  /** Releases the held events. The held text is shown with the next pieces. */
   #releaseWaiting(): void {
     for (const { chunk, pieces } of this.#held) {
       const waiting = pieces.filter(isWaiting)
@@ -205,7 +207,7 @@ export class RedactedEvents implements AnswerStreamSource {
     return (yield* this.#release()) || null
   }
 
-  /** No text goes on. What waits behind its last piece is an event of its own. */
+  /** Ends all texts. Held text after the last piece becomes an event of its own. */
   #endTexts(): void {
     for (const [key, text] of this.#texts) {
       const rest = text.end()
@@ -216,7 +218,7 @@ export class RedactedEvents implements AnswerStreamSource {
     }
   }
 
-  /** Null where there are too many. */
+  /** Null if there are too many texts. */
   #getText(key: string): StreamedChoiceText | null {
     const present = this.#texts.get(key)
     if (present) return present
@@ -238,7 +240,7 @@ function isWaiting({ shown }: TextPiece): boolean {
   return shown === null
 }
 
-/** Each with its end. */
+/** Each event includes the empty lines that end it. */
 function splitEvents(text: string): string[] {
   const events: string[] = []
   let from = 0
@@ -264,7 +266,7 @@ function* parseDataSteps(event: string): Steps<string> {
   return data.join('\n')
 }
 
-/** Null where the data is none. */
+/** Null if the data is not a JSON object. */
 function* parseChunkSteps(data: string): Steps<JsonRecord | null> {
   if (!data.includes('{')) return null
   try {

@@ -1,4 +1,5 @@
-// One text of a streamed answer, such as the content of its first choice: its pieces without secrets, also without those that are cut over several.
+// Redacts one text of a streamed answer, such as the content of its first choice, also secrets that are split across
+// pieces.
 import type { JsonUnescaper } from '../../redaction/json-unescaper.ts'
 import { REDACTION_CHUNK_LENGTH } from '../../redaction/long-text-redaction.ts'
 import type { EagerSecretReplacer } from '../../redaction/streams/eager-secret-replacer.ts'
@@ -7,13 +8,13 @@ import type { TextPiece } from './choice-texts.ts'
 
 export class StreamedChoiceText {
   readonly #tail: EagerSecretReplacer
-  /** Null where the text is no JSON. */
+  /** Null if the text is not JSON. */
   readonly #unescaper: JsonUnescaper | null
-  /** Pieces of which something waits, or that are shown with it. */
+  /** Pieces with held text, or that are shown together with it. */
   #waiting_pieces: TextPiece[] = []
-  /** What may be shown of them, and of what waited before them. */
+  /** Redacted text of these pieces, and of text that was held before. */
   #redacted = ''
-  /** What was looked at of them. */
+  /** The original text of the same characters. */
   #original = ''
 
   constructor(tail: EagerSecretReplacer, plain: JsonUnescaper | null) {
@@ -21,14 +22,14 @@ export class StreamedChoiceText {
     this.#unescaper = plain
   }
 
-  /** Takes the next text where it is shown as it is, and nothing of it waits. */
+  /** Takes the text and returns true if it needs no change and no part of it must be held. */
   tryPass(text: string): boolean {
     if (!this.#tail.wouldPass(text) || this.#unescaper?.wouldPass(text) === false) return false
     this.#tail.push(text)
     return true
   }
 
-  /** A long text is taken in steps. */
+  /** Takes a long text in steps. */
   *push(piece: TextPiece): Steps<void> {
     this.#waiting_pieces.push(piece)
     const { text } = piece
@@ -39,7 +40,10 @@ export class StreamedChoiceText {
     if (this.#tail.waiting === 0 && !this.#unescaper?.waiting) this.release()
   }
 
-  /** Its pieces wait no more: each is shown as it came, or, where something is replaced, all with the first of them. What waits is shown with the next. */
+  /**
+   * Releases the held pieces: unchanged, or, if something is replaced, with all text in the first piece. Text that is
+   * still held is shown with the next piece.
+   */
   release(): void {
     const shown = this.#redacted
     const isReplaced = shown !== this.#original || Boolean(this.#unescaper?.waiting)
@@ -58,7 +62,7 @@ export class StreamedChoiceText {
     this.#redacted += yield* this.#tail.pushSteps(given)
   }
 
-  /** Nothing follows. Gives what is shown behind all pieces. */
+  /** Ends the text. Returns the text to show after all pieces. */
   end(): string {
     const given = this.#unescaper?.end() ?? ''
     this.#original += given

@@ -1,8 +1,8 @@
-// Requests whose fields contradict each other, which no schema says: refused with the field that is to blame.
+// Refuses requests whose fields contradict each other. The schema cannot express these rules.
 import type { ChatCompletionRequest } from '../../../generated/types.ts'
 import { ServiceError } from '../../errors.ts'
 
-/** @throws INVALID_REQUEST with the first field that cannot be meant */
+/** @throws INVALID_REQUEST with the first contradictory field */
 export function refuseContradictions(body: ChatCompletionRequest): void {
   const { max_tokens, max_completion_tokens: most, tools, functions } = body
   if (isPresent(max_tokens) && isPresent(most) && max_tokens !== most)
@@ -27,20 +27,20 @@ export function refuseContradictions(body: ChatCompletionRequest): void {
 
 function refuseToolChoices({ tools, tool_choice, functions, function_call }: ChatCompletionRequest): void {
   if (isCallChosen(tool_choice) && !tools?.length)
-    throw createContradictionError('tool_choice', 'chooses among tools, and there are none')
+    throw createContradictionError('tool_choice', 'needs tools; send tools, or leave this field out')
   if (isCallChosen(function_call) && !functions?.length)
-    throw createContradictionError('function_call', 'chooses among functions, and there are none')
+    throw createContradictionError('function_call', 'needs functions; send functions, or leave this field out')
   const named = findToolName(tool_choice)
   if (named !== null && !tools?.some((tool) => findToolName(tool) === named))
     throw createContradictionError('tool_choice', 'names a tool that is not among the tools')
 }
 
-/** To call nothing is what comes of having nothing to call. */
+/** `none` needs no tools. */
 function isCallChosen(choice: unknown): boolean {
   return isPresent(choice) && choice !== 'none'
 }
 
-/** The function or the custom tool that something names. */
+/** The name of the function or the custom tool. */
 function findToolName(value: unknown): string | null {
   const { function: named, custom } = (value ?? {}) as { function?: { name?: string }; custom?: { name?: string } }
   return named?.name ?? custom?.name ?? null
@@ -54,19 +54,18 @@ function refuseResponseFormat({ response_format: format }: ChatCompletionRequest
 
 function refuseAudio({ modalities, audio }: ChatCompletionRequest): void {
   const spoken = modalities?.includes('audio') ?? false
-  if (spoken && !isPresent(audio))
-    throw createContradictionError('audio', 'is required where an answer shall be spoken')
+  if (spoken && !isPresent(audio)) throw createContradictionError('audio', 'is required with the modality "audio"')
   if (!spoken && isPresent(audio))
     throw createContradictionError('audio', 'is only for answers with the modality "audio"')
 }
 
-/** What a tool answers, it answers to a call that was made before. */
+/** A tool message must answer a tool call of an earlier message. */
 function refuseStrayToolMessages(messages: ChatCompletionRequest['messages']): void {
   const called = new Set<string>()
   for (const [at, message] of messages.entries()) {
     if (message.role === 'assistant') for (const { id } of message.tool_calls ?? []) called.add(id)
     if (message.role === 'tool' && !called.has(message.tool_call_id))
-      throw createContradictionError(`messages[${at}].tool_call_id`, 'answers no call of the messages before')
+      throw createContradictionError(`messages[${at}].tool_call_id`, 'matches no tool call of an earlier message')
   }
 }
 

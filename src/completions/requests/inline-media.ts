@@ -1,5 +1,5 @@
-// Pictures, sounds and files in conversations: addresses become what stands there, as `data:` URLs, so that providers get bytes and fetch nothing
-// themselves. What the caller sent inline is looked at and left as it is. Where things are fetched and how much of them is in media-parts.ts.
+// Resolves pictures, sounds and files in conversations: URLs become `data:` URLs, so that providers receive bytes and
+// fetch nothing. Inline content is checked and left unchanged. `media-loader.ts` has the limits.
 import type { ChatCompletionRequest } from '../../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
@@ -10,26 +10,26 @@ import type { Steps, TimeSliceScheduler } from '../../shared/time-slices.ts'
 import { type LoadedMedia, type LoadMedia, MediaLoader } from './media-loader.ts'
 
 export interface InlineMediaParts {
-  /** The guarded client. */
+  /** The client that refuses internal addresses. */
   readonly http: OutgoingHttp
-  /** What the owner may load. */
+  /** The assets that the owner may load. */
   assetsOf(owner: OwnerScope): Pick<AssetAccess, 'load'>
   readonly signal: AbortSignal
-  /** In which parts are looked at: a request may have very many. */
+  /** Time slices for the search: a request may have very many parts. */
   readonly slices: Pick<TimeSliceScheduler, 'begin'>
-  /** The model that is asked, where that is known. */
+  /** The requested model, if it is known. */
   readonly model?: TargetModel
-  /** Milliseconds for one picture, where a test does not want to wait. */
+  /** Milliseconds for one picture; tests set a shorter time. */
   readonly fetch_ms?: number
 }
 
-/** A place in the request that holds content, and how what is there now is put back. */
+/** A location of content in the request, and its current value. */
 interface MediaLocation {
   readonly message: number
   readonly part: number
   readonly type: 'image_url' | 'input_audio' | 'file'
   readonly key: 'url' | 'data' | 'file_data'
-  /** The path of the place, as OpenAI's errors name it. */
+  /** The path of the location in the format of OpenAI's errors. */
   readonly param: string
   readonly value: string
 }
@@ -41,14 +41,14 @@ const MODALITIES: Readonly<Record<MediaLocation['type'], { readonly modality: Mo
   file: { modality: 'file', what: 'files' },
 }
 
-/** The most places that are fetched or loaded for one request. */
+/** The limit of locations that are fetched or loaded for one request. */
 const MAX_LOADED = 50
-/** How many are fetched at a time. */
+/** The limit of parallel fetches. */
 const PARALLEL_LOADS = 4
 
 /**
- * The same request with every address of content resolved; the very same object where there is none.
- * @throws ServiceError INVALID_REQUEST with the place; SERVICE_UNAVAILABLE; the signal's reason
+ * Returns the same request with every URL resolved; the same object if there is no URL.
+ * @throws ServiceError INVALID_REQUEST with the location; SERVICE_UNAVAILABLE; the signal's reason
  */
 export async function inlineMedia(
   body: ChatCompletionRequest,
@@ -68,26 +68,29 @@ export async function inlineMedia(
   return loaded.size === 0 ? body : replaceWithLoaded(body, loaded)
 }
 
-/** What is to be fetched or loaded. @throws ServiceError INVALID_REQUEST with the first place of what cannot be sent */
+/**
+ * Finds the content to fetch or load.
+ * @throws ServiceError INVALID_REQUEST with the first location whose content cannot be sent
+ */
 function* findMediaSteps(
   { messages }: ChatCompletionRequest,
   media: MediaLoader,
   model: TargetModel,
 ): Steps<MediaToLoad[]> {
-  const sought: MediaToLoad[] = []
+  const found: MediaToLoad[] = []
   for (const [message, { content }] of messages.entries()) {
     for (const [index, part] of Array.isArray(content) ? content.entries() : []) {
       const place = locatePart(part, message, index)
       if (!place) continue
       guardModality(place, model)
       const loading = withLocatedErrors(place, () => media.prepareLoad(place.type, place.value))
-      if (loading) sought.push({ place, loading })
-      if (sought.length > MAX_LOADED)
+      if (loading) found.push({ place, loading })
+      if (found.length > MAX_LOADED)
         throw createLocationError(place, `At most ${MAX_LOADED} pictures and files are fetched for one request.`)
       yield
     }
   }
-  return sought
+  return found
 }
 
 function locatePart(part: { readonly type: string }, message: number, index: number): MediaLocation | null {
@@ -99,7 +102,7 @@ function locatePart(part: { readonly type: string }, message: number, index: num
   return { message, part: index, type, key, value, param: `messages[${message}].content[${index}].${type}.${key}` }
 }
 
-/** A list that is empty says nothing. */
+/** An empty list of modalities means that they are unknown. */
 function guardModality(place: MediaLocation, model: TargetModel): void {
   const { modality, what } = MODALITIES[place.type]
   const known = model?.modalities ?? []
@@ -114,19 +117,19 @@ interface MediaToLoad {
   readonly loading: LoadMedia
 }
 
-/** A few at a time. Where one cannot be had, the others are given up. */
+/** If one load fails, the other loads stop. */
 async function loadAll(
   loadings: readonly MediaToLoad[],
   stop: AbortController,
 ): Promise<Map<MediaLocation, LoadedMedia>> {
   const loaded = new Map<MediaLocation, LoadedMedia>()
-  const left = [...loadings]
+  const remaining = [...loadings]
   const work = async () => {
-    for (let next = left.shift(); next; next = left.shift()) {
+    for (let next = remaining.shift(); next; next = remaining.shift()) {
       try {
         loaded.set(next.place, await withLocatedErrors(next.place, next.loading))
       } catch (error) {
-        left.length = 0
+        remaining.length = 0
         stop.abort()
         throw error
       }
@@ -136,7 +139,7 @@ async function loadAll(
   return loaded
 }
 
-/** A failure of what is at a place names the place. */
+/** Adds the location to an error. */
 function withLocatedErrors<T>(place: MediaLocation, run: () => T): T {
   const fail = (error: unknown): never => {
     if (!(error instanceof NodeError)) throw error
@@ -160,7 +163,7 @@ function createLocationError(
   return new ServiceError('INVALID_REQUEST', { message: text, param, problems: [{ path, message: text }], cause })
 }
 
-/** A copy as far as it differs. */
+/** Copies only the changed messages and parts. */
 function replaceWithLoaded(
   body: ChatCompletionRequest,
   loaded: ReadonlyMap<MediaLocation, LoadedMedia>,
@@ -172,7 +175,7 @@ function replaceWithLoaded(
     copied.add(message)
     const parts = getParts(messages[message])
     const before = parts[part] as Record<string, Record<string, unknown>>
-    // Files that come as bytes need a name.
+    // Files that are sent as bytes need a name.
     const named = type === 'file' && name !== null ? { filename: before[type]!.filename ?? name } : {}
     parts[part] = { ...before, [type]: { ...before[type], ...named, [key]: url } }
   }

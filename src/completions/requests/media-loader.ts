@@ -1,32 +1,31 @@
-// What stands at the addresses of pictures and files in one request: fetched by the guarded client, or loaded from the caller's own, within limits
-// of size, number and time. An address that occurs twice is fetched once, and counts twice: it is sent in both places.
+// Loads the pictures and files of one request: with the guarded HTTP client, or from the caller's assets. Size, number
+// and time are limited. A URL that occurs twice is fetched once but counts twice, since it is sent twice.
 
 import { PACKAGES_PATH } from '../../assets/bundled-packages.ts'
 import { detectContentType, mediaKindOf } from '../../assets/content-type.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { AssetAccess, OutgoingHttp } from '../../engine/node-api/node-services.ts'
 
-/** Content as a `data:` URL. */
 export interface LoadedMedia {
   readonly url: string
-  /** The name of the file, where it has one. */
+  /** The name of the file, if it has one. */
   readonly name: string | null
 }
 
 /** @throws NodeError; the signal's reason */
 export type LoadMedia = () => Promise<LoadedMedia>
 
-/** In bytes, of one picture or file, and of all that are fetched for one request. */
+/** In bytes: the limit of one picture or file, and of all that are fetched for one request. */
 const MAX_PART_BYTES = 20 * 1024 * 1024
 const MAX_REQUEST_BYTES = 50 * 1024 * 1024
-/** For one picture, redirects included. */
+/** In milliseconds, for one picture, including redirects. */
 const FETCH_MS = 15_000
 const MAX_REDIRECTS = 5
 
 const ERROR_MESSAGES: Readonly<Record<string, string>> = {
-  too_large: `The picture is larger than what is taken: ${MAX_PART_BYTES / 1024 / 1024} MiB, and less where there are many.`,
-  http_timeout: 'The picture did not come in time.',
-  too_many_redirects: `The address of the picture was sent on more than ${MAX_REDIRECTS} times.`,
+  too_large: `The picture is larger than the limit of ${MAX_PART_BYTES / 1024 / 1024} MiB, or than what other pictures and files leave of the limit for the request.`,
+  http_timeout: 'The picture did not arrive in time.',
+  too_many_redirects: `The URL of the picture was redirected more than ${MAX_REDIRECTS} times.`,
 }
 
 const OWN_PATHS = ['/api/storage/', PACKAGES_PATH]
@@ -35,28 +34,31 @@ const DATA = /^data:([^,;]*)((?:;[^,;]*)*?)(;base64)?,/i
 
 export type MediaPartType = 'image_url' | 'input_audio' | 'file'
 
-/** Where content is: here in the request, among the caller's own, or anywhere. @throws NodeError for what is no content, and no address of any */
+/**
+ * The location of content: `here` in the request, `own` for the caller's assets, or `anywhere`.
+ * @throws NodeError for invalid content and unknown URLs
+ */
 export function locateMedia(type: MediaPartType, value: string): 'here' | 'own' | 'anywhere' {
   if (type === 'input_audio') return validateBase64(value, 0)
   if (value.slice(0, 5).toLowerCase() === 'data:') return validateDataUrl(value, type)
   if ([ASSET, ...OWN_PATHS].some((place) => value.startsWith(place))) return 'own'
   if (type === 'image_url' && /^https?:/i.test(value)) return 'anywhere'
   const taken = type === 'file' ? 'a data: URL or asset://<id>' : 'an http, https or data: URL, or asset://<id>'
-  throw new NodeError(`This is not an address that is read here. Give ${taken}.`, 'bad_reference')
+  throw new NodeError(`This URL is not supported. Send ${taken}.`, 'bad_reference')
 }
 
 export interface MediaLoaderParts {
   readonly http: OutgoingHttp
-  /** What the caller may load. */
+  /** The assets that the caller may load. */
   readonly assets: Pick<AssetAccess, 'load'>
   readonly signal: AbortSignal
   readonly fetch_ms?: number
 }
 
-/** What stands at an address, before it is put anywhere. */
+/** Loaded content with its size. */
 interface SizedMedia {
   readonly part: LoadedMedia
-  /** In bytes, without its encoding. */
+  /** In bytes, before the encoding. */
   readonly size: number
 }
 
@@ -75,7 +77,7 @@ export class MediaLoader {
     this.#fetch_ms = fetch_ms
   }
 
-  /** How content is loaded; null for content that is there already. @throws NodeError for what is no content, and no address of any */
+  /** Returns null for inline content. @throws NodeError for invalid content and unknown URLs */
   prepareLoad(type: MediaPartType, value: string): LoadMedia | null {
     const where = locateMedia(type, value)
     if (where === 'here') return null
@@ -87,7 +89,7 @@ export class MediaLoader {
     const finding = this.#loads_by_url.get(place) ?? load()
     this.#loads_by_url.set(place, finding)
     const { part, size } = await finding
-    // Several are fetched at a time: what is left may be exceeded by those that are under way.
+    // Parallel fetches may together exceed the bytes that are left.
     this.#bytes_left -= size
     if (this.#bytes_left < 0)
       throw createTooLargeError('All pictures and files of the request together have', MAX_REQUEST_BYTES)
@@ -141,27 +143,27 @@ function encodeDataUrl({ buffer, byteOffset, byteLength }: Uint8Array, content_t
   return `data:${content_type};base64,${Buffer.from(buffer, byteOffset, byteLength).toString('base64')}`
 }
 
-/** What the bytes are, whatever anybody says of them. */
+/** Detects the type from the bytes, since declared types may be wrong. */
 function detectImageType(bytes: Uint8Array): string {
   const type = detectContentType(bytes, null)
   if (mediaKindOf(type) === 'image') return type
-  throw new NodeError('What is there is not a picture: PNG, JPEG, GIF and WebP are taken.', 'bad_response')
+  throw new NodeError('The content is not a picture. PNG, JPEG, GIF and WebP are supported.', 'bad_response')
 }
 
 function validateDataUrl(url: string, type: 'image_url' | 'file'): 'here' {
-  // Its head is short: nothing is looked for in megabytes.
+  // The head is short: this avoids a search through megabytes.
   const head = DATA.exec(url.slice(0, 1_000))
   if (!head?.[3])
     throw new NodeError('A data: URL must hold base64: data:<content type>;base64,<data>.', 'bad_reference')
   if (type === 'image_url' && !/^image\//i.test(head[1]!))
-    throw new NodeError('A data: URL of a picture must be of a type image/….', 'bad_reference')
+    throw new NodeError('A data: URL of a picture must have a content type image/….', 'bad_reference')
   return validateBase64(url, head[0].length)
 }
 
-/** Standard base64 with its padding (RFC 4648, section 4), from a position on. */
+/** Standard base64 with its padding (RFC 4648, section 4), from position `from`. */
 function validateBase64(text: string, from: number): 'here' {
   const length = text.length - from
-  if (length > Math.ceil(MAX_PART_BYTES / 3) * 4) throw createTooLargeError('It has', MAX_PART_BYTES)
+  if (length > Math.ceil(MAX_PART_BYTES / 3) * 4) throw createTooLargeError('The data has', MAX_PART_BYTES)
   const other = /[^A-Za-z0-9+/]/g
   other.lastIndex = from
   const end = other.exec(text)?.index ?? text.length
@@ -171,12 +173,12 @@ function validateBase64(text: string, from: number): 'here' {
   return 'here'
 }
 
-/** What the client says of its limits is for those who can set them. */
+/** The HTTP client's messages name settings that the caller of a completion cannot change. */
 function rewordError(error: unknown): unknown {
   if (!(error instanceof NodeError) || !Object.hasOwn(ERROR_MESSAGES, error.type)) return error
   return new NodeError(ERROR_MESSAGES[error.type]!, error.type, { cause: error })
 }
 
 function createTooLargeError(what: string, most: number): NodeError {
-  return new NodeError(`${what} more than ${most / 1024 / 1024} MiB, which is the most that is taken.`, 'too_large')
+  return new NodeError(`${what} more than the limit of ${most / 1024 / 1024} MiB.`, 'too_large')
 }

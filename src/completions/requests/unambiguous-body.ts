@@ -1,5 +1,6 @@
-// Requests that go on to a server mean there what they mean here. Parsers differ in which of two members of one name they take, and some
-// (`encoding/json` of Go) take a name in other letters for the same: what was judged here could be another model there, or another address.
+// Ensures that a request means the same to the model server as here. Parsers differ on duplicate members, and some
+// (`encoding/json` of Go) ignore the case of names. Otherwise the server could use a model or a URL that was not
+// checked here.
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import { ServiceError } from '../../errors.ts'
 import { stringifySteps } from '../../shared/incremental-json.ts'
@@ -10,20 +11,20 @@ import { stripByteOrderMark } from './upstream-body.ts'
 export interface ForwardedRequest {
   readonly owner: OwnerScope
   readonly body: object
-  /** The text that the body was read from, in UTF-8; null where it was made here, or came in another encoding. */
+  /** The UTF-8 text of the body; null if the body was made here or came in another encoding. */
   readonly raw: Uint8Array | null
 }
 
-/** Up to so many bytes a text is looked at at once, and so many in each step. */
+/** The largest text that is scanned at once, and the size of a step for longer texts. */
 const BYTES_PER_STEP = 65_536
-/** So many values are looked at in each step. */
+/** Values per step. */
 const VALUES_PER_STEP = 256
-/** None of our names has any of these. */
+/** No name of the contract has these characters. */
 const UNUSED_CHARACTERS = /[^a-z0-9_]/
 
 /**
- * The text to pass on: that of the client, or one of the body that was read from it where a member comes twice.
- * @throws INVALID_REQUEST with the first name that is another one in other letters
+ * Returns the client's text, or a new encoding of the body if a member occurs twice.
+ * @throws INVALID_REQUEST with the first name that differs from another only in case
  */
 export async function encodeUnambiguousBody(
   request: ForwardedRequest,
@@ -45,7 +46,7 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
 
-/** How many members all objects of a JSON text have together: each has one colon outside of texts. */
+/** Counts the members of all objects in a JSON text: each has one colon outside of strings. */
 function* countTextMembersSteps(text: Uint8Array): Steps<number> {
   let count = 0
   for (let at = 0, pause = BYTES_PER_STEP; at < text.length; at++) {
@@ -71,7 +72,7 @@ function isEscaped(text: Uint8Array, at: number): boolean {
   return (at - before) % 2 === 1
 }
 
-/** The same of a value. */
+/** Counts the members of all objects in a value. */
 function* countValueMembersSteps(value: object): Steps<number> {
   const left: object[] = [value]
   const pace = new StepCounter()
@@ -87,7 +88,7 @@ function* countValueMembersSteps(value: object): Steps<number> {
   return count
 }
 
-/** Of the request itself, and of all that its messages hold: schemas of tools may have any names. */
+/** Checks the request and its messages; schemas of tools may have any names. */
 function* refuseCaseVariantsSteps(body: JsonRecord): Steps<void> {
   const pace = new StepCounter()
   for (const name of Object.keys(body)) {
@@ -98,7 +99,7 @@ function* refuseCaseVariantsSteps(body: JsonRecord): Steps<void> {
   if (found !== null) throw createCaseVariantError(`messages/${found}`)
 }
 
-/** The path of a name in a value that is another one beside it in other letters. */
+/** The path of the first name that differs from another name of the same object only in case. */
 function* findCaseVariantSteps(value: unknown, pace: StepCounter): Steps<string | null> {
   if (typeof value !== 'object' || value === null) return null
   const isList = Array.isArray(value)
@@ -114,12 +115,12 @@ function* findCaseVariantSteps(value: unknown, pace: StepCounter): Steps<string 
   return null
 }
 
-/** Tells after how many looks a step is over, in however many objects they are. */
+/** Counts values across objects, and tells when a step is over. */
 class StepCounter {
-  #looked = 0
+  #count = 0
 
   get isStepOver(): boolean {
-    return ++this.#looked % VALUES_PER_STEP === 0
+    return ++this.#count % VALUES_PER_STEP === 0
   }
 }
 
@@ -131,6 +132,6 @@ function isCaseVariant(record: JsonRecord, name: string): boolean {
 
 function createCaseVariantError(place: string): ServiceError {
   const path = `/body/${place}`
-  const message = 'is another member in other letters, for which some servers take it: leave it out'
+  const message = 'differs from another member only in case, and some servers confuse them; leave it out'
   return new ServiceError('INVALID_REQUEST', { message: `${path}: ${message}`, problems: [{ path, message }] })
 }

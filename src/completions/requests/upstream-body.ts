@@ -1,5 +1,5 @@
-// Requests as they go on to a server that speaks OpenAI's protocol: the bytes of the client, with the model's name there in the place of its own,
-// and with the wish for usage where a stream would not tell it otherwise; or without that, for servers that do not know it.
+// Creates the request body for a server that speaks OpenAI's protocol: the client's bytes with the provider's model
+// name. Streams also request the usage, except from servers that do not support the option.
 import { applyEdits, findMembers, type JsonMember, type TextEdit } from '../json/text-ranges.ts'
 
 export interface UpstreamBodyOptions {
@@ -10,16 +10,16 @@ export interface UpstreamBodyOptions {
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
 
-/** The mark of a byte order is no JSON (RFC 8259, section 8.1). */
+/** A byte order mark is not part of JSON (RFC 8259, section 8.1). */
 export function stripByteOrderMark(bytes: Uint8Array): Uint8Array {
   return BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte) ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes
 }
 
-/** `raw` is JSON text in UTF-8, an object that was validated. */
+/** `raw` is JSON text in UTF-8: an object that was validated. */
 export function createUpstreamBody(raw: Uint8Array, { model, include_usage }: UpstreamBodyOptions): Uint8Array {
   const { bytes, text, members } = parseBody(raw)
   const name = JSON.stringify(model)
-  // Of members that come twice the last one counts here, and elsewhere perhaps the first.
+  // Edits every duplicate: the last counts here, but another server may use the first.
   const edits = members.flatMap((member): TextEdit[] => {
     if (member.key === 'model') return [{ ...member, text: name }]
     return member.key === 'stream_options' && include_usage ? editStreamOptions(text, member) : []
@@ -32,8 +32,8 @@ export function createUpstreamBody(raw: Uint8Array, { model, include_usage }: Up
 }
 
 /**
- * The same without `stream_options`, at whose place nothing is left. Null where they hold more than the wish for usage: who asks for something else is
- * told that it is refused.
+ * Creates the body without `stream_options`. Returns null if the client set other options: then the client is told that
+ * the server refuses them.
  */
 export function createBodyWithoutStreamOptions(raw: Uint8Array, model: string): Uint8Array | null {
   const { bytes, text, members } = parseBody(raw)
@@ -43,10 +43,10 @@ export function createBodyWithoutStreamOptions(raw: Uint8Array, model: string): 
   const first = members.findIndex(({ key }) => key !== 'stream_options')
   const edits = members.slice(first).flatMap((member, at): TextEdit[] => {
     if (member.key === 'model') return [{ ...member, text: JSON.stringify(model) }]
-    // With the comma before it.
+    // Removes the comma before the member.
     return member.key === 'stream_options' ? [{ start: members[first + at - 1]!.end, end: member.end, text: '' }] : []
   })
-  // With the comma behind them.
+  // Removes the comma after the leading members.
   if (first > 0)
     edits.unshift({ start: text.indexOf('{') + 1, end: text.indexOf(',', members[first - 1]!.end) + 1, text: '' })
   return applyEdits(bytes, edits)
@@ -54,7 +54,7 @@ export function createBodyWithoutStreamOptions(raw: Uint8Array, model: string): 
 
 interface ParsedBody {
   readonly bytes: Uint8Array
-  /** With one character for each byte. */
+  /** One character for each byte (latin1). */
   readonly text: string
   readonly members: readonly JsonMember[]
 }
@@ -63,7 +63,7 @@ function parseBody(raw: Uint8Array): ParsedBody {
   const bytes = stripByteOrderMark(raw)
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
   const members = findMembers(text)
-  if (!members) throw new Error('a body that was parsed is no object')
+  if (!members) throw new Error('a parsed body must be an object')
   return { bytes, text, members }
 }
 
@@ -73,7 +73,7 @@ function editStreamOptions(text: string, { start, end }: JsonMember): TextEdit[]
   const options = findMembers(text, start)
   const last = options?.at(-1)
   if (!options || !last) return [{ start, end, text: STREAM_OPTIONS }]
-  const wishes = options.filter(({ key }) => key === 'include_usage')
-  if (wishes.length > 0) return wishes.map((wish) => ({ ...wish, text: 'true' }))
+  const flags = options.filter(({ key }) => key === 'include_usage')
+  if (flags.length > 0) return flags.map((flag) => ({ ...flag, text: 'true' }))
   return [{ start: last.end, end: last.end, text: ',"include_usage":true' }]
 }

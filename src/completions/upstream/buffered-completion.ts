@@ -1,5 +1,5 @@
-// Whole answers of servers that speak OpenAI's protocol: held against what a completion is, and handed on as they came, but for what they owe: a count,
-// and whatever else the contract requires.
+// Reads buffered answers of servers that speak OpenAI's protocol: validates the completion, and adds the usage and
+// other fields that the contract requires. Other bytes stay unchanged.
 import type { ChatCompletionRequest } from '../../../generated/types.ts'
 import type { ResolvedModel } from '../../models/catalogue/resolved-model.ts'
 import type { PassthroughResponse } from '../../models/provider.ts'
@@ -17,7 +17,7 @@ import { toProviderError, UpstreamErrorBody } from './error-body.ts'
 import { readResponseBody } from './exchange.ts'
 import { completeInterruptedUsage, completeUsage } from './usage-estimate.ts'
 
-/** In bytes: more than any model writes, and no more than is read in a moment. */
+/** In bytes: more than any model writes, and little enough to read at once. */
 export const MAX_COMPLETION_BYTES = 33_554_432
 
 export interface BufferedCompletionParts {
@@ -25,10 +25,10 @@ export interface BufferedCompletionParts {
   readonly body: ChatCompletionRequest
   readonly answer: PassthroughResponse
   readonly platform: NormalizationContext['platform']
-  /** In whose turns long answers are read. */
+  /** The owner whose time slices are used for long answers. */
   readonly owner: string
   readonly slices: Pick<TimeSliceScheduler, 'run' | 'begin'>
-  /** Told once what was used; null: nothing. */
+  /** Called once with the usage; null if nothing was used. */
   used(counted: ReportedUsage | null): void
 }
 
@@ -37,7 +37,10 @@ interface ReadCompletion {
   readonly counted: ReportedUsage
 }
 
-/** The bytes of a completion, or the completion itself where they are many: it is to be written anew. @throws ProviderError; the signal's reason */
+/**
+ * Returns the bytes of a completion, or the parsed completion if it is long: the caller encodes it again.
+ * @throws ProviderError; the signal's reason
+ */
 export async function readBufferedCompletion(parts: BufferedCompletionParts): Promise<Uint8Array | JsonRecord> {
   const { found, body, answer, platform, owner, slices, used } = parts
   const kept = new ChunkBuffer()
@@ -52,8 +55,8 @@ export async function readBufferedCompletion(parts: BufferedCompletionParts): Pr
       counted = findFailureUsage(given, found, body)
       throw new UpstreamErrorBody(failure)
     }
-    const told = isSlow ? await slices.run(owner, flattenContentSteps(given, 'message')) : given
-    const read = fillInCompletion(bytes, told, { found, body, platform })
+    const flat = isSlow ? await slices.run(owner, flattenContentSteps(given, 'message')) : given
+    const read = fillInCompletion(bytes, flat, { found, body, platform })
     counted = read.counted
     return read.bytes
   } catch (cause) {
@@ -63,7 +66,7 @@ export async function readBufferedCompletion(parts: BufferedCompletionParts): Pr
   }
 }
 
-/** What a failure has used: nothing, but for what its server counts all the same. */
+/** A failure used nothing, unless the server reports usage with it. */
 function findFailureUsage(given: JsonRecord, found: ResolvedModel, body: ChatCompletionRequest): ReportedUsage | null {
   const counted = parseUsage(given.usage)
   return counted && (counted.input_tokens || counted.output_tokens || counted.cost)
@@ -71,26 +74,26 @@ function findFailureUsage(given: JsonRecord, found: ResolvedModel, body: ChatCom
     : null
 }
 
-/** @throws Malformed */
+/** @throws MalformedDataError */
 function fillInCompletion(
   bytes: Buffer,
   given: JsonRecord,
   way: Pick<BufferedCompletionParts, 'found' | 'body' | 'platform'>,
 ): ReadCompletion {
   const { found, body, platform } = way
-  const mended = normalizeCompletion(given, { platform, model: found.model.id })
+  const normalized = normalizeCompletion(given, { platform, model: found.model.id })
   const counted = parseUsage(given.usage)
-  // What was counted is not looked through.
+  // If the server counted the tokens, the text is not measured.
   const length = counted?.output_tokens ? 0 : measureCompletion(given)
   const complete = completeUsage(found, body, length, counted)
   const usage = fillUsage(isRecord(given.usage) ? given.usage : {}, complete)
-  const wanted = withFields(mended, { usage: isRecord(given.usage) ? withFields(given.usage, usage) : usage })
+  const wanted = withFields(normalized, { usage: isRecord(given.usage) ? withFields(given.usage, usage) : usage })
   if (isLongJson(bytes)) return { bytes: wanted, counted: complete }
   if (wanted === given) return { bytes, counted: complete }
   return { bytes: applyEdits(bytes, diffAsEdits(bytes.toString('latin1'), given, wanted)), counted: complete }
 }
 
-/** Of all that it says, in bytes. It has been held against what a completion is. */
+/** The length of all text in bytes. The completion was validated before. */
 function measureCompletion(given: JsonRecord): number {
   return listMessages(given).reduce((sum, message) => sum + measureMessage(message), 0)
 }

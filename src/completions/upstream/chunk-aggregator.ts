@@ -1,36 +1,38 @@
-// The chunks of a stream joined to the one completion that they are pieces of, for whoever did not ask for a stream.
+// Joins the chunks of a stream to one completion, for clients that did not request a stream.
 import { MalformedDataError } from '../../models/providers/shared/provider-data-validation.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 import { isMissing, isRecord, type JsonRecord } from '../json/values.ts'
 
-/** What a piece says again, in the place of more of it. */
+/** Pieces repeat these fields: they are not joined. */
 const UNREPEATED_NAMES: ReadonlySet<string> = new Set(['id', 'type', 'role', 'name', 'format'])
 
-/** In all that is joined: no answer has as many. */
+/** The limit of names in the joined completion; no real answer has as many. */
 const MAX_NAMES = 120_000
 
 interface AggregatedChoice {
-  /** Everything but its message. */
+  /** All fields except the message. */
   readonly rest: JsonRecord
   readonly message: JsonRecord
-  /** By the numbers that their pieces have. */
+  /** By the index of their pieces. */
   readonly calls: Map<unknown, JsonRecord>
 }
 
 export class ChunkAggregator {
-  /** Without a prototype, whose names would be taken for what was said. */
+  /** Without a prototype: inherited names would look like fields of the answer. */
   readonly #head: JsonRecord = Object.create(null) as JsonRecord
   #usage: unknown = null
   readonly #choices = new Map<unknown, AggregatedChoice>()
-  /** How many names its pieces brought. */
   #names = 0
 
-  /** Each piece is bounded, but not how many come, and the names of the whole are listed in one go. @throws Malformed where there are too many */
+  /**
+   * Each piece is limited, but not the number of pieces, and all names are listed in one step.
+   * @throws MalformedDataError if there are too many names
+   */
   readonly #countName = (): void => {
     if (++this.#names > MAX_NAMES) throw new MalformedDataError(`an answer of more than ${MAX_NAMES} names`)
   }
 
-  /** Of all chunks so far. It may lack what they lacked. */
+  /** The completion of all chunks so far. Fields that all chunks lacked are missing. */
   completion(): JsonRecord {
     const choices = [...this.#choices.values()].map(({ rest, message, calls }) => {
       const tool_calls = [...calls.values()].map(({ index: _, ...call }) => call)
@@ -39,9 +41,9 @@ export class ChunkAggregator {
     return { ...this.#head, object: 'chat.completion', choices, usage: this.#usage }
   }
 
-  /** @throws Malformed where the names of all chunks have no end */
+  /** @throws MalformedDataError if all chunks together have too many names */
   *add({ choices, usage, object: _, ...head }: JsonRecord): Steps<void> {
-    // In place: a copy for each chunk would take the longer, the more was said before.
+    // Changes the head in place: copies for each chunk would take quadratic time.
     for (const [name, value] of Object.entries(head)) {
       const known = this.#head[name]
       if (known === undefined) this.#countName()
@@ -67,16 +69,16 @@ export class ChunkAggregator {
   }
 }
 
-/** So many names are looked at in each step. */
+/** Names per step. */
 const NAMES_PER_STEP = 256
 
-/** With what comes next: more of its texts and its lists, and what it did not say. `named` is called for each new name, and may throw. */
+/** Appends texts and lists, and adds missing fields. `countName` is called for each new name, and may throw. */
 function* mergeSteps(before: JsonRecord, given: JsonRecord, countName: () => void): Steps<void> {
   for (const [at, name] of Object.keys(given).entries()) {
     const known = before[name]
     const value = given[name]
     if (at % NAMES_PER_STEP === NAMES_PER_STEP - 1) yield
-    // Plain objects have no other name that is not theirs.
+    // `__proto__` is the only name that would not become an own property.
     if (name === '__proto__' || (isMissing(value) && known !== undefined)) continue
     if (known === undefined) countName()
     if (isMissing(known)) before[name] = value

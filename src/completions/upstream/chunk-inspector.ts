@@ -1,5 +1,5 @@
-// What the events of a stream are, one after the other: chunks, which pass as they are, the count, the end, or what no client should see. It parses
-// next to nothing: there may be thousands of events a second.
+// Classifies the events of a stream: chunks, which pass unchanged, usage, the end, and events that clients must not
+// see. It parses as little as possible, since a stream may have thousands of events a second.
 
 import { findFailure } from '../../models/providers/openai/event-classification.ts'
 import { guardChoiceCount } from '../../models/providers/openai/tool-call-reader.ts'
@@ -35,17 +35,17 @@ import { StreamedUsage } from './streamed-usage.ts'
 const DONE = '[DONE]'
 
 export interface ChunkInspectorParts {
-  /** Whether the client wants a chunk with the usage. */
+  /** Whether the client requested a chunk with the usage. */
   readonly include_usage: boolean
-  /** How many choices were asked for; one where that is absent. */
+  /** The number of requested choices; 1 by default. */
   readonly choices?: number
-  /** What was used, where the provider says nothing or zero. */
+  /** Completes the usage if the provider reports none, or zeros. */
   complete(counted: ReportedUsage | null): ReportedUsage
 }
 
 export class ChunkInspector {
   readonly #parts: ChunkInspectorParts
-  /** The choices, with why they end where nobody says it. */
+  /** The seen choices, with the finish reason for choices whose server sends none. */
   readonly #finish_reasons = new Map<unknown, string>()
   readonly #finished = new Set<unknown>()
   readonly #tool_calls = new StreamedToolCalls()
@@ -64,7 +64,10 @@ export class ChunkInspector {
     return this.#done
   }
 
-  /** Whether a chunk with a choice has come. What comes before says nothing of the answer: comments, pings, what Azure's filters found in the prompt. */
+  /**
+   * Whether a chunk with a choice has come. Earlier events do not belong to the answer: comments, pings, and results of
+   * Azure's filter for prompts.
+   */
   get hasBegun(): boolean {
     return this.#begun
   }
@@ -81,19 +84,22 @@ export class ChunkInspector {
     return this.#fault
   }
 
-  /** Nothing behind it is read. */
+  /** Later events are not read. */
   recordFault(what: string): null {
     this.#fault ??= new MalformedDataError(what)
     return null
   }
 
-  /** What stands in the place of an event with data; null where it passes, or where the stream is at fault. It takes one step, unless the event is long. */
+  /**
+   * Returns the replacement of an event with data; null if the event passes or the stream is invalid. It takes one
+   * step, unless the event is long.
+   */
   *inspect(data: string, name: string): Steps<string | null> {
     if (data === DONE) {
       const ending = this.#encodeEnding()
       return ending === DONE_EVENT ? null : ending
     }
-    if (data[0] !== '{' || data.at(-1) !== '}') return this.recordFault('an event that is no object')
+    if (data[0] !== '{' || data.at(-1) !== '}') return this.recordFault('an event that is not a JSON object')
     try {
       return isLongJson(data) ? yield* this.#inspectLong(data, name) : this.#inspectShort(data, name)
     } catch (cause) {
@@ -103,7 +109,7 @@ export class ChunkInspector {
     }
   }
 
-  /** @throws Malformed */
+  /** @throws MalformedDataError */
   #inspectShort(data: string, name: string): string | null {
     if (this.#isPlainChunk(data, name)) {
       this.#length += measureChunkText(data)
@@ -111,7 +117,7 @@ export class ChunkInspector {
       return null
     }
     const chunk = parseChunk(data)
-    if (chunk === null) return this.recordFault('an event that is no JSON')
+    if (chunk === null) return this.recordFault('an event that is not valid JSON')
     this.#refuseFailure(chunk, name)
     const mended = normalizeChunk(chunk)
     const isMended = mended !== chunk
@@ -121,7 +127,7 @@ export class ChunkInspector {
     return shown === null ? this.#editEvent(chunk, mended, data) : encodeShown(shown)
   }
 
-  /** The same of a long event, which is written anew where anything of it is not as it came. @throws Malformed */
+  /** Does the same for a long event, which is encoded again if anything changes. @throws MalformedDataError */
   *#inspectLong(data: string, name: string): Steps<string | null> {
     const bytes = Buffer.from(data, 'latin1')
     yield
@@ -129,13 +135,13 @@ export class ChunkInspector {
     this.#refuseFailure(given, name)
     const chunk = yield* flattenContentSteps(given, 'delta')
     const mended = normalizeChunk(chunk)
-    const looked = this.#readChunk(chunk, mended, measureDeltas)
-    if (looked === '') return looked
-    const shown = looked ?? this.#tool_calls.normalize(mended)
+    const edited = this.#readChunk(chunk, mended, measureDeltas)
+    if (edited === '') return edited
+    const shown = edited ?? this.#tool_calls.normalize(mended)
     return shown === given ? null : `data: ${yield* stringifySteps(shown)}\n\n`
   }
 
-  /** @throws Malformed where a chunk has more choices than there may be; ToldFailure where it says that the answer failed */
+  /** @throws MalformedDataError if a chunk has too many choices; UpstreamErrorBody if the chunk reports an error */
   #refuseFailure(chunk: JsonRecord, name: string): void {
     const failure = name === 'error' ? chunk : findFailure(chunk)
     if (failure) {
@@ -145,20 +151,23 @@ export class ChunkInspector {
     if (Array.isArray(chunk.choices)) guardChoiceCount(chunk.choices.length)
   }
 
-  /** At the end of the bytes, with what was read of an event: what the client still has to be told. @throws Malformed where it is cut off */
+  /**
+   * Ends the stream: `data` is the unfinished event. Returns what the client still needs.
+   * @throws MalformedDataError if the stream is cut off
+   */
   end(data: string): string {
-    // Not everybody ends the last line.
+    // Some servers do not end the last line.
     if (data === DONE && !this.#fault) {
       const ending = this.#encodeEnding()
       if (!this.#fault) return ending
     }
     if (this.#fault) throw this.#fault
     if (data !== '') throw new MalformedDataError('a stream that ends in the middle of an event')
-    if (!this.#isFinished) throw new MalformedDataError('a stream that ends without saying so')
+    if (!this.#isFinished) throw new MalformedDataError('a stream that ends without a finish reason or [DONE]')
     return this.#encodeEnding()
   }
 
-  /** Whether nothing has to be known of it but its length, and whether it is the last one. */
+  /** Whether only the length of the event and its finish reason matter. */
   #isPlainChunk(data: string, name: string): boolean {
     if (!this.#begun || name === 'error' || (this.#parts.choices ?? 1) > 1) return false
     if (!hasChoices(data) || !isStandardChunk(data)) return false
@@ -173,8 +182,9 @@ export class ChunkInspector {
   }
 
   /**
-   * What is shown in the place of a chunk: nothing, or another chunk; null where the chunk is shown itself. `mended` is the chunk with what its choices lack, `writtenOf`
-   * how much they say. @throws Malformed where it has more choices than there may be, or a count without an end
+   * Returns the replacement of a chunk: a chunk, or '' for nothing; null if the chunk itself is shown. `mended` is the
+   * chunk with complete choices, `writtenOf` measures their text.
+   * @throws MalformedDataError if the chunk has too many choices or too much usage data
    */
   #readChunk(
     chunk: JsonRecord,
@@ -183,10 +193,10 @@ export class ChunkInspector {
   ): JsonRecord | '' | null {
     const { usage } = chunk
     const isCounted = this.#usage.add(usage)
-    // What is neither a chunk nor a count is for nobody here.
+    // A chunk with neither choices nor usage is of no use to clients.
     if (!Array.isArray(mended.choices) && !isCounted) return ''
     const choices = Array.isArray(mended.choices) ? mended.choices : []
-    // What Azure sends before the answer has an empty head.
+    // Azure sends a chunk with empty head fields before the answer.
     if (!this.#begun) this.#head = parseChunkHead(chunk)
     this.#begun ||= choices.length > 0
     this.#length += writtenOf(choices)
@@ -199,18 +209,18 @@ export class ChunkInspector {
     return this.#parts.include_usage ? this.#completeUsageChunk(chunk, usage) : ''
   }
 
-  /** What is shown in the place of a chunk that has a count and nothing else; null where it is shown itself. */
+  /** Returns the replacement of a chunk that has only usage; null if the chunk itself is shown. */
   #completeUsageChunk(chunk: JsonRecord, given: JsonRecord): JsonRecord | null {
     const usage = this.#usage.fillIn(given, this.#parts.complete(this.reported_usage))
     this.#usage.recordShown(usage)
     return usage === given && Array.isArray(chunk.choices) ? null : this.#withHead({ ...chunk, choices: [], usage })
   }
 
-  /** What stands in the place of a chunk whose choices or calls lack something; null where it passes. */
+  /** Returns the replacement of a chunk whose choices or tool calls are incomplete; null if the chunk passes. */
   #editEvent(chunk: JsonRecord, mended: JsonRecord, data: string): string | null {
     const changes = diffAsEdits(data, chunk, this.#tool_calls.normalize(mended))
     if (changes.length === 0) return null
-    // Of the lines of an event only the space between values is left.
+    // The data lines of an event were joined: line ends occur only between values.
     return `data: ${applyEdits(Buffer.from(data, 'latin1'), changes).toString().replaceAll('\n', ' ')}\n\n`
   }
 
@@ -223,10 +233,10 @@ export class ChunkInspector {
     guardChoiceCount(this.#finish_reasons.size)
   }
 
-  /** The last events: why each choice ended that did not say it, what was used, where the client waits for it, and the end. */
+  /** The last events: missing finish reasons, the usage if the client waits for it, and the end. */
   #encodeEnding(): string {
     if (!this.#begun && !this.reported_usage) {
-      this.recordFault('the end of nothing')
+      this.recordFault('an end without an answer')
       return ''
     }
     this.#done = true
@@ -242,7 +252,7 @@ export class ChunkInspector {
   }
 
   #encodeUsage(): string {
-    // What has nothing but a count would be nothing without it.
+    // If only usage came, the answer would be empty without it.
     if (!this.#parts.include_usage && this.#begun) return ''
     const usage = this.#usage.findMissing(this.#parts.complete(this.reported_usage))
     return usage ? this.#encodeChunk({ choices: [], usage }) : ''

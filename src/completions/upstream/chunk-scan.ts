@@ -1,30 +1,33 @@
-// What the chunks of a stream say, found in their text where that will do, and the events that are written in their place.
+// Scans the text of streamed chunks without parsing them where possible, and encodes events that replace them.
 
 import { parseBoundedJson } from '../../models/providers/shared/json-parsing.ts'
 import { MAX_COST } from '../../models/providers/shared/provider-data-validation.ts'
 import { isRecord, type JsonRecord } from '../json/values.ts'
 
-/** What the chunks of an answer say of it, as the first one said it. */
+/** Fields that all chunks of an answer repeat, as the first chunk has them. */
 export interface ChunkHead {
   readonly id: string
   readonly created: number
   readonly model: string
 }
 
-/** By the provider's own count; zero where it gives none. */
+/** The provider's count; zeros if the provider gives none. */
 export interface ReportedUsage {
   readonly input_tokens: number
   readonly output_tokens: number
-  /** What the provider says that it cost, in the currency of the model's price; absent where it does not say. */
+  /** The cost that the provider reports, in the currency of the model's price; absent if it reports none. */
   readonly cost?: number
 }
 
 export const DONE_EVENT = 'data: [DONE]\n\n'
 
-/** What a token of sound takes in base64, in the place of one of text. */
+/** Bytes of base64 that count as one byte of text, for audio. */
 const BYTES_PER_AUDIO_TOKEN = 1_000
 
-/** The fields of deltas that are made of tokens, and by what their length is divided. A call has a name, whatever else it has. */
+/**
+ * Fields of deltas that consist of tokens, and the divisor of their length. Every tool call has a name, so `name` is
+ * last.
+ */
 const TOKEN_FIELDS: readonly (readonly [name: string, by: number])[] = [
   ['"content":', 1],
   ['"arguments":', 1],
@@ -41,10 +44,10 @@ export function encodeEvent(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`
 }
 
-/** What a provider says of its count, and the numbers that it does not say. */
+/** Adds missing numbers to the usage of a provider. */
 export function fillUsage(given: JsonRecord, { input_tokens, output_tokens }: ReportedUsage): JsonRecord {
   const { prompt_tokens, completion_tokens, total_tokens } = given
-  // Its sum may have tokens that are of neither kind.
+  // The provider's sum may contain tokens of other kinds.
   const isOwn = prompt_tokens === input_tokens && completion_tokens === output_tokens && parseCount(total_tokens) > 0
   return {
     ...given,
@@ -54,7 +57,7 @@ export function fillUsage(given: JsonRecord, { input_tokens, output_tokens }: Re
   }
 }
 
-/** Null where there is no count at all. */
+/** Null if there is no usage at all. */
 export function parseUsage(usage: unknown): ReportedUsage | null {
   if (typeof usage !== 'object' || usage === null) return null
   const { prompt_tokens, completion_tokens, cost } = usage as JsonRecord
@@ -62,7 +65,7 @@ export function parseUsage(usage: unknown): ReportedUsage | null {
   return typeof cost === 'number' && cost >= 0 && cost <= MAX_COST ? { ...counts, cost } : counts
 }
 
-/** Zero where it is none. */
+/** Zero if the value is not a positive count. */
 export function parseCount(value: unknown): number {
   return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
 }
@@ -75,7 +78,7 @@ export function parseChunkHead({ id, created, model }: JsonRecord): ChunkHead {
   }
 }
 
-/** In JSON a quote within a text is escaped: a name between bare quotes is a name, or the whole of a text. */
+/** JSON escapes quotes inside strings: a name between unescaped quotes is a name or a whole string. */
 export function hasChoices(data: string): boolean {
   const at = data.indexOf('"choices"')
   return at >= 0 && /^\s*:\s*\[/.test(data.slice(at + 9, at + 29))
@@ -91,17 +94,17 @@ export function hasFinishReason(data: string): boolean {
   return at >= 0 && /^\s*:\s*"[^"]/.test(data.slice(at + 15, at + 35))
 }
 
-/** Whether it has a piece of a call of a tool, or of one of old. */
+/** Whether the chunk has a piece of a tool call, or of an old function call. */
 export function hasToolCalls(data: string): boolean {
   return /"(?:tool_calls"\s*:\s*\[|function_call"\s*:)\s*\{/.test(data)
 }
 
-/** Whether its choice has a number, and no text in parts. */
+/** Whether the choice has an index and no content parts. */
 export function isStandardChunk(data: string): boolean {
   return /"index"\s*:\s*\d/.test(data) && !/"content"\s*:\s*\[/.test(data)
 }
 
-/** A delta says one thing, mostly. In bytes of text. */
+/** Most deltas have one text. In bytes. */
 export function measureChunkText(data: string): number {
   for (const [name, by] of TOKEN_FIELDS) {
     const length = measureText(data, name)
@@ -110,13 +113,13 @@ export function measureChunkText(data: string): number {
   return 0
 }
 
-/** Of choices of a long chunk, whose content and arguments are texts. In characters. */
+/** The text length of a long chunk's choices, whose content and arguments are texts. In characters. */
 export function measureDeltas(choices: readonly unknown[]): number {
   const deltas = choices.map((choice) => (isRecord(choice) && isRecord(choice.delta) ? choice.delta : {}))
   return deltas.reduce((sum, delta) => sum + measureMessage(delta), 0)
 }
 
-/** Of several choices, or of one that is not as it came. In bytes of text. */
+/** The text length of several choices, or of a changed choice. In bytes. */
 export function measureChoices(choices: readonly unknown[]): number {
   return choices.reduce<number>(
     (sum, one) => sum + measureChunkText(Buffer.from(JSON.stringify(one)).toString('latin1')),
@@ -124,7 +127,7 @@ export function measureChoices(choices: readonly unknown[]): number {
   )
 }
 
-/** Of the first text behind a name, in bytes; 0 where there is none. */
+/** The length of the first string after a name, in bytes; 0 if there is none. */
 function measureText(data: string, name: string): number {
   const at = data.indexOf(name)
   if (at < 0) return 0
@@ -136,18 +139,18 @@ function measureText(data: string, name: string): number {
   return Math.max(0, to - from - 1)
 }
 
-/** Whether a quote is a part of the text in which it stands. */
+/** Whether a quote is escaped, and so belongs to its string. */
 export function isEscapedQuote(data: string, at: number): boolean {
   let before = at
   while (data[before - 1] === '\\') before--
   return (at - before) % 2 === 1
 }
 
-/** Of what was written in a whole answer, in bytes of text. */
+/** The text length of a whole message, in bytes. */
 export function measureMessage(message: JsonRecord): number {
   const { content, refusal, reasoning_content, reasoning, tool_calls, function_call, audio } = message
   const texts = [content, refusal, reasoning_content ?? reasoning].filter((one) => typeof one === 'string')
-  // The text may come in parts.
+  // The content may be a list of parts.
   const parts = Array.isArray(content) && content.length > 0 ? measureJson(content) : 0
   const calls = [...(Array.isArray(tool_calls) ? tool_calls : []), ...(isRecord(function_call) ? [function_call] : [])]
   const length_with_calls = calls.reduce((sum, call) => sum + measureToolCall(call), parts)
@@ -158,7 +161,7 @@ export function measureMessage(message: JsonRecord): number {
   return texts.reduce((sum, text) => sum + text.length, length_with_calls + audio_length)
 }
 
-/** A call of a tool, or of a function of old. Its arguments may be long. */
+/** The length of a tool call or an old function call. Its arguments may be long. */
 function measureToolCall(call: unknown): number {
   if (!isRecord(call)) return 0
   const [name, body] = isRecord(call.function) ? ['function', call.function] : ['', call]

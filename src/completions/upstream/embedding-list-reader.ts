@@ -1,5 +1,5 @@
-// Reads a list of vectors as it comes, which may be a hundred megabytes of numbers: each vector is looked at by itself, so that others have their
-// turns in between, and what stands around them when all of it is there.
+// Reads a list of embeddings while it arrives: it may be a hundred megabytes of numbers. Each vector is parsed by
+// itself, so that other owners get their turns. The envelope is parsed at the end.
 
 import { findFailure } from '../../models/providers/openai/event-classification.ts'
 import { MalformedDataError } from '../../models/providers/shared/provider-data-validation.ts'
@@ -9,7 +9,9 @@ import { diffAsEdits } from '../json/value-diff.ts'
 import { isMissing, type JsonRecord, parseObject, withFields } from '../json/values.ts'
 import { UpstreamErrorBody } from './error-body.ts'
 
-/** Of one vector, in bytes: many times the longest that any model makes, and no more than is read in a moment. The same for what stands around all. */
+/**
+ * In bytes, of one vector and of the envelope: many times the longest real vector, and little enough to parse at once.
+ */
 const MAX_VECTOR_BYTES = 1_048_576
 
 const QUOTE = 0x22
@@ -17,27 +19,27 @@ const BACKSLASH = 0x5c
 const OPEN = 0x7b
 const LIST = 0x5b
 
-/** A list of numbers: they tell nothing. */
+/** Matches lists of numbers: they contain no secrets. */
 const NUMBERS = /\[[-+.\deE,\s]*\]/g
 
-/** What must not be shown. */
+/** Redacts the secrets of the caller. */
 export interface EmbeddingRedaction {
-  /** A value without it; the same one where it holds none of it. */
+  /** Returns the same value if it contains no secret. */
   value<Value>(value: Value): Value
-  /** Whether JSON text holds any of it, also where its value does not. */
+  /** Whether JSON text contains a secret, also in a duplicate member that parsing drops. */
   hasSecret(text: string): boolean
 }
 
 const NO_REDACTION: EmbeddingRedaction = { value: (value) => value, hasSecret: () => false }
 
-/** A vector that was taken out of the text around it, where a 0 stands for it. */
+/** A vector that was cut out of the envelope, which has a 0 in its place. */
 interface CutVector {
-  /** In the text around. */
+  /** The position in the envelope. */
   readonly at: number
-  /** In the whole. */
+  /** The position in the whole text. */
   readonly start: number
   readonly length: number
-  /** What fills in what it lacks, from its own start. */
+  /** Edits that add missing fields, relative to the vector's start. */
   readonly edits: readonly TextEdit[]
 }
 
@@ -50,22 +52,22 @@ export class EmbeddingListReader {
   #envelope_length = 0
   #vector: Uint8Array[] | null = null
   #vector_length = 0
-  /** How much longer the whole so far is than the text around. */
+  /** How many bytes were cut out of the envelope so far. */
   #removed = 0
   #depth = 0
   #is_list = false
   #in_text = false
   #escaped = false
-  /** Of all vectors. */
+  /** The length of every vector. */
   #dimensions: number | null = null
 
-  /** `count`: how many vectors there shall be. */
-  constructor(count: number, safety: EmbeddingRedaction = NO_REDACTION) {
+  /** `count` is the expected number of vectors. */
+  constructor(count: number, redaction: EmbeddingRedaction = NO_REDACTION) {
     this.#count = count
-    this.#redaction = safety
+    this.#redaction = redaction
   }
 
-  /** @throws Malformed */
+  /** @throws MalformedDataError */
   take(bytes: Uint8Array): void {
     this.#pieces.push(bytes)
     let from = 0
@@ -89,21 +91,21 @@ export class EmbeddingListReader {
     this.#keep(bytes.subarray(from))
   }
 
-  /** What stands around the vectors, of which there are as many as there shall be. @throws Malformed */
+  /** Returns the envelope, after a check of the number of vectors. @throws MalformedDataError */
   end(): JsonRecord {
-    if (this.#vector) throw new MalformedDataError('what is no JSON')
+    if (this.#vector) throw new MalformedDataError('data that is not JSON')
     const given = parseObject(Buffer.concat(this.#envelope).toString())
     const failure = findFailure(given)
     if (failure) throw new UpstreamErrorBody(failure, given.usage)
     const { data, object } = given
     if (!(isMissing(object) || object === 'list') || !Array.isArray(data))
-      throw new MalformedDataError('what is no list of vectors')
+      throw new MalformedDataError('data that is not a list of vectors')
     if (data.length !== this.#count || this.#cuts.length !== this.#count || data.some((one) => one !== 0))
-      throw new MalformedDataError('another number of vectors')
+      throw new MalformedDataError('a wrong number of vectors')
     return given
   }
 
-  /** All that was taken, with what its vectors lack, and with `wanted` in the place of what stands around them. */
+  /** Returns the whole text with completed vectors and with `wanted` as the envelope. */
   *bytes(given: JsonRecord, wanted: JsonRecord): Steps<Uint8Array> {
     const { length } = this.#pieces
     const whole = length === 1 ? this.#pieces[0]! : yield* concatSteps(this.#pieces)
@@ -117,7 +119,7 @@ export class EmbeddingListReader {
     return yield* concatSteps(applyEditsAsPieces(whole, edits))
   }
 
-  /** With what stands around the vectors written anew: a member that comes twice may hold what its last value does not. */
+  /** Encodes the envelope again: a duplicate member may contain a secret that the parsed value does not contain. */
   #rewrite(whole: Uint8Array, { data: _, ...around }: JsonRecord): Uint8Array[] {
     const pieces: Uint8Array[] = []
     for (const { start, length, edits } of this.#cuts)
@@ -136,7 +138,7 @@ export class EmbeddingListReader {
     if (!this.#vector) {
       this.#envelope.push(bytes)
       this.#envelope_length += bytes.length
-      if (this.#envelope_length > MAX_VECTOR_BYTES) throw new MalformedDataError('too much around its vectors')
+      if (this.#envelope_length > MAX_VECTOR_BYTES) throw new MalformedDataError('too much data around its vectors')
       return
     }
     this.#vector.push(bytes)
@@ -147,19 +149,19 @@ export class EmbeddingListReader {
   #endVector(): void {
     const bytes = Buffer.concat(this.#vector!)
     const given = parseObject(bytes.toString())
-    // It is one of another list, as of the problems in a failure, or none.
+    // The object belongs to another list, such as the problems of an error.
     if (!('embedding' in given)) return this.#resumeEnvelope(bytes)
     const length = measureVector(given.embedding)
     if (!(isMissing(given.object) || given.object === 'embedding') || length === 0)
-      throw new MalformedDataError('a vector that is none')
+      throw new MalformedDataError('an invalid vector')
     if (length !== (this.#dimensions ?? length)) throw new MalformedDataError('vectors of several lengths')
     this.#dimensions = length
     this.#cutVector(bytes, given)
-    if (this.#cuts.length > this.#count) throw new MalformedDataError('another number of vectors')
+    if (this.#cuts.length > this.#count) throw new MalformedDataError('a wrong number of vectors')
     this.#resumeEnvelope(Buffer.from('0'))
   }
 
-  /** In the place of what was looked at. */
+  /** Puts `bytes` into the envelope in place of the object. */
   #resumeEnvelope(bytes: Buffer): void {
     this.#vector = null
     this.#vector_length = 0
@@ -172,7 +174,7 @@ export class EmbeddingListReader {
     const { embedding, ...beside } = given
     const safe = this.#redaction.value(beside)
     if (Object.keys(safe).some((name) => !(name in given))) throw new MalformedDataError('a vector with a secret')
-    // Numbers tell nothing.
+    // Numbers contain no secrets.
     const vector = typeof embedding === 'string' ? this.#redaction.value(embedding) : embedding
     const shown = safe === beside && vector === embedding ? given : { ...safe, embedding: vector }
     const wanted = withFields(shown, { object: 'embedding', index: readIndex(given) ?? this.#cuts.length })
@@ -183,13 +185,13 @@ export class EmbeddingListReader {
     this.#removed += length - 1
   }
 
-  /** In the whole, of a place in the text around. */
+  /** Converts a position of the envelope to a position of the whole text. */
   #toWholePosition(at: number): number {
     return this.#cuts.reduce((place, cut) => (cut.at < at ? place + cut.length - 1 : place), at)
   }
 }
 
-/** A hundred megabytes: others have their turns between the pieces. */
+/** In steps: a hundred megabytes take long. */
 function concatSteps(pieces: readonly Uint8Array[]): Steps<Uint8Array> {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   return joinBytesSteps(pieces, Buffer.allocUnsafeSlow(length))
@@ -199,12 +201,12 @@ function moveEdit({ text, start, end }: TextEdit, place: (at: number) => number)
   return { text, start: place(start), end: place(end) }
 }
 
-/** Null where it has none. */
+/** Null if the vector has no valid index. */
 function readIndex({ index }: JsonRecord): number | null {
   return Number.isSafeInteger(index) && (index as number) >= 0 ? (index as number) : null
 }
 
-/** Of numbers, or of their bytes in base64; 0 for anything else. */
+/** The length of a list of numbers, or of a base64 text; 0 for other values. */
 function measureVector(embedding: unknown): number {
   if (typeof embedding === 'string') return embedding.length
   return Array.isArray(embedding) && embedding.every((one) => typeof one === 'number') ? embedding.length : 0

@@ -1,4 +1,4 @@
-// Failures that servers tell in the place of an answer, with a status that says that all is well, or within one: in each of the ways in which they do.
+// Errors that a server reports in an answer with a success status, instead of the answer or within it.
 import { toModelCallError } from '../../models/calls/model-answer.ts'
 import type { ResolvedModel } from '../../models/catalogue/resolved-model.ts'
 import type { ProviderError } from '../../models/provider-error.ts'
@@ -8,28 +8,28 @@ import { MalformedDataError } from '../../models/providers/shared/provider-data-
 import type { JsonRecord } from '../json/values.ts'
 import { parseUsage, type ReportedUsage } from './chunk-scan.ts'
 
-/** What a server told. Its words are for the log alone, and may hold its key. */
+/** The error of a server. Its text is only for the log, and may contain the API key. */
 export class UpstreamErrorBody extends MalformedDataError {
-  /** JSON text with the server's error object. */
+  /** JSON text of the server's error object. */
   readonly text: string
-  /** What its server counts all the same; null: nothing. */
+  /** The usage that the server reports with the error; null for none. */
   readonly reported_usage: ReportedUsage | null
 
-  /** `usage`: what stands beside it. */
-  constructor(told: Readonly<JsonRecord>, usage?: unknown) {
+  /** `usage` is the usage next to the error. */
+  constructor(error: Readonly<JsonRecord>, usage?: unknown) {
     super('an error')
-    this.text = stringifyErrorBody(told)
+    this.text = stringifyErrorBody(error)
     const counted = parseUsage(usage)
     this.reported_usage = isNonZeroUsage(counted) ? counted : null
   }
 }
 
-/** Whether it counts anything: some say zeros. */
+/** Some servers report only zeros. */
 export function isNonZeroUsage(counted: ReportedUsage | null): counted is ReportedUsage {
   return counted !== null && Boolean(counted.input_tokens || counted.output_tokens || counted.cost)
 }
 
-/** Why a provider gave no answer, or not all of it, in words that are safe to show. */
+/** Explains why a provider gave no complete answer, in words that are safe to show. */
 export function toProviderError({ provider, credential }: ResolvedModel, cause: unknown): ProviderError {
   if (!(cause instanceof UpstreamErrorBody)) return toModelCallError(provider.name, cause)
   return createStreamError({ provider: provider.name, secret: provider.credential, credential }, cause.text)

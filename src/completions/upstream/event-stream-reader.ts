@@ -1,5 +1,5 @@
-// Reads a stream of events on its way from a server that speaks OpenAI's protocol to the client: whole events go on as they came, byte by byte,
-// and lines mean what they mean to everybody who reads such streams (HTML, "Interpreting an event stream").
+// Reads the event stream of a server that speaks OpenAI's protocol, and passes whole events on byte for byte. Lines
+// follow the standard (HTML, "Interpreting an event stream").
 
 import { isKeepAlive } from '../../models/providers/openai/event-classification.ts'
 import { isLongJson } from '../../models/providers/shared/json-parsing.ts'
@@ -9,46 +9,49 @@ import { ChunkInspector, type ChunkInspectorParts } from './chunk-inspector.ts'
 import type { ReportedUsage } from './chunk-scan.ts'
 import { LineEndFinder } from './line-ends.ts'
 
-/** Of one event, in bytes. */
+/** In bytes, of one event. */
 const MAX_EVENT_BYTES = 16_777_216
-/** So many pieces of it are held by themselves: each is an object, and many small ones take more room than what they hold. */
+/** The limit of held pieces before they are joined: many small objects take more memory than their bytes. */
 const MAX_UNJOINED = 1_000
-/** In the place of a sign of life: a comment is one as well, and nothing to whoever reads data. */
+/** Replaces a keep-alive event: clients ignore comments, but the connection stays active. */
 const COMMENT = ':\n\n'
-/** The mark of a byte order, as characters of a byte each. */
+/** The byte order mark in latin1. */
 const BYTE_ORDER_MARK = '\xef\xbb\xbf'
 
 export class EventStreamReader {
   readonly #inspector: ChunkInspector
-  /** Bytes of an event that is not whole yet. */
+  /** The bytes of an incomplete event. */
   #held: Uint8Array[] = []
   #held_length = 0
-  /** How many of the last pieces were not joined yet. */
+  /** How many of the last pieces are not joined yet. */
   #unjoined = 0
   #line = ''
   #begun = false
-  /** Whether the bytes so far end with a return: a feed that follows is of the same end of a line. */
+  /**
+   * Whether the bytes so far end with `\r`: a following `
+   * ` belongs to the same line end.
+   */
   #endsWithReturn = false
   #data: string | null = null
   #name = ''
-  /** Whether the event has a line that means nothing. */
+  /** Whether the event has a line with an unknown field. */
   #hasUnknownField = false
 
   constructor(parts: ChunkInspectorParts) {
     this.#inspector = new ChunkInspector(parts)
   }
 
-  /** Whether the end was said. Whatever follows is nothing. */
+  /** Whether the end of the answer has come. Later bytes are ignored. */
   get isDone(): boolean {
     return this.#inspector.isDone
   }
 
-  /** Whether a piece of the answer has come, and not only what may come before. */
+  /** Whether a chunk of the answer has come. */
   get hasBegun(): boolean {
     return this.#inspector.hasBegun
   }
 
-  /** Of the texts of all deltas so far, in bytes. */
+  /** The text length of all deltas so far, in bytes. */
   get text_length(): number {
     return this.#inspector.text_length
   }
@@ -57,12 +60,12 @@ export class EventStreamReader {
     return this.#inspector.reported_usage
   }
 
-  /** What is wrong with the stream. Nothing is read behind it. */
+  /** The fault of the stream. Nothing after it is read. */
   get fault(): MalformedDataError | null {
     return this.#inspector.fault
   }
 
-  /** What goes on to the client of the events that are whole now. It takes one step, unless there is a long one among them. */
+  /** Returns the bytes for the client of all complete events. It takes one step, unless one of the events is long. */
   *take(bytes: Uint8Array): Steps<Uint8Array[]> {
     const text = decodeLatin1(bytes)
     const ends = new LineEndFinder(text)
@@ -80,13 +83,13 @@ export class EventStreamReader {
       at = text[end] === '\r' && text[end + 1] === '\n' ? end + 2 : end + 1
       if (!isBlank) continue
       if (isLongJson(this.#data ?? '')) yield
-      const instead = yield* this.#endEvent()
+      const replacement = yield* this.#endEvent()
       if (this.fault) break
-      if (instead === null) out.push(...this.#release())
+      if (replacement === null) out.push(...this.#release())
       else {
         this.#release()
         if (start > passed) out.push(bytes.subarray(passed, start))
-        if (instead !== '') out.push(Buffer.from(instead))
+        if (replacement !== '') out.push(Buffer.from(replacement))
         passed = at
       }
       start = at
@@ -96,7 +99,7 @@ export class EventStreamReader {
     return out
   }
 
-  /** The stream is over: what the client still has to be told. @throws Malformed where it is cut off */
+  /** Ends the stream. Returns what the client still needs. @throws MalformedDataError if the stream is cut off */
   end(): string {
     if (this.isDone) return ''
     if (this.#line !== '') this.#addLine(this.#line)
@@ -108,10 +111,10 @@ export class EventStreamReader {
     this.#held.push(bytes)
     this.#held_length += bytes.length
     this.#line += line
-    if (this.#held_length > MAX_EVENT_BYTES) this.#inspector.recordFault('an event without an end')
+    if (this.#held_length > MAX_EVENT_BYTES) this.#inspector.recordFault('an event that is too long')
     this.#unjoined++
     if (this.#unjoined < MAX_UNJOINED) return
-    // What was joined is not joined again: that would take the longer, the longer the event is.
+    // Joined pieces are not joined again, which would take quadratic time.
     this.#held.push(Buffer.concat(this.#held.splice(-MAX_UNJOINED)))
     this.#unjoined = 0
   }
@@ -135,18 +138,18 @@ export class EventStreamReader {
     else if (field !== '' && field !== 'id' && field !== 'retry') this.#hasUnknownField = true
   }
 
-  /** What stands in the place of the event; null where it passes. */
+  /** Returns the replacement of the event; null if the event passes. */
   *#endEvent(): Steps<string | null> {
     const data = this.#data?.trim() ?? ''
     const name = this.#name
-    const strange = this.#hasUnknownField
+    const hasUnknownField = this.#hasUnknownField
     this.#data = null
     this.#name = ''
     this.#hasUnknownField = false
     if (data !== '') return isKeepAlive(name) ? COMMENT : yield* this.#inspector.inspect(data, name)
-    // Without data it is nothing to its reader, and words of somebody if it has any.
-    if (name === 'error') return this.#inspector.recordFault('an error without a word')
-    return strange ? '' : null
+    // Clients ignore an event without data, but an unknown field may contain text of the server.
+    if (name === 'error') return this.#inspector.recordFault('an error event without data')
+    return hasUnknownField ? '' : null
   }
 }
 

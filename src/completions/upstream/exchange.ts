@@ -1,4 +1,4 @@
-// Requests that go on to a server that speaks OpenAI's protocol, and the heads of its answers.
+// Sends requests to servers that speak OpenAI's protocol, and reads their responses.
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { BillingContext } from '../../models/billing/billing-context.ts'
 import { toModelCallError } from '../../models/calls/model-answer.ts'
@@ -12,31 +12,34 @@ import { encodeUnambiguousBody } from '../requests/unambiguous-body.ts'
 import { createBodyWithoutStreamOptions, createUpstreamBody, stripByteOrderMark } from '../requests/upstream-body.ts'
 import { toProviderError } from './error-body.ts'
 
-/** An answer in OpenAI's form: the text of one JSON object, or a stream of events. */
+/** An answer in OpenAI's format: JSON text, or a stream of events. */
 export interface OpenAiResponse {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | AnswerStream
 }
 
-/** A request with everything that is known of where it goes. */
+/** A request with its resolved model, billing and server. */
 export interface RoutedRequest<Body> {
   readonly asked: { readonly owner: OwnerScope; readonly body: Body; readonly raw: Uint8Array | null }
   readonly found: ResolvedModel
   readonly customer: BillingContext
   readonly upstream: OpenAiUpstream
   readonly signal: AbortSignal
-  /** What looks at long requests. */
+  /** Time slices for long requests. */
   readonly slices: Pick<TimeSliceScheduler, 'run'>
 }
 
-/** The media types of an answer. Some servers call JSON a text, or do not say what they send. */
+/** Accepted media types. Some servers label JSON as text, or send no type. */
 const EVENT_STREAM_TYPE = /^text\/event-stream\b/i
 const JSON_TYPE = /^(?:$|text\/(?:plain|json)\b|application\/(?:[\w.-]+\+)?json\b)/i
-/** The others that are named in the log. A header may hold whatever its server was told, the key as well. */
+/** Other types that the log may name. A header may echo the request, including the API key. */
 const LOGGED_TYPE =
   /^(?:text\/(?:html|xml|event-stream)|application\/(?:xml|octet-stream|x-ndjson|x-www-form-urlencoded))\b/i
 
-/** For a customer who was admitted. Vectors come whole, everything else whole or streamed. @throws ProviderError; INVALID_REQUEST; the signal's reason */
+/**
+ * The caller checks the budget first. Embeddings are always buffered.
+ * @throws ProviderError; INVALID_REQUEST; the signal's reason
+ */
 export async function sendUpstream(
   { asked, found, upstream, signal, slices }: RoutedRequest<object>,
   path: PassthroughRequest['path'],
@@ -53,12 +56,14 @@ export async function sendUpstream(
   throw toProviderError(found, new MalformedDataError(`an answer of ${type.toLowerCase()}`))
 }
 
-/** Whether it comes as events. */
 export function isEventStream({ content_type }: PassthroughResponse): boolean {
   return EVENT_STREAM_TYPE.test(content_type)
 }
 
-/** The bytes of an answer that is not streamed, handed on as they come. @throws ProviderError; the signal's reason; what `take` throws */
+/**
+ * Passes the bytes of a buffered answer to `take` as they arrive.
+ * @throws ProviderError; the signal's reason; what `take` throws
+ */
 export async function readResponseBody(
   { provider }: ResolvedModel,
   { body }: PassthroughResponse,
@@ -79,7 +84,7 @@ export async function readResponseBody(
   }
 }
 
-/** Without the mark of a byte order, wherever its bytes are parted. */
+/** The byte order mark may be split across pieces. */
 async function* withoutByteOrderMark(body: PassthroughResponse['body']): AsyncGenerator<Uint8Array, void, void> {
   let held: Uint8Array | null = new Uint8Array()
   for await (const piece of body) {

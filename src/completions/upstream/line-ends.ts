@@ -1,6 +1,7 @@
-// Where the lines of a text end: at a feed, at a return, or at both, as in streams of events (HTML, "Parsing an event stream").
+// Finds line ends of event streams: `
+// `, `\r`, or both (HTML, "Parsing an event stream").
 
-/** Asked from one line to the next, it looks at each character of the text once for each kind of end, however many lines there are. */
+/** If called for one line after the other, it scans the text once for each kind of line end. */
 export class LineEndFinder {
   readonly #text: Pick<string, 'indexOf'>
   #next_feed: number
@@ -12,9 +13,9 @@ export class LineEndFinder {
     this.#next_return = text.indexOf('\r', 0)
   }
 
-  /** Of the line that begins at `from`, which is never less than before: the first character of its end; -1 where the text has none. */
+  /** The end of the line that begins at `from`, which never decreases; -1 if the text has no more line ends. */
   from(from: number): number {
-    // What was not there from an earlier place on is not there now.
+    // If an earlier search found nothing, a later one finds nothing.
     if (this.#next_feed >= 0 && this.#next_feed < from) this.#next_feed = this.#text.indexOf('\n', from)
     if (this.#next_return >= 0 && this.#next_return < from) this.#next_return = this.#text.indexOf('\r', from)
     return this.#next_feed < 0 || this.#next_return < 0

@@ -1,5 +1,5 @@
-// Answers of servers that speak OpenAI's protocol, whichever of their two kinds they are of: some servers stream what nobody wants in pieces, and some
-// know no streams.
+// Converts between streamed and buffered answers of servers: some servers stream although the client wants one answer,
+// and some do not support streams.
 
 import { toModelCallError } from '../../models/calls/model-answer.ts'
 import { ProviderError } from '../../models/provider-error.ts'
@@ -22,17 +22,19 @@ export interface ConversionParts
   readonly platform: Pick<Platform, 'id' | 'now'>
 }
 
-/** The bytes of a completion, or one that is to be written anew. @throws ProviderError; the signal's reason */
+/**
+ * Returns the bytes of a completion, or a parsed completion that the caller encodes.
+ * @throws ProviderError; the signal's reason
+ */
 export async function readCompletion(parts: ConversionParts): Promise<Uint8Array | JsonRecord> {
   return isEventStream(parts.answer) ? await aggregateStream(parts) : await readBufferedCompletion(parts)
 }
 
-/** The events of a stream. */
 export function openEventStream(parts: ConversionParts & Pick<StreamedCompletionParts, 'failed'>): AnswerStreamSource {
   return isEventStream(parts.answer) ? new StreamedCompletion(parts, parts.platform.now) : new BufferedEvents(parts)
 }
 
-/** A whole answer as the events of a stream, which all come at once. */
+/** Sends a buffered answer as the events of a stream, all at once. */
 class BufferedEvents implements AnswerStreamSource {
   readonly #parts: ConversionParts
   #over = false
@@ -54,7 +56,7 @@ class BufferedEvents implements AnswerStreamSource {
   close(): void {}
 }
 
-/** Of a completion that lacks nothing. */
+/** The completion was normalized. */
 function* encodeEventsSteps({ choices, usage, ...rest }: JsonRecord, include_usage: boolean): Steps<string> {
   const head = { ...rest, object: 'chat.completion.chunk' }
   const chunks = (choices as JsonRecord[]).flatMap(({ message, finish_reason, ...choice }) => [
@@ -67,7 +69,7 @@ function* encodeEventsSteps({ choices, usage, ...rest }: JsonRecord, include_usa
   return events + DONE_EVENT
 }
 
-/** Its calls with their numbers. */
+/** Adds indexes to the tool calls. */
 function toDelta(message: JsonRecord): JsonRecord {
   const { tool_calls: calls } = message
   if (!Array.isArray(calls)) return message
@@ -94,7 +96,7 @@ async function aggregateStream(parts: ConversionParts): Promise<JsonRecord> {
   }
 }
 
-/** @throws what the pieces throw, and what is wrong with them */
+/** @throws what the pieces throw, and errors of their content */
 async function aggregateChunks(
   pieces: StreamedCompletion,
   { found, owner, slices }: ConversionParts,

@@ -1,4 +1,4 @@
-// Streamed answers of servers that speak OpenAI's protocol, on their way to the client, event by event.
+// Passes streamed answers of servers that speak OpenAI's protocol to the client, event by event.
 import type { ChatCompletionRequest } from '../../../generated/types.ts'
 import type { ResolvedModel } from '../../models/catalogue/resolved-model.ts'
 import type { PassthroughResponse } from '../../models/provider.ts'
@@ -13,18 +13,18 @@ export interface StreamedCompletionParts {
   readonly found: ResolvedModel
   readonly body: ChatCompletionRequest
   readonly answer: PassthroughResponse
-  /** In whose turns long events are read. */
+  /** The owner whose time slices are used for long events. */
   readonly owner: string
   readonly slices: Pick<TimeSliceScheduler, 'begin'>
-  /** Why nothing more comes. Gives what the client is told of it. */
+  /** Reports why the answer broke off. Returns the event that tells the client. */
   failed(error: unknown): string
-  /** Told once what was used; null: nothing. */
+  /** Called once with the usage; null if nothing was used. */
   used(counted: ReportedUsage | null): void
 }
 
-/** What comes before an answer, and says nothing of it, is held for so long, in milliseconds: an error behind it is an error of HTTP. */
+/** In milliseconds: how long events before the answer are held, so that an error after them can be an HTTP error. */
 const MAX_HELD_MS = 10_000
-/** And so many pieces of it, and bytes. */
+/** The limits of held pieces and bytes. */
 const MAX_HELD_PIECES = 1_000
 const MAX_HELD_BYTES = 65_536
 
@@ -36,12 +36,12 @@ export class StreamedCompletion implements AnswerStreamSource {
   #begun = false
   #over = false
   #settled = false
-  /** What came before the answer, in pieces. */
+  /** Pieces that came before the answer. */
   #held: Uint8Array[] = []
   #held_bytes = 0
   #held_since: number | null = null
 
-  /** `now`: the time, in milliseconds. */
+  /** `now` returns the time in milliseconds. */
   constructor(parts: StreamedCompletionParts, now: () => number) {
     const { found, body, answer } = parts
     this.#parts = parts
@@ -54,7 +54,7 @@ export class StreamedCompletion implements AnswerStreamSource {
     })
   }
 
-  /** @throws ProviderError where there is nothing to begin with; the reason of a signal */
+  /** @throws ProviderError if the stream fails before the answer starts; the reason of a signal */
   async next(): Promise<Uint8Array | null> {
     while (!this.#over) {
       this.#hold(await this.#read())
@@ -75,8 +75,8 @@ export class StreamedCompletion implements AnswerStreamSource {
   }
 
   /**
-   * Whether what is held is no part of the answer yet, and the answer's head can wait for what follows. Not for ever: a client, and whatever is
-   * between, is to know that its server is there.
+   * Whether the held pieces come before the answer, and the response can still wait. The wait is limited: the client
+   * and proxies must see that the server is alive.
    */
   #isEarly(): boolean {
     if (this.#begun || this.#over || this.#reader.hasBegun) return false
@@ -110,7 +110,7 @@ export class StreamedCompletion implements AnswerStreamSource {
     return slices.begin(owner, this.#reader.take(bytes))
   }
 
-  /** The end was said, or is there: then the connection is of use to others. */
+  /** After its end the connection can be used for other requests. */
   #end(is_read: boolean): void {
     this.#settle()
     this.#over = true
@@ -128,16 +128,24 @@ export class StreamedCompletion implements AnswerStreamSource {
   }
 
   /**
-   * What broke off has used what went in, and what it gave so far, as far as anybody can tell: its head has come. What its server says that it failed
-   * at, before a word or a count, has used nothing; what it counts in the failure itself is the last count.
+   * An interrupted answer used its input and the output so far, since the server started it. If the server reports an
+   * error before any text or usage, nothing was used; usage in the error itself is the last count.
    */
   #settle(cause?: unknown): void {
     if (this.#settled) return
     this.#settled = true
     const { found, body, used } = this.#parts
     const { reported_usage: counted, text_length: length, isDone: done } = this.#reader
-    const told = cause instanceof UpstreamErrorBody ? cause : null
-    if (told && length === 0 && !isNonZeroUsage(counted)) used(null)
-    else used((done || told?.reported_usage ? completeUsage : completeInterruptedUsage)(found, body, length, counted))
+    const reported_error = cause instanceof UpstreamErrorBody ? cause : null
+    if (reported_error && length === 0 && !isNonZeroUsage(counted)) used(null)
+    else
+      used(
+        (done || reported_error?.reported_usage ? completeUsage : completeInterruptedUsage)(
+          found,
+          body,
+          length,
+          counted,
+        ),
+      )
   }
 }

@@ -1,46 +1,49 @@
-// What the chunks of a stream tell of its usage: some tell it once, some in each chunk, and some piece by piece. What was told stays told, whatever
-// poorer count comes later.
+// Collects usage from the chunks of a stream: servers send it once, in each chunk, or piece by piece. A later count
+// with fewer fields does not remove earlier fields.
 
 import { MalformedDataError } from '../../models/providers/shared/provider-data-validation.ts'
 import { isSmallValue } from '../../shared/value-size.ts'
 import { isMissing, isRecord, type JsonRecord, withFields } from '../json/values.ts'
 import { fillUsage, parseCount, parseUsage, type ReportedUsage } from './chunk-scan.ts'
 
-/** Names in all counts of an answer: each count is looked at with all that was told before. */
+/** The limit of names in all counts of an answer: each count is merged with all names before. */
 const MAX_NAMES = 100
 const COUNT_NAMES: readonly string[] = ['prompt_tokens', 'completion_tokens']
 
 export class StreamedUsage {
   #reported: JsonRecord | null = null
-  /** As the client saw it last. */
+  /** The usage that the client saw last. */
   #shown: JsonRecord | null = null
 
-  /** By the provider's own count; null where it gave none. */
+  /** The provider's count; null if it gave none. */
   get reported_usage(): ReportedUsage | null {
     return parseUsage(this.#reported)
   }
 
-  /** Whether it is one: then it counts. @throws Malformed where it has names, or values, without end: all that was told is kept, and told again */
+  /**
+   * Adds usage, and returns whether the value is usage.
+   * @throws MalformedDataError if it has too many names or too large values: all of them are kept and sent again
+   */
   add(usage: unknown): usage is JsonRecord {
     if (!isRecord(usage)) return false
-    if (!isSmallValue(usage)) throw new MalformedDataError('a count without an end')
-    const told = mergeReports(this.#reported ?? {}, usage)
-    if (Object.keys(told).length > MAX_NAMES) throw new MalformedDataError('a count without an end')
-    this.#reported = told
+    if (!isSmallValue(usage)) throw new MalformedDataError('usage with too many or too large fields')
+    const merged = mergeReports(this.#reported ?? {}, usage)
+    if (Object.keys(merged).length > MAX_NAMES) throw new MalformedDataError('usage with too many or too large fields')
+    this.#reported = merged
     return true
   }
 
-  /** The client sees it. */
+  /** Records that the client sees this usage. */
   recordShown(usage: JsonRecord): void {
     this.#shown = usage
   }
 
-  /** What a client is told in its place; itself where it lacks nothing. */
+  /** Completes usage for the client. Returns the same object if no field is missing. */
   fillIn(usage: JsonRecord, complete: ReportedUsage): JsonRecord {
     return isComplete(usage, complete) ? usage : fillUsage(this.#reported ?? {}, complete)
   }
 
-  /** What a client has to be told at the end; null where it saw that last. */
+  /** The usage that the client needs at the end; null if the client saw it last. */
   findMissing(complete: ReportedUsage): JsonRecord | null {
     return this.#shown && isComplete(this.#shown, complete) ? null : fillUsage(this.#reported ?? {}, complete)
   }
@@ -50,13 +53,13 @@ function isComplete(usage: JsonRecord, complete: ReportedUsage): boolean {
   return withFields(usage, fillUsage(usage, complete)) === usage
 }
 
-/** The last count, with what it does not say, or says is zero, as it was told before. */
+/** Merges the last count with earlier fields that it omits or reports as zero. */
 function mergeReports(before: JsonRecord, given: JsonRecord): JsonRecord {
-  const said = Object.fromEntries(Object.entries(given).filter(([name, value]) => isReported(name, value)))
-  // The sum of other counts is another one.
-  const isOther = COUNT_NAMES.some((name) => said[name] !== undefined && said[name] !== before[name])
+  const reported = Object.fromEntries(Object.entries(given).filter(([name, value]) => isReported(name, value)))
+  // The earlier total does not fit new counts.
+  const isOther = COUNT_NAMES.some((name) => reported[name] !== undefined && reported[name] !== before[name])
   const { total_tokens, ...rest } = before
-  return { ...rest, ...(isOther || total_tokens === undefined ? {} : { total_tokens }), ...said }
+  return { ...rest, ...(isOther || total_tokens === undefined ? {} : { total_tokens }), ...reported }
 }
 
 function isReported(name: string, value: unknown): boolean {

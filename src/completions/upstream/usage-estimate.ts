@@ -1,4 +1,5 @@
-// What a call used that a gateway hands on: by the provider's own count, and counted here where that says nothing, or zero where there was text.
+// Usage of passthrough calls: the provider's count, or an estimate where the provider counts nothing, or zero for a
+// text.
 import type { ChatCompletionRequest } from '../../../generated/types.ts'
 import type { ModelUsage } from '../../engine/node-api/node-services.ts'
 import { calculateCallCost } from '../../models/billing/call-cost.ts'
@@ -8,7 +9,7 @@ import type { ResolvedModel } from '../../models/catalogue/resolved-model.ts'
 import type { Provider } from '../../models/provider.ts'
 import type { ReportedUsage } from './chunk-scan.ts'
 
-/** `length`: of what the model wrote, in bytes. */
+/** `length` is the length of the model's text, in bytes. */
 export function completeUsage(
   { provider }: ResolvedModel,
   { messages }: Pick<ChatCompletionRequest, 'messages'>,
@@ -22,7 +23,10 @@ export function completeUsage(
   }
 }
 
-/** By the messages of a request, which goes to one provider: a stream may ask for it with each of very many events, and it takes long to count. */
+/**
+ * Counts by messages of a request, which goes to one provider. A stream may need the count for each of very many
+ * events, and counting is slow.
+ */
 const sent_token_counts = new WeakMap<object, number>()
 
 function countSentTokens(provider: Provider, messages: ChatCompletionRequest['messages']): number {
@@ -31,7 +35,7 @@ function countSentTokens(provider: Provider, messages: ChatCompletionRequest['me
   return tokens
 }
 
-/** The same of an answer that is not all there: the last count, and the last cost, may be older than what was written last. */
+/** Completes the usage of an interrupted answer: the last count and cost may be older than the last text. */
 export function completeInterruptedUsage(
   ...[found, body, length, counted]: Parameters<typeof completeUsage>
 ): ReportedUsage {

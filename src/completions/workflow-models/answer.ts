@@ -1,4 +1,4 @@
-// The answer of a workflow, as its job goes on: the pieces of its text output, then what it used, or why there is no more of it.
+// Follows the job of a workflow and yields its answer: pieces of its text output, then the usage, or an error.
 import type { JobError } from '../../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
@@ -20,20 +20,19 @@ import { isSmallValue } from '../../shared/value-size.ts'
 import type { AnswerPart } from '../answers/generator.ts'
 import { withErrorHeaders } from '../error-conversion.ts'
 
-/** Where a job is followed. */
 export interface WorkflowAnswerParts {
   readonly jobs: Pick<JobService, 'get' | 'living'>
   readonly events: Pick<EventLog, 'follow'>
-  /** Reads and writes large values in time slices of the owner. */
+  /** Time slices of the owner, for large values. */
   readonly slices: Pick<TimeSliceScheduler, 'run'>
 }
 
 export interface WorkflowRun {
   readonly owner: OwnerScope
   readonly active: ActiveJob
-  /** The output that is the answer. */
+  /** The name of the output with the answer. */
   readonly output: string
-  /** What the workflow was given, for estimates. */
+  /** The text that the workflow received, for estimates. */
   readonly words: string
   /** `workflow/<id>`. */
   readonly model: string
@@ -41,7 +40,7 @@ export interface WorkflowRun {
 
 type TerminalEvent = Extract<EventBody, { type: 'job_terminal' }>
 
-/** What a token is taken to have where no model counted. */
+/** An estimate for workflows without model usage. */
 const CHARACTERS_PER_TOKEN = 4
 
 /** @throws ServiceError JOB_FAILED, JOB_CANCELLED, JOB_SUSPENDED, OUTCOME_UNKNOWN; the signal's reason */
@@ -53,15 +52,15 @@ export async function* streamWorkflowAnswer(
   try {
     yield* followJob(following, asked, calling)
   } catch (thrown) {
-    // The job goes on, or was stored at least: asked again, it would run twice.
+    // The job runs on, or is at least stored: a repeated request would run it twice.
     throw isUnavailableError(thrown) ? toUnconfirmedError(asked.active.row.id, thrown) : thrown
   }
 }
 
-/** Clients of OpenAI's API send a request again that is answered with 503, unless they are told not to. */
+/** Clients of OpenAI's API retry after a 503 unless a header forbids it. */
 const NO_RETRY_HEADERS = { 'X-Should-Retry': 'false' }
 
-/** What is told of the job of an answer that nobody can wait for any more. */
+/** The error for a job whose answer can no longer be followed. */
 export function toUnconfirmedError(job_id: string, cause: unknown): unknown {
   return withErrorHeaders(createOutcomeUnknownError(job_id, cause), NO_RETRY_HEADERS)
 }
@@ -86,7 +85,7 @@ async function* followJob(
     }
     if (event?.type === 'job_status') {
       if (event.status === 'suspended') refuseWaitingForInput((await jobs.get(owner, job_id)).row)
-      // One that waited for time goes on as another one.
+      // A job that waited for a time continues as another active job.
       job = jobs.living(owner, job_id) ?? job
     }
     if (event?.type === 'job_terminal') {
@@ -101,7 +100,7 @@ async function* followJob(
   throw new ServiceError('SERVICE_UNAVAILABLE')
 }
 
-/** Media is told by its address. Null: it is a large value whose text is yet to be made. */
+/** Media becomes its URL. Null for a large value whose text must be made in slices. */
 function toText(value: unknown): string | null {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
@@ -110,26 +109,29 @@ function toText(value: unknown): string | null {
   return cachedJsonText(value) ?? (isSmallValue(value) ? stringifyWithBase64(value) : null)
 }
 
-/** Nobody answers a person's question in a completion; the passing of time is waited for. */
+/** A completion cannot collect a person's answer, so such a job is refused. A wait for time goes on. */
 function refuseWaitingForInput(row: JobTable): void {
   if (row.status !== 'paused') return
   const asked = parseStoredWaits(row).find(({ kind }) => kind !== 'delay')
   if (!asked) return
   const what = asked.kind === 'approval' ? 'an approval' : 'a value'
-  const cure = `Give it with POST /api/jobs/${row.id}/resume, and read its result there.`
-  throw new ServiceError('JOB_SUSPENDED', { message: `The job "${row.id}" waits for ${what}. ${cure}` })
+  const hint = `Send it with POST /api/jobs/${row.id}/resume, then read the result of the job.`
+  throw new ServiceError('JOB_SUSPENDED', { message: `The job "${row.id}" waits for ${what}. ${hint}` })
 }
 
 function refuseUncompleted(job_id: string, event: TerminalEvent): void {
   const { status } = event
-  // To ask for the snapshot of a completed job would parse its whole result.
+  // The snapshot of a completed job is not read: that would parse its whole result.
   if (status === 'completed') return
   if (status === 'cancelled') throw new ServiceError('JOB_CANCELLED', { message: `The job "${job_id}" was cancelled.` })
   const { message } = (event.snapshot as { error: JobError | null }).error ?? { message: '' }
   throw new ServiceError('JOB_FAILED', { message: `The job "${job_id}" failed: ${message}` })
 }
 
-/** What its models used; where they used nothing, an estimate of the texts: there are no zeros where there is text. */
+/**
+ * The usage of the workflow's models; if they used nothing, an estimate from the texts. A text never counts as zero
+ * tokens.
+ */
 function estimateUse(model: string, { journal: { spending } }: ActiveJob, words: string, answered: number): ModelUsage {
   const uses = [...spending.uses]
   const sum = (key: 'input_tokens' | 'output_tokens') => uses.reduce((total, use) => total + use[key], 0)

@@ -1,36 +1,36 @@
-// Which workflows are models, and how: the input that takes the conversation, and the output that is the answer.
+// Decides which workflows are models: which input receives the conversation, and which output is the answer.
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import { isRunnable, type Plan, type PlanInput } from '../../engine/compile/compiler.ts'
 import { ServiceError } from '../../errors.ts'
 import type { TimeSliceScheduler } from '../../shared/time-slices.ts'
 import type { WorkflowService } from '../../workflows/service.ts'
 
-/** A workflow as a model. */
+/** How a workflow is used as a model. */
 export interface ConversationMapping {
   /** The name of the input. */
   readonly input: string
-  /** Whether it gets the last text of the user, or all messages. */
+  /** Whether the input receives the last text of the user, or all messages. */
   readonly takes: 'text' | 'messages'
   /** The name of the output. */
   readonly output: string
 }
 
-/** A list with one of these names takes the conversation: of lists in general nobody knows what they are of. */
+/** A list with one of these names receives the conversation. The content of other lists is unknown. */
 const CONVERSATION_INPUT = /^(?:messages|conversation|history)$/
 
 const MAX_CACHED = 50_000
 
-/** What a graph is as a model, or why it is none. */
+/** Returns the mapping of a graph, or the reason why the graph is not a model. */
 export function findConversationMapping({
   inputs,
   outputs,
 }: Pick<Plan, 'inputs' | 'outputs'>): ConversationMapping | string {
   const required = inputs.filter((input) => input.required)
-  if (required.length > 1) return 'it needs several inputs'
+  if (required.length > 1) return 'it has several required inputs'
   const fitting = (required.length === 1 ? required : inputs).filter((input) => detectConversationForm(input) !== null)
   const [input, ...others] = fitting
-  if (!input) return 'it has no input that takes a text, or messages'
-  if (others.length > 0) return 'several of its inputs take a text, and none of them is required'
+  if (!input) return 'it has no input for a text or for messages'
+  if (others.length > 0) return 'several of its inputs take a text, but none of them is required'
   const output = outputs.find(({ type }) => type.type === 'str')
   if (!output) return 'it has no text output'
   return { input: input.name, takes: detectConversationForm(input)!, output: output.name }
@@ -42,11 +42,11 @@ function detectConversationForm({ name, type, stream }: PlanInput): Conversation
   return isList && !stream && CONVERSATION_INPUT.test(name) ? 'messages' : null
 }
 
-/** The faces of many workflows: a graph is looked at once, whatever becomes of its workflow. */
+/** Remembers which workflows are models: each graph is checked once. */
 export class WorkflowModelFilter {
   readonly #workflows: Pick<WorkflowService, 'runnable'>
   readonly #slices: TimeSliceScheduler
-  /** By the workflow's etag, which is the same wherever graphs mean the same. */
+  /** By the workflow's etag, which is equal for graphs with the same meaning. */
   readonly #isModelByEtag = new Map<string, boolean>()
 
   constructor(workflows: Pick<WorkflowService, 'runnable'>, reading: TimeSliceScheduler) {
@@ -54,7 +54,10 @@ export class WorkflowModelFilter {
     this.#slices = reading
   }
 
-  /** Those that are models; an etag of null is not known yet. Graphs that were never compiled may take long: others get their turns. */
+  /**
+   * Filters the workflows that are models; a null etag is not known yet. Compiling graphs may take long: other owners
+   * get their turns.
+   */
   async filterModels<T extends { readonly id: string; readonly etag: string | null }>(
     owner: OwnerScope,
     workflows: readonly T[],
@@ -73,12 +76,12 @@ export class WorkflowModelFilter {
     try {
       const { compiled } = this.#workflows.runnable(owner, id)
       const isModel = isRunnable(compiled) && typeof findConversationMapping(compiled.plan) !== 'string'
-      // Dropping all is rare, and cheaper than knowing which was used last.
+      // Clearing the cache is rare, and cheaper than tracking the least recently used entry.
       if (this.#isModelByEtag.size >= MAX_CACHED) this.#isModelByEtag.clear()
       if (compiled.etag === etag && compiled.pendingExpressions.size === 0) this.#isModelByEtag.set(etag, isModel)
       return isModel
     } catch (error) {
-      // Deleted while others were looked at.
+      // The workflow was deleted while other workflows were checked.
       if (error instanceof ServiceError && error.code === 'WORKFLOW_NOT_FOUND') return false
       throw error
     }

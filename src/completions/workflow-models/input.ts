@@ -1,10 +1,11 @@
-// What a workflow takes of a conversation: the last text of the user, or all messages as nodes take them. What it has no use for is refused.
+// Converts a conversation to the input of a workflow: the last text of the user, or all messages in the form that nodes
+// accept. Unsupported fields are refused.
 import type { ChatCompletionRequest, ChatMessage } from '../../../generated/types.ts'
 import { ServiceError } from '../../errors.ts'
 import { joinMessageText } from '../../models/calls/message-text.ts'
 import type { ConversationMapping } from './conversation-mapping.ts'
 
-/** A message as the nodes that talk with models take it. */
+/** A message in the form that chat nodes accept. */
 export interface WorkflowMessage {
   readonly role: 'system' | 'user' | 'assistant'
   readonly content: string
@@ -17,10 +18,10 @@ const ROLES: Readonly<Record<string, WorkflowMessage['role']>> = {
   assistant: 'assistant',
 }
 
-/** Keys of messages that a workflow hears nothing of. */
+/** Message fields that workflows do not receive. */
 const UNSUPPORTED_KEYS = ['name', 'tool_calls', 'function_call', 'refusal', 'audio'] as const
 
-/** What the input of a workflow is given. @throws INVALID_REQUEST with the place of what it cannot take */
+/** @throws INVALID_REQUEST with the location of unsupported content */
 export function createWorkflowInput(
   { messages }: ChatCompletionRequest,
   takes: ConversationMapping['takes'],
@@ -28,11 +29,11 @@ export function createWorkflowInput(
   if (takes === 'messages') return messages.map(toWorkflowMessage)
   const last = messages.findLastIndex(({ role }) => role === 'user')
   if (last < 0)
-    throw createParamError('messages', 'A workflow answers the last message of the user, and there is none.')
+    throw createParamError('messages', 'A workflow answers the last message of the user, but the request has none.')
   return toWorkflowMessage(messages[last]!, last).content
 }
 
-/** The words of a conversation, for estimates. */
+/** The text of a conversation, for estimates. */
 export function joinMessageTexts(input: string | readonly WorkflowMessage[]): string {
   return typeof input === 'string' ? input : input.map(({ content }) => content).join('\n')
 }
@@ -41,13 +42,14 @@ function toWorkflowMessage(message: ChatMessage, index: number): WorkflowMessage
   const at = `messages[${index}]`
   const role = ROLES[message.role]
   if (role === undefined)
-    throw createParamError(`${at}.role`, `A workflow takes no messages of the role "${message.role}".`)
+    throw createParamError(`${at}.role`, `A workflow takes no messages with the role "${message.role}".`)
   const given = message as unknown as Readonly<Record<string, unknown>>
-  const unheard = UNSUPPORTED_KEYS.find((key) => !isEmpty(given[key]))
-  if (unheard !== undefined) throw createParamError(`${at}.${unheard}`, `A workflow takes no ${unheard} of a message.`)
+  const unsupported = UNSUPPORTED_KEYS.find((key) => !isEmpty(given[key]))
+  if (unsupported !== undefined)
+    throw createParamError(`${at}.${unsupported}`, `A workflow takes no ${unsupported} of a message.`)
   const parts = Array.isArray(message.content) ? message.content : []
   const other = parts.findIndex(({ type }) => type !== 'text')
-  if (other >= 0) throw createParamError(`${at}.content[${other}]`, 'A workflow takes text parts only.')
+  if (other >= 0) throw createParamError(`${at}.content[${other}]`, 'A workflow takes only text parts.')
   return { role, content: joinMessageText(message) }
 }
 

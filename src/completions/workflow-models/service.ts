@@ -1,5 +1,6 @@
-// Workflows as models: which of an owner's workflows and of the bundled examples are, and how a conversation becomes an ordinary job whose text output is the answer.
-// The job belongs to its owner, not to the request: it runs on when nobody listens any more.
+// Offers an owner's workflows and the bundled examples as models. A conversation becomes an ordinary job, and the job's
+// text output is the answer. The job belongs to its owner and not to the request: it runs on when the client
+// disconnects.
 import type { ChatCompletionRequest, WorkflowListItem } from '../../../generated/types.ts'
 import { DELETED_ROWS_OWNER, type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import { isRunnable, type Plan } from '../../engine/compile/compiler.ts'
@@ -23,9 +24,9 @@ export interface WorkflowModel {
   readonly id: string
   readonly workflow_id: string
   readonly name: string
-  /** Changes when what the workflow does changes. */
+  /** Changes when the behaviour of the workflow changes. */
   readonly etag: string
-  /** Unix seconds; 0 for a bundled example. */
+  /** In Unix seconds; 0 for a bundled example. */
   readonly created: number
 }
 
@@ -35,17 +36,17 @@ export interface WorkflowModelServiceParts extends WorkflowAnswerParts {
     'list' | 'getListItem' | 'recentIds' | 'prepare' | 'runnable' | 'examples' | 'example'
   >
   readonly jobs: WorkflowAnswerParts['jobs'] & Pick<JobService, 'submit'>
-  /** What is read of many workflows shares these slices with others that read much. */
+  /** Time slices that are shared with other large reads. */
   readonly reading: TimeSliceScheduler
 }
 
-/** What the ids of these models begin with. */
+/** The prefix of these models' ids. */
 export const WORKFLOW_MODEL_PREFIX = 'workflow/'
 
 export class WorkflowModelService {
   readonly #parts: WorkflowModelServiceParts
   readonly #filter: WorkflowModelFilter
-  /** They are the same for everybody, for as long as the process lasts. */
+  /** The same for all owners during the life of the process. */
   #examples: Promise<WorkflowModel[]> | null = null
 
   constructor(parts: WorkflowModelServiceParts) {
@@ -53,7 +54,7 @@ export class WorkflowModelService {
     this.#filter = new WorkflowModelFilter(parts.workflows, parts.reading)
   }
 
-  /** The owner's workflows that are models, by id, and then the bundled examples that are. */
+  /** The owner's workflows that are models, sorted by id, then the bundled examples that are models. */
   async list(owner: OwnerScope): Promise<WorkflowModel[]> {
     const { workflows } = await this.#parts.workflows.list(owner, {})
     const found = await this.#filter.filterModels(owner, workflows)
@@ -62,7 +63,7 @@ export class WorkflowModelService {
     return [...own, ...(await this.#examples)]
   }
 
-  /** What a conversation with this workflow would be with. @throws ServiceError MODEL_NOT_FOUND */
+  /** @throws ServiceError MODEL_NOT_FOUND */
   get(owner: OwnerScope, workflow_id: string): WorkflowModel {
     const { revision, compiled } = this.#runnable(owner, workflow_id)
     requireMapping(workflow_id, isRunnable(compiled) ? compiled.plan : null)
@@ -70,7 +71,7 @@ export class WorkflowModelService {
     return revision === null ? this.#exampleModel(workflow_id) : toModel(workflows.getListItem(owner, workflow_id))
   }
 
-  /** In nobody's turns: whoever asks next waits for it as well. */
+  /** Uses no owner's turns: callers that come later wait for the same list. */
   async #listExamples(): Promise<WorkflowModel[]> {
     const all = this.#parts.workflows.examples().map(({ id }) => ({ id, etag: null }))
     return (await this.#filter.filterModels({ user_id: DELETED_ROWS_OWNER, workspace_id: null }, all)).map(({ id }) =>
@@ -84,9 +85,10 @@ export class WorkflowModelService {
   }
 
   /**
-   * Runs a workflow with a conversation, once the first part is asked for. To be ended with `return`, or by its signal: the job runs on.
-   * @throws ServiceError INVALID_REQUEST with the field, MODEL_NOT_FOUND, INVALID_WORKFLOW_GRAPH, QUEUE_FULL, JOB_FAILED, JOB_CANCELLED,
-   * JOB_SUSPENDED, SERVICE_UNAVAILABLE; the signal's reason
+   * Runs a workflow with a conversation, once the first part is requested. The caller ends it with `return` or its
+   * signal; the job runs on.
+   * @throws ServiceError INVALID_REQUEST with the field, MODEL_NOT_FOUND, INVALID_WORKFLOW_GRAPH, QUEUE_FULL,
+   * JOB_FAILED, JOB_CANCELLED, JOB_SUSPENDED, SERVICE_UNAVAILABLE; the signal's reason
    */
   answer(
     owner: OwnerScope,
@@ -105,10 +107,10 @@ export class WorkflowModelService {
   ): AsyncGenerator<AnswerPart, void, void> {
     calling.signal.throwIfAborted()
     await this.#parts.workflows.prepare(owner, workflow_id)
-    const face = requireMapping(workflow_id, requireRunnablePlan(this.#runnable(owner, workflow_id).compiled))
+    const mapping = requireMapping(workflow_id, requireRunnablePlan(this.#runnable(owner, workflow_id).compiled))
     rejectUnsupportedFields(body, { fields: [] }, 'workflow')
-    const input = createWorkflowInput(body, face.takes)
-    const { active } = this.#parts.jobs.submit(owner, createSubmission(workflow_id, { [face.input]: input }))
+    const input = createWorkflowInput(body, mapping.takes)
+    const { active } = this.#parts.jobs.submit(owner, createSubmission(workflow_id, { [mapping.input]: input }))
     if (!active) throw new Error('a new job is always active')
     const job_id = active.row.id
     await active.accepted().catch((thrown: unknown) => {
@@ -120,14 +122,14 @@ export class WorkflowModelService {
     const asked = {
       owner,
       active,
-      output: face.output,
+      output: mapping.output,
       words: joinMessageTexts(input),
       model: WORKFLOW_MODEL_PREFIX + workflow_id,
     }
     yield* streamWorkflowAnswer(this.#parts, asked, calling)
   }
 
-  /** What `POST /api/workflows/{id}/run` runs is found here, and nothing else. */
+  /** Finds only workflows that `POST /api/workflows/{id}/run` can run. */
   #runnable(owner: OwnerScope, workflow_id: string): RunnableWorkflow {
     try {
       return this.#parts.workflows.runnable(owner, workflow_id)
@@ -146,7 +148,7 @@ export class WorkflowModelService {
   }
 }
 
-/** By id. */
+/** Sorted by id. */
 function* toModelsSteps(workflows: readonly WorkflowListItem[]): Steps<WorkflowModel[]> {
   return yield* sortSteps(yield* mapSteps(workflows, toModel), (a, b) => compareTexts(a.id, b.id))
 }
@@ -158,12 +160,12 @@ function toModel({ id, name, etag, created_at }: WorkflowListItem): WorkflowMode
 
 /** @throws ServiceError MODEL_NOT_FOUND */
 function requireMapping(workflow_id: string, plan: Plan | null): ConversationMapping {
-  const face = plan ? findConversationMapping(plan) : 'it cannot run'
-  if (typeof face !== 'string') return face
-  throw createModelNotFoundError(`The workflow "${shortenId(workflow_id)}" is no model: ${face}.`)
+  const mapping = plan ? findConversationMapping(plan) : 'it cannot run'
+  if (typeof mapping !== 'string') return mapping
+  throw createModelNotFoundError(`The workflow "${shortenId(workflow_id)}" is not a model: ${mapping}.`)
 }
 
-/** An ordinary run, as one over HTTP. */
+/** An ordinary run, like a run over HTTP. */
 function createSubmission(workflow_id: string, params: JobSubmission['params']): JobSubmission {
   return {
     workflow_id,
@@ -184,10 +186,10 @@ function createModelNotFoundError(message: string): ServiceError {
   return new ServiceError('MODEL_NOT_FOUND', { message, param: 'model' })
 }
 
-/** So many of an owner's workflows, the latest ones, may be those that were meant. */
+/** The latest workflows of an owner that error messages may suggest. */
 const MAX_SUGGESTED = 100
 
-/** How much of an id an error shows. */
+/** In characters: how much of an id an error shows. */
 const MAX_SHOWN_LENGTH = 100
 
 function shortenId(id: string): string {

@@ -1,5 +1,5 @@
-// How folders are deleted: the row of the folder at once, and what lies below it little by little, because a folder may hold tens of thousands of
-// assets. Until then `deleted_folder` names it, and no read shows what lies below such a folder.
+// Deletes folders: the row of the folder at once, and its contents in steps, because a folder may hold tens of thousands of assets. Until then
+// `deleted_folder` names the folder, and no read returns assets below it.
 import { sql } from 'kysely'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import { readFirstRows, startTimeBudget, type TimeBudget } from '../row-batches.ts'
@@ -31,7 +31,7 @@ const selectParent = statement<{ id: string }>()((db, p) =>
   db.selectFrom('asset').select('parent_id').where('id', '=', p('id')),
 )
 
-/** A folder, and all that it lies in up to the top level, or to one that was deleted, whose row is gone; of those above it at most `levels`. */
+/** A folder and its ancestors up to the top level, or up to a deleted folder, whose row is gone; at most `levels` above it. */
 const selectAncestors = statement<DeletedFolderTable & { levels: number }>()((db, p) =>
   db
     .withRecursive('way(id, level)', (qc) =>
@@ -74,7 +74,7 @@ const removeRow = statement<OwnerScope & { id: string }>()((db, p) =>
     .returning(['id', 'content_type', 'content_key', 'thumb_key']),
 )
 
-/** The words are those of the index `asset_by_folder`. */
+/** Worded as in the index `asset_by_folder`. */
 const removeChildren = statement<DeletedFolderTable & { limit: number }>()((db, p) =>
   db
     .deleteFrom('asset')
@@ -89,7 +89,7 @@ const removeChildren = statement<DeletedFolderTable & { limit: number }>()((db, 
     .returning(['id', 'content_type', 'content_key', 'thumb_key']),
 )
 
-/** The statements that find rows, for tests of how the database reads them. */
+/** Exported for tests of the query plans. */
 export const DELETED_FOLDER_STATEMENTS = {
   selectAny,
   selectDeleted,
@@ -101,17 +101,17 @@ export const DELETED_FOLDER_STATEMENTS = {
 const FOLDER = 'folder'
 /** Rows that one statement removes: each takes about 40 µs, most of it for the search by name. */
 const CHUNK = 16
-/** A request that deletes a folder removes what it can within so many milliseconds: most folders are small. */
+/** Milliseconds in which a request that deletes a folder also removes contents: most folders are small. */
 const AT_ONCE_MS = 5
 
-/** So many levels are looked at one by one, most of which are known already; those above them at once. */
+/** The number of levels that are read one by one, most of which are cached; further levels are read at once. */
 const NEAR = 64
-/** At most so many above them: each takes some microseconds. */
+/** The maximum number of levels beyond: each takes some microseconds. */
 const FAR = 10_000
-/** After so many levels, known ones apart, whoever looks at many places lets others have their turn. */
+/** After reading this many levels that are not cached, a lookup of many folders should let other work run. */
 const TIRING = 2_000
 
-/** Tells of places in the tree of one owner whether they lie below a folder that was deleted. It is valid within one unit of work, and as long as nothing is written. */
+/** Tells whether folders of one owner lie below a deleted folder. It is valid within one unit of work, and as long as nothing is written. */
 export class DeletedFolderLookup {
   readonly #tx: Tx
   readonly #owner: OwnerColumns
@@ -124,14 +124,14 @@ export class DeletedFolderLookup {
     this.#owner = toOwnerColumns(scope)
   }
 
-  /** Whether so many levels were looked at that the rest should be left to another unit of work. */
+  /** Whether so many levels were read that the rest should be left to another unit of work. */
   get isOverBudget(): boolean {
     return this.#levelsRead > TIRING
   }
 
   /**
-   * Whether what lies in the folder `parent_id` (null: at the top level) was deleted with it, or with one above it. Of what lies deeper than anybody's
-   * folders do nobody looks so far: as long as anything of its owner is being removed, it counts as deleted.
+   * Whether the contents of the folder `parent_id` (null: the top level) were deleted with it, or with an ancestor. Folders that lie deeper than the
+   * lookup reads count as deleted while anything of their owner is being removed.
    */
   isDeleted(parent_id: string | null): boolean {
     if (parent_id === null) return false
@@ -152,11 +152,11 @@ export class DeletedFolderLookup {
     return found
   }
 
-  /** The same of all that a folder lies in, in one statement: trees may be very deep. */
+  /** The same for all ancestors of a folder, in one statement: trees may be very deep. */
   #isAncestorDeleted(id: string, way: string[]): boolean {
     const far = this.#tx.all(selectAncestors, { ...this.#owner, id, levels: FAR })
     for (const one of far) way.push(one.id)
-    // There are more than it looked at.
+    // There are more levels than were read.
     return far.length > FAR || far.some(({ deleted }) => deleted === 1)
   }
 
@@ -165,13 +165,16 @@ export class DeletedFolderLookup {
   }
 }
 
-/** What is known of the owner who was asked about last, by the statements that found it. */
+/** The lookup of the last owner, by the statements that it used. */
 const lastLookups = new WeakMap<
   Tx,
   { readonly state: number; readonly owner: OwnerColumns; readonly folders: DeletedFolderLookup }
 >()
 
-/** What is known stays until something is written: of a value that refers to thousands of assets each is looked up by itself, and all of them may lie very deep. */
+/**
+ * A lookup stays valid until something is written. A value may refer to thousands of assets, each looked up by itself, and all of them may lie very
+ * deep.
+ */
 function lookupFor(tx: Tx, scope: OwnerScope): DeletedFolderLookup {
   const { write_version: state } = tx
   if (state === null) return new DeletedFolderLookup(tx, scope)
@@ -184,7 +187,7 @@ function lookupFor(tx: Tx, scope: OwnerScope): DeletedFolderLookup {
   return folders
 }
 
-/** A row, unless it was deleted with a folder. */
+/** The row, unless it was deleted with a folder. */
 export function ifNotDeleted<Row extends Pick<AssetTable, 'user_id' | 'workspace_id' | 'parent_id'>>(
   tx: Tx,
   row: Row | undefined,
@@ -193,24 +196,27 @@ export function ifNotDeleted<Row extends Pick<AssetTable, 'user_id' | 'workspace
   return lookupFor(tx, row).isDeleted(row.parent_id) ? undefined : row
 }
 
-/** What a row that was removed named: keys of contents. */
+/** The keys of the blobs of a removed row. */
 export interface RemovedBlobs {
   readonly content_key: string | null
   readonly thumb_key: string | null
 }
 
-/** The keys of all bytes that removed rows named. */
+/** The keys of all blobs of removed rows. */
 export function listBlobKeys(removed: readonly RemovedBlobs[]): string[] {
   return removed.flatMap(({ content_key, thumb_key }) => [content_key, thumb_key]).filter((key) => key !== null)
 }
 
-/** What was removed, and whether nothing is left to be removed. */
+/** The removed blobs, and whether nothing is left to be removed. */
 export interface AssetRemovalResult {
   readonly removed: RemovedBlobs[]
   readonly done: boolean
 }
 
-/** Deletes an asset of the scope, with all that a folder holds. Rows for which there is no time are left to `removeDeleted`, and shown no more. */
+/**
+ * Deletes an asset of the owner, with all contents of a folder. If time runs out, `purgeDeletedFolders` removes the rest, which reads no longer
+ * return.
+ */
 export function deleteAssetTree(tx: Tx, scope: OwnerScope, id: string): AssetRemovalResult {
   const more = startTimeBudget(AT_ONCE_MS)
   const { user_id, workspace_id } = scope
@@ -221,7 +227,7 @@ export function deleteAssetTree(tx: Tx, scope: OwnerScope, id: string): AssetRem
   return purgeDeletedFolders(tx, more)
 }
 
-/** Removes what lies below deleted folders, at least some of it, and as much as there is time for. */
+/** Removes contents of deleted folders: at least some, and as much as time permits. */
 export function purgeDeletedFolders(tx: Tx, more: TimeBudget): AssetRemovalResult {
   const removed: RemovedBlobs[] = []
   for (let folder = findFirstDeletedFolder(tx); folder; folder = findFirstDeletedFolder(tx)) {
@@ -236,7 +242,7 @@ export function purgeDeletedFolders(tx: Tx, more: TimeBudget): AssetRemovalResul
   return { removed, done: true }
 }
 
-/** A damaged row stays, and does not keep those behind it. */
+/** A damaged row stays, and does not block the rows behind it. */
 function findFirstDeletedFolder(tx: Tx): DeletedFolderTable | undefined {
   return readFirstRows(tx, { table: 'deleted_folder', statement: selectAllDeleted, params: {} }, 1).at(0)
 }

@@ -1,17 +1,17 @@
-// Which assets a list shows: their keys, the newest first. Each way of looking walks one index, and looks at no more rows than it is told to.
+// The keys of the assets in a list, the newest first. Each statement walks one index, and examines a limited number of rows.
 import { type ExpressionBuilder, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import type { AssetTable, Tables } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 
-/** What the assets of a list have in common; null for any. */
+/** The common properties of the assets in a list; null for any. */
 export interface AssetFilter {
   /** An id, or '' for the top level. */
   readonly folder: string | null
   /** A content type without parameters, in lower case. */
   readonly essence: string | null
-  /** The first half of one. */
+  /** The first half of a content type. */
   readonly family: string | null
   /** A part of the name, folded. */
   readonly part: string | null
@@ -19,7 +19,7 @@ export interface AssetFilter {
   readonly job_id: string | null
 }
 
-/** Which rows are looked at: at most `examined` of those with a key below `before` and from `from` on. */
+/** The examined rows: at most `examined` of those with a key below `before` and from `from` on. */
 interface KeyRange {
   readonly before: number
   readonly from: number
@@ -32,12 +32,12 @@ type Param = <Name extends keyof (ListParams & { query: string })>(
 ) => RawBuilder<(ListParams & { query: string })[Name]>
 type Row = ExpressionBuilder<Tables, 'asset'>
 
-// In the words of the indexes, which are used for nothing else.
+// Must be worded as in the indexes, or SQLite does not use them.
 const FOLDER = sql<string>`ifnull(parent_id, '')`
 const ESSENCE = sql<string>`lower(rtrim(substr(content_type, 1, instr(content_type || ';', ';') - 1)))`
 const FAMILY = sql<string>`lower(substr(content_type, 1, instr(content_type || '/', '/') - 1))`
 
-/** What each filter says of a row, and so of the index of that filter. */
+/** The condition of each filter, which is also that of its index. */
 const CONDITIONS = {
   folder: (p: Param) => sql<SqlBool>`${FOLDER} = ${p('folder')}`,
   essence: (p: Param) => sql<SqlBool>`${ESSENCE} = ${p('essence')}`,
@@ -46,17 +46,16 @@ const CONDITIONS = {
   job_id: (p: Param) => sql<SqlBool>`job_id = ${p('job_id')}`,
 }
 
-/** The filters that have an index. */
 export type IndexedAssetFilter = keyof typeof CONDITIONS
 
-/** Whether a row is what all filters ask for: the dearest question comes last. */
+/** Whether a row matches all filters. The most expensive condition comes last. */
 function matchesFilters(p: Param): RawBuilder<SqlBool> {
   const each = Object.entries(CONDITIONS) as [IndexedAssetFilter, (p: Param) => RawBuilder<SqlBool>][]
   const conditions = each.map(([name, condition]) => sql`(${p(name)} is null or ${condition(p)})`)
   return sql<SqlBool>`${sql.join(conditions, sql` and `)} and (${p('part')} is null or contains_text(name, ${p('part')}))`
 }
 
-/** The rows within reach that `condition` lets an index find, and of these the keys of those that fit; the last row is about all of them. */
+/** The keys of matching rows among the rows in range that an index finds by `condition`. The last row describes all examined rows. */
 function buildListStatement(condition: (eb: Row, p: Param) => RawBuilder<SqlBool>) {
   return statement<ListParams & { query: string }>()((db, p) =>
     db
@@ -92,7 +91,7 @@ function listStatementBy(filter: IndexedAssetFilter) {
   return buildListStatement((eb, p) => sql<SqlBool>`${isOwnedInRange(eb, p)} and ${CONDITIONS[filter](p)}`)
 }
 
-/** The rows that hold all words of a query, in the order of their keys; some of them hold what is asked for, and all of these are among them. */
+/** The rows with all words of a query, in the order of their keys. All matching rows are among them, but not every row matches. */
 const byName = statement<ListParams & { query: string }>()((db, p) =>
   db
     .with(
@@ -132,7 +131,7 @@ const selectByKeys = statement<{ keys: string }>()((db, p) =>
 
 const selectLast = statement()((db) => db.selectFrom('asset').select((eb) => eb.fn.max('key').as('key')))
 
-/** The statements of lists, for tests of how the database reads them. */
+/** Exported for tests of the query plans. */
 export const ASSET_LIST_STATEMENTS = {
   byOwner: buildListStatement(isOwnedInRange),
   byFolder: listStatementBy('folder'),
@@ -145,7 +144,7 @@ export const ASSET_LIST_STATEMENTS = {
   selectLast,
 }
 
-/** The rows of these keys, the newest first. How many bytes that may be is left to the caller. */
+/** The rows with these keys, the newest first. The caller limits their bytes. */
 export function listAssetsByKeys(tx: Tx, keys: readonly number[]): AssetTable[] {
   return tx.all(selectByKeys, { keys: JSON.stringify(keys) }).sort((a, b) => b.key - a.key)
 }

@@ -1,4 +1,4 @@
-// How a page of a list of assets is found: by all indexes that can find it, side by side, so that none of them has to be the right one.
+// Finds a page of a list of assets, with all usable indexes side by side, because the best index is not known before.
 import type { Steps } from '../../shared/time-slices.ts'
 import type { OwnerScope } from '../owner-scope.ts'
 import type { AssetTable } from '../schema.ts'
@@ -7,26 +7,26 @@ import { DeletedFolderLookup } from './deleted-folders.ts'
 import { ASSET_LIST_STATEMENTS, type AssetFilter, type IndexedAssetFilter, listAssetsByKeys } from './list-queries.ts'
 import { nameTrigramQuery } from './name-trigrams.ts'
 
-/** A stretch of the list: the keys in it, the newest first, and the lowest key that was looked at; 0 at the end of the list. */
+/** A page of keys, the newest first, and the lowest examined key; 0 at the end of the list. */
 export interface AssetKeyPage {
   readonly keys: number[]
   readonly reached: number
 }
 
-/** The rows of such a stretch. */
+/** The rows of such a page. */
 export interface AssetRowPage {
   readonly rows: readonly AssetTable[]
   readonly reached: number
 }
 
-/** From the key `before` on downwards, at about `examined` rows. `round` counts from 0. */
+/** From the key `before` downwards, over about `examined` rows. `round` counts from 0. */
 interface ScanRequest {
   readonly before: number
   readonly examined: number
   readonly round: number
 }
 
-/** Looks through one index. */
+/** Scans one index. */
 type IndexScan = (tx: Tx, look: ScanRequest) => ScanResult
 
 interface ScanResult {
@@ -34,24 +34,24 @@ interface ScanResult {
   readonly reached: number
 }
 
-/** Rows that each way looks at first; twice as many in each round that follows. */
+/** Rows that each scan examines in the first round; each further round doubles them. */
 const FIRST_LOOK = 128
-/** Rows that each way looks at in one step, at most. */
+/** Rows that each scan examines in one step, at most. */
 const MOST_AT_ONCE = 512
-/** Rows that are looked at for one page, by all ways together. */
+/** Rows that all scans together examine for one page. */
 const MOST_EXAMINED = 6_000
-/** Keys that a search by name spans at first. Most are other owners', which cost nothing. */
+/** Keys that a search by name spans at first. Most belong to other owners, which costs nothing. */
 const FIRST_SPAN = 65_536
 const WIDER = 8
-/** Characters that the metadata of a page have together: each asset may have 64 KiB of them, which cost much more than they have bytes. */
+/** Characters of a page's metadata in total: each asset may have 64 KiB, which cost far more than their bytes. */
 const MOST_METADATA = 256 * 1024
 /** Rows that are read at once. */
 const READ_AT_ONCE = 16
 
 /**
- * The keys of at most `limit` assets below the key `before`, or from the newest one on. They may be fewer, or none, before the end of the list: then there are more from
- * `reached` on downwards. Of several filters nobody knows which one leaves the fewest rows, so all ways go side by side, and the one that comes
- * furthest is followed. A step is one look of each way: names of many combining marks take up to 50 µs a row.
+ * The keys of at most `limit` assets below the key `before`, or from the newest on. A page may be short or empty before the end of the list; the next
+ * page then continues from `reached`. The most selective of several filters is unknown, so all scans run side by side, and the scan that gets
+ * furthest counts. Each scan runs once per step: names with many combining marks take up to 50 µs a row.
  */
 export function* findAssetKeysSteps(
   store: Pick<Store, 'read'>,
@@ -77,8 +77,8 @@ export function* findAssetKeysSteps(
 }
 
 /**
- * The rows of `keySteps`: fewer where their metadata are long, but never none for that. Then there are more from `reached` on downwards. Rows that
- * were deleted meanwhile are left out.
+ * The rows for `findAssetKeysSteps`: fewer where their metadata is long, but at least one. The next page then continues from `reached`. Rows that
+ * were deleted meanwhile are omitted.
  */
 export function* findAssetRowsSteps(
   store: Pick<Store, 'read'>,
@@ -108,7 +108,7 @@ function keyAboveNewest(tx: Tx): number {
   return (tx.get(ASSET_LIST_STATEMENTS.selectLast, {})?.key ?? 0) + 1
 }
 
-/** What the way that comes furthest finds, without what was deleted with a folder. It ends early where to tell that takes long. */
+/** The result of the scan that gets furthest, without assets below deleted folders. It ends early if checking the folders takes long. */
 function furthestScan(tx: Tx, scope: OwnerScope, ways: readonly IndexScan[], look: ScanRequest): AssetKeyPage {
   const looks = ways.map((way) => way(tx, look))
   const { rows, reached } = looks.reduce((one, other) => (other.reached < one.reached ? other : one))

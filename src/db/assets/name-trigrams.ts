@@ -1,17 +1,17 @@
-// The words under which names are found by a part of them: every three characters that stand together, folded, with a mark of
-// the owner before them. So a search goes through what the owner has, and takes no longer for what others have.
+// The words that find names by a part: every three consecutive characters, folded, with a mark of the owner before them. So a search visits only the
+// owner's names, and does not take longer because of others.
 import { sha256 } from '../../shared/hashes.ts'
 import type { OwnerScope } from '../owner-scope.ts'
 import { foldText } from '../text-folding.ts'
 
-/** Characters (of UTF-16) of a word, besides the mark. */
+/** UTF-16 characters of a word, without the mark. */
 const GRAM = 3
-/** Hexadecimal characters. Owners whose marks are the same find each other's rows and are not shown them. */
+/** Hexadecimal characters. Owners with equal marks find each other's rows, which later conditions exclude. */
 const MARK = 10
-/** More words of a text hardly narrow a search further, and each takes its time. */
+/** More words hardly narrow a search further, and each takes time. */
 const MAX_QUERY_WORDS = 3
 
-/** The words of a name, as a text in which spaces stand between them. */
+/** The words of a name, joined with spaces. */
 export function nameTrigrams(user_id: unknown, workspace_id: unknown, name: unknown): string {
   const mark = ownerMark(String(user_id), workspace_id === null ? null : String(workspace_id))
   const text = foldText(String(name))
@@ -20,10 +20,7 @@ export function nameTrigrams(user_id: unknown, workspace_id: unknown, name: unkn
   return [...words].join(' ')
 }
 
-/**
- * A query for the names of an owner that may hold `part`, which is folded; null where it is too short to ask. Whether they do, is to be
- * looked at.
- */
+/** A query for the owner's names that may contain `part`, which is folded; null: it is too short. The caller must check the names that are found. */
 export function nameTrigramQuery({ user_id, workspace_id }: OwnerScope, part: string): string | null {
   const last = part.length - GRAM
   if (last < 0) return null
@@ -38,7 +35,7 @@ function ownerMark(user_id: string, workspace_id: string | null): string {
   return `o${sha256(`${user_id}\0${workspace_id ?? ''}`).slice(0, MARK)}`
 }
 
-/** Words of letters and digits alone, for a tokenizer that knows no others. */
+/** Words of letters and digits only, which every tokenizer accepts. */
 function wordAt(text: string, at: number): string {
   let word = ''
   for (let i = at; i < at + GRAM; i++) word += text.charCodeAt(i).toString(16).padStart(4, '0')

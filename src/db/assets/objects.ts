@@ -1,11 +1,11 @@
-// Rows of objects that callers put under keys of their own. One statement per function.
+// Rows of objects that callers store under keys of their own, one statement per function.
 import { sql } from 'kysely'
 import { ifOwnedBy, type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import type { ObjectTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 
-/** The words are those of the index `object_by_key`. */
+/** Worded as in the index `object_by_key`. */
 const selectByKey = statement<Pick<OwnerScope, 'workspace_id'> & { storage_key: string }>()((db, p) =>
   db
     .selectFrom('object')
@@ -65,12 +65,12 @@ const removeExpired = statement<{ now: string; limit: number }>()((db, p) =>
     .returning('content_key'),
 )
 
-/** The object under this key, if it belongs to the scope, past its time or not. */
+/** The object under this key, if it belongs to the owner, expired or not. */
 export function findOwnedObject(tx: Tx, scope: OwnerScope, storage_key: string): ObjectTable | undefined {
   return ifOwnedBy(tx.get(selectByKey, { workspace_id: scope.workspace_id, storage_key }), scope)
 }
 
-/** Writes a row, in the place of that of the same key and workspace. */
+/** Writes a row, replacing the row of the same key and workspace. */
 export function putObject(tx: Tx, row: ObjectTable): void {
   tx.run(upsert, row)
 }
@@ -79,7 +79,7 @@ export function deleteObject(tx: Tx, { user_id, workspace_id }: OwnerScope, stor
   tx.run(removeOwned, { user_id, workspace_id, storage_key })
 }
 
-/** Removes at most `limit` objects whose time is over at `now`, and gives the keys of their bytes, one for each. */
+/** Removes at most `limit` objects that have expired at `now`, and returns the content key of each. */
 export function deleteExpiredObjects(tx: Tx, now: string, limit: number): string[] {
   return tx.all(removeExpired, { now, limit }).map(({ content_key }) => content_key)
 }

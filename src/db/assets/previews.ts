@@ -1,11 +1,10 @@
-// Assets whose content nobody has looked at yet, and what is written when somebody has. A row is named by its id: keys of rows that were
-// removed are given again.
+// Assets without a preview, and the results of making one. Rows are named by their ids, since keys of removed rows are reused.
 import { sql } from 'kysely'
 import type { AssetTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 
-/** An asset with bytes, as far as looking at it is concerned. */
+/** An asset with bytes, with the columns that a preview needs. */
 export interface UnpreviewedAsset {
   readonly key: number
   readonly id: string
@@ -66,10 +65,13 @@ const selectUnseenById = statement<{ id: string }>()((db, p) =>
     .where('content_key', 'is not', null),
 )
 
-/** Rows of one content that are looked at for what is known of it: there may be very many of which nothing is, and each has metadata that are read to tell. */
+/**
+ * The number of rows with the same content that are searched for a preview. There may be very many without one, and telling needs the metadata of
+ * each.
+ */
 const MAX_TWINS = 8
 
-// A row of which nothing came to be known is no twin: what failed may have failed for a reason that is over.
+// A row without known facts is no twin: the reason of its failure may have passed.
 const selectTwin = statement<{ content_key: string; content_type: string }>()((db, p) =>
   db
     .selectFrom('asset')
@@ -108,7 +110,7 @@ const updatePassed = statement<{ id: string }>()((db, p) =>
   db.updateTable('asset').set({ previewed: sql`1` }).where('id', '=', p('id')),
 )
 
-/** The users behind one, in the order of their ids, who have assets that nobody has looked at: at most `limit`, however many assets each has. */
+/** The users after `after`, in the order of their ids, who have assets without a preview: at most `limit`, however many assets each has. */
 export function listUsersWithUnpreviewed(tx: Tx, after: string, limit: number): string[] {
   const users: string[] = []
   for (let user = after; users.length < limit; users.push(user)) {
@@ -129,12 +131,12 @@ export function listUnpreviewedAssets(tx: Tx, user_id: string, from: number, lim
   return tx.all(selectUnseen, { user_id, from, limit })
 }
 
-/** The asset with this id, whoever owns it, if nobody has looked at it. */
+/** The asset with this id, of any owner, if it has no preview yet. */
 export function findUnpreviewedAsset(tx: Tx, id: string): UnpreviewedAsset | undefined {
   return tx.get(selectUnseenById, { id })
 }
 
-/** Another asset of the same owner with the same bytes, of which something is known: one of the oldest, which are looked at first. */
+/** The preview of another asset of the same owner with the same bytes: of one of the oldest, whose previews are made first. */
 export function findPreviewOfSameContent(
   tx: Tx,
   { content_key, content_type }: UnpreviewedAsset,
@@ -142,17 +144,17 @@ export function findPreviewOfSameContent(
   return tx.get(selectTwin, { content_key, content_type })
 }
 
-/** What is known of the asset, as long as it is there with these bytes and nobody has looked at it. */
+/** The metadata of the asset, if it still exists with these bytes and without a preview. */
 export function findUnpreviewedMetadata(tx: Tx, { id, content_key }: UnpreviewedAsset): string | undefined {
   return tx.get(selectMetadata, { id, content_key })?.metadata
 }
 
-/** Writes what was seen, and that somebody has looked. */
+/** Stores the preview of an asset. */
 export function savePreview(tx: Tx, id: string, { thumb_key, metadata }: StoredPreview): void {
   tx.run(updateSeen, { id, thumb_key, metadata })
 }
 
-/** Nobody needs to look again: there is nothing to see. */
+/** Marks an asset as previewed although it has no preview. */
 export function markPreviewed(tx: Tx, id: string): void {
   tx.run(updatePassed, { id })
 }

@@ -1,4 +1,4 @@
-// Rows of assets. One statement per function; whether bytes may go is the service's business, which asks here whether a row needs them.
+// Rows of assets, one statement per function. The asset service decides which bytes to remove, and asks here whether a row needs them.
 import { sql } from 'kysely'
 import { ifOwnedBy, type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import type { AssetTable } from '../schema.ts'
@@ -6,7 +6,6 @@ import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 import { ifNotDeleted, type RemovedBlobs } from './deleted-folders.ts'
 
-/** A row that is to be written. */
 export type NewAsset = Omit<AssetTable, 'key'>
 
 const insert = statement<NewAsset>()((db, p) =>
@@ -76,39 +75,39 @@ const removeOfJob = statement<OwnerScope & { job_id: string; limit: number }>()(
     .returning(['content_key', 'thumb_key']),
 )
 
-/** Writes a row; one with this id that is there already stays as it is, unless it was deleted with a folder. */
+/** Inserts a row. An existing row with this id stays, unless it was deleted with a folder. */
 export function insertAsset(tx: Tx, row: NewAsset): void {
   if (tx.run(insert, row) > 0 || findAsset(tx, row.id) !== undefined) return
   tx.run(removeById, { id: row.id })
   tx.run(insert, row)
 }
 
-/** The asset whose bytes are served under this key, if it belongs to the scope. */
+/** The asset whose bytes are served under this key, if it belongs to the owner. */
 export function findOwnedAssetByStorageKey(tx: Tx, scope: OwnerScope, storage_key: string): AssetTable | undefined {
   return ifNotDeleted(tx, ifOwnedBy(tx.get(selectByKey, { storage_key }), scope))
 }
 
-/** The asset with this id, if it belongs to the scope. */
+/** The asset with this id, if it belongs to the owner. */
 export function findOwnedAsset(tx: Tx, scope: OwnerScope, id: string): AssetTable | undefined {
   return ifNotDeleted(tx, ifOwnedBy(tx.get(selectById, { id }), scope))
 }
 
-/** The asset whose bytes are served under this key, whoever owns it: for callers that bring a signature. */
+/** The asset whose bytes are served under this key, of any owner, for callers with a signature. */
 export function findAssetByStorageKey(tx: Tx, storage_key: string): AssetTable | undefined {
   return ifNotDeleted(tx, tx.get(selectByKey, { storage_key }))
 }
 
-/** The asset with this id, whoever owns it: for callers that bring a signature. */
+/** The asset with this id, of any owner, for callers with a signature. */
 export function findAsset(tx: Tx, id: string): AssetTable | undefined {
   return ifNotDeleted(tx, tx.get(selectById, { id }))
 }
 
-/** Whether any asset has these bytes, as its content or as its small picture, or any object. */
+/** Whether these bytes are the content or thumbnail of any asset, or the content of any object. */
 export function isBlobInUse(tx: Tx, content_key: string): boolean {
   return tx.get(selectBlobUse, { content_key }) !== undefined
 }
 
-/** Removes an asset of the scope, and says which bytes it had; undefined where there is none. */
+/** Removes an asset of the owner, and returns the keys of its blobs; undefined: there is none. */
 export function deleteAsset(
   tx: Tx,
   { user_id, workspace_id }: OwnerScope,
@@ -118,7 +117,7 @@ export function deleteAsset(
   return tx.all(removeOwned, { user_id, workspace_id, storage_key })[0]
 }
 
-/** Removes at most `limit` assets that a job of the scope made, and says which bytes they had, one for each. */
+/** Removes at most `limit` assets that a job of the owner created, and returns the blob keys of each. */
 export function deleteAssetsOfJob(
   tx: Tx,
   { user_id, workspace_id }: OwnerScope,

@@ -1,4 +1,4 @@
-// What the temporary objects of a user take, in all workspaces: the rows of one range of keys, a page at a time, because there may be a million.
+// The temporary objects of a user in all workspaces: a range of keys, read page by page because there may be a million.
 import { sql } from 'kysely'
 import type { ObjectTable } from '../schema.ts'
 import { statement } from '../statement.ts'
@@ -8,7 +8,7 @@ export type TemporaryObjectRow = Pick<ObjectTable, 'storage_key' | 'workspace_id
 
 type ObjectPosition = Pick<TemporaryObjectRow, 'storage_key' | 'workspace_id'>
 
-/** The words are those of the index `object_by_key`. */
+/** Worded as in the index `object_by_key`. */
 const select = statement<{ key: string; workspace: string; to: string; limit: number }>()((db, p) =>
   db
     .selectFrom('object')
@@ -20,7 +20,7 @@ const select = statement<{ key: string; workspace: string; to: string; limit: nu
     .limit(p('limit')),
 )
 
-/** At most `limit` objects below `folder`, which ends with a slash, past their time or not: the first ones, or those behind `after`. */
+/** At most `limit` objects below `folder`, which ends with a slash, expired or not: the first ones, or those behind `after`. */
 export function listTemporaryObjectRows(
   tx: Tx,
   folder: string,

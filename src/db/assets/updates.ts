@@ -1,4 +1,4 @@
-// Changes to assets, and the folders that hold them. One statement per function.
+// Changes to assets, and checks of the folders around them, one statement per function.
 import { sql } from 'kysely'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
@@ -18,7 +18,7 @@ const update = statement<AssetUpdate>()((db, p) =>
     .where('id', '=', p('id')),
 )
 
-/** Of the folders from one up to the top level, or over so many levels, the one that is looked for, or else the last one where there are more. */
+/** Searches the folders from one up to the top level, over at most `levels` levels: the wanted folder, or else the last one if there are more. */
 const selectAncestor = statement<{ id: string; folder_id: string; levels: number }>()((db, p) =>
   db
     .withRecursive('above(id, parent_id, level)', (qc) =>
@@ -40,18 +40,18 @@ const selectAncestor = statement<{ id: string; folder_id: string; levels: number
     .limit(1),
 )
 
-/** So many folders may lie in each other where one is moved into the last of them: each takes a microsecond to be looked at. */
+/** The maximum depth of folders into which a folder can be moved: each level takes a microsecond to check. */
 export const MAX_FOLDER_DEPTH = 20_000
 
-/** The statements of folders, for tests of how the database follows them. */
+/** Exported for tests of the query plan. */
 export const FOLDER_STATEMENTS = { selectAbove: selectAncestor }
 
-/** Writes what may change of an asset. */
+/** Writes the columns of an asset that may change. */
 export function updateAsset(tx: Tx, changed: AssetUpdate): void {
   tx.run(update, changed)
 }
 
-/** Whether a folder is the asset of this id, or lies in it; null where it lies so deep that nobody looks. */
+/** Whether a folder is the asset with this id, or lies in it; null: it lies too deep to tell. */
 export function isFolderWithin(tx: Tx, folder_id: string, id: string): boolean | null {
   const found = tx.get(selectAncestor, { folder_id, id, levels: MAX_FOLDER_DEPTH })
   if (found === undefined) return false

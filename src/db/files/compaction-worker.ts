@@ -1,5 +1,5 @@
-// The thread that writes a database anew. It locks the old file, looks through its structure, copies it row by row into a new one, and gives that the old one's name. Killed at any
-// moment, one of the two files is whole under the name of the database, and none has a log beside it that belongs to the other.
+// The worker that rewrites a database: it locks the old file, checks its structure, copies it row by row into a new file, and renames that file into
+// place. Whenever it is killed, a whole file has the name of the database, and no log of the other file lies beside it.
 import { chownSync, existsSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -19,21 +19,21 @@ function rewrite({ path, to, durability }: CompactionWorkerData): CompactionResu
   const db = openConnection(path, { durability, exists: true, busy_ms: BUSY_MS })
   try {
     lockExclusively(db)
-    // A copy holds what can be reached, and looks sound: of what cannot, nothing would be left to tell.
+    // A copy holds only what can be reached, and looks sound: it would hide the loss of the rest.
     const damages = findStructureDamages(db)
     if (damages.length > 0) return { kind: 'damaged', damages }
     db.pragma(`auto_vacuum = ${AUTO_VACUUM_SETTING}`)
-    // SQLite writes into an empty file as into one that it makes.
+    // SQLite writes into an empty file as into a file that it creates.
     makeDatabasePrivate(to)
     db.prepare('vacuum into ?').run(to)
     checkCopy(to, durability)
     const { uid, gid } = statSync(path)
     if (statSync(to).uid !== uid) chownSync(to, uid, gid)
     fsyncFile(to)
-    // Of the change of its mode, which is committed: a connection that keeps its lock keeps the file as well.
+    // The journal of the committed change of mode: a connection that keeps its lock keeps the file as well.
     rmSync(`${path}-journal`, { force: true })
     for (const ending of ['-wal', '-shm']) if (existsSync(path + ending)) throw new Error(`${path}${ending} is there`)
-    // The names that are gone must stay gone, also after a power cut: a log beside the new file would be taken for its own.
+    // The removed names must stay removed even after a power cut: a log beside the new file would be taken for its own.
     fsyncFile(dirname(path))
     renameSync(to, path)
     fsyncFile(dirname(path))
@@ -43,7 +43,7 @@ function rewrite({ path, to, durability }: CompactionWorkerData): CompactionResu
   }
 }
 
-/** Holds the file for this connection alone, and folds the log into it. SQLite says SQLITE_BUSY while anybody else has it open. */
+/** Locks the file exclusively, and copies the log into it. SQLite reports SQLITE_BUSY while another connection has it open. */
 function lockExclusively(db: SqliteConnection): void {
   if (hasWal(db.name)) runPassiveCheckpoint(db)
   db.pragma('locking_mode = EXCLUSIVE')

@@ -1,5 +1,5 @@
-// Writes the file of a database anew, so that it is no longer than it has to be and can shrink from then on. A thread does it; this looks for room
-// first, tells how far it has come, and leaves the old file in place where anything goes wrong.
+// Rewrites the file of a database to its minimal length, and so that it can shrink later. A thread does the work; this module checks for disk space
+// first, reports the progress, and keeps the old file if anything fails.
 import { rmSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -9,15 +9,14 @@ import { IN_MEMORY } from '../open-database.ts'
 import { Store, type StoreOptions } from '../store.ts'
 import { type DatabaseFileSize, readDatabaseFileSize } from './database-size.ts'
 
-/** What the thread is started with. */
 export interface CompactionWorkerData {
   readonly path: string
-  /** Where it writes, beside the file: a name that the next attempt removes. */
+  /** The path of the new file, beside the old one: the next attempt removes it. */
   readonly to: string
   readonly durability: Durability
 }
 
-/** How the thread ended: `busy` where another program has the database open, `damaged` where a copy would not hold all of its rows. */
+/** The outcome of the thread: `busy` if another program has the database open, `damaged` if a copy would lack rows. */
 export type CompactionResult =
   | { readonly kind: 'done' }
   | { readonly kind: 'busy' }
@@ -26,12 +25,12 @@ export type CompactionResult =
 
 export type CompactionOutcome = CompactionResult | { readonly kind: 'no_room'; readonly missing_bytes: number }
 
-/** Hears how many bytes of how many are written. */
+/** Receives the number of written bytes, and of all bytes. */
 export type CompactionProgressListener = (written: number, of: number) => void
 
-/** A start takes the time for a file of that many bytes: about ten seconds for each gigabyte. */
+/** The largest database that a start rewrites, in bytes: a gigabyte takes about ten seconds. */
 const AT_A_START = 4 * 1024 ** 3
-/** Room that has to be left when the new file is whole. */
+/** Free bytes that must remain beside the complete new file. */
 const SPARE = 64 * 1024 * 1024
 const PROGRESS_INTERVAL_MS = 5_000
 
@@ -43,18 +42,18 @@ const SCRIPT = new URL(
 export interface ServerStoreOptions extends StoreOptions {
   /** Larger databases are not rewritten at a start. */
   max_compacted_bytes?: number
-  /** How often the log hears how far that has come, in milliseconds. */
+  /** The interval of log lines about the progress, in milliseconds. */
   progress_interval_ms?: number
 }
 
 /**
- * Opens the store of a server. A database that an older version made cannot shrink: it is rewritten first, where there is room for its copy and it is
- * not so large that the start would take minutes. Otherwise the start goes on without, and the log says why.
+ * Opens the store of a server. The database of an older version cannot shrink: it is rewritten first, if there is room for the copy and it takes less
+ * than minutes. Otherwise the start continues without, and the log says why.
  * @throws StartError as `Store.open`
  */
 export async function openServerStore(path: string, options: ServerStoreOptions): Promise<Store> {
   const { max_compacted_bytes = AT_A_START } = options
-  // What is wrong with a small database is found here. The thread looks through any, before it copies.
+  // Finds the damages of a small database. The thread checks any database before it copies.
   const store = await Store.open(path, options)
   if (path === IN_MEMORY || store.canShrink) return store
   const { page_bytes, pages, free_pages } = store.space
@@ -71,51 +70,51 @@ export async function openServerStore(path: string, options: ServerStoreOptions)
   return Store.open(path, { ...options, damages })
 }
 
-/** Gives the damages that kept it from being rewritten. */
+/** Returns the damages that prevented the rewriting. */
 async function compactAtStart(
   path: string,
-  { durability = 'full', log, progress_interval_ms: told_every_ms = PROGRESS_INTERVAL_MS }: ServerStoreOptions,
+  { durability = 'full', log, progress_interval_ms = PROGRESS_INTERVAL_MS }: ServerStoreOptions,
 ): Promise<readonly StructureDamage[]> {
   log?.info(`${path} is rewritten once, so that it can shrink: the server starts after that`)
   const progressed: CompactionProgressListener = (written, of) =>
     log?.info({ percent: Math.min(99, Math.floor((100 * written) / of)) }, `${path} is being rewritten`)
-  const outcome = await compactDatabase(path, durability, progressed, told_every_ms)
+  const outcome = await compactDatabase(path, durability, progressed, progress_interval_ms)
   if (outcome.kind === 'done') log?.info({ bytes: statSync(path).size }, `${path} is rewritten, and can shrink now`)
-  else log?.warn(`${path} does not shrink yet, which the next start tries again: ${describeCompactionFailure(outcome)}`)
+  else log?.warn(`${path} cannot shrink yet, and the next start tries again: ${describeCompactionFailure(outcome)}`)
   return outcome.kind === 'damaged' ? outcome.damages : []
 }
 
-/** Why a database was not rewritten, as a part of a sentence. */
+/** The reason why a database was not rewritten, as a part of a sentence. */
 export function describeCompactionFailure(outcome: Exclude<CompactionOutcome, { kind: 'done' }>): string {
   if (outcome.kind === 'no_room') return `the disk lacks ${outcome.missing_bytes} bytes of room for a second copy`
   if (outcome.kind === 'damaged')
-    return `it is damaged, and a copy would lack what cannot be reached (${describeDamages(outcome.damages)})`
+    return `it is damaged, and a copy would lack unreachable rows (${describeDamages(outcome.damages)})`
   return outcome.kind === 'busy' ? 'another program has it open' : `it could not be copied (${outcome.message})`
 }
 
 /**
- * Rewrites the database at `path`, which nobody else has open. Until the new file is whole and durable, the old one stays as it is; then it takes
- * the old one's name in one step.
+ * Rewrites the database at `path`, which no other connection has open. The old file stays unchanged until the new file is complete and durable; then
+ * a rename replaces it atomically.
  */
 export async function compactDatabase(
   path: string,
   durability: Durability,
   progressed: CompactionProgressListener,
-  told_every_ms = PROGRESS_INTERVAL_MS,
+  progress_interval_ms = PROGRESS_INTERVAL_MS,
 ): Promise<CompactionOutcome> {
   const to = `${path}.rewriting`
-  // An interrupted attempt left it.
+  // Leftovers of an interrupted attempt.
   for (const ending of ['', '-journal']) rmSync(to + ending, { force: true })
   const bytes = usedBytes(readDatabaseFileSize(path))
   const missing_bytes = bytes + SPARE - freeBytes(dirname(path))
   if (missing_bytes > 0) return { kind: 'no_room', missing_bytes }
   let written = 0
-  const tell = () => {
-    // In the end it has another name.
+  const report = () => {
+    // At the end the file has another name.
     written = statSync(to, { throwIfNoEntry: false })?.size ?? written
     progressed(written, bytes)
   }
-  const timer = setInterval(tell, told_every_ms)
+  const timer = setInterval(report, progress_interval_ms)
   try {
     return await compactInThread({ path, to, durability })
   } finally {
@@ -135,7 +134,7 @@ function freeBytes(folder: string): number {
 
 function compactInThread(workerData: CompactionWorkerData): Promise<CompactionResult> {
   return new Promise((resolve) => {
-    // Its output streams are its own and nobody reads them. It prints nothing.
+    // The worker has output streams of its own, which are not read. The worker prints nothing.
     const worker = new Worker(SCRIPT, { workerData, execArgv: [], stdout: true, stderr: true })
     worker.once('message', resolve)
     worker.once('error', ({ message }) => resolve({ kind: 'failed', message }))

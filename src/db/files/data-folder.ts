@@ -1,4 +1,4 @@
-// The data folder and its one owner. A process holds an operating-system lock for as long as it lives; a dead one holds nothing.
+// The data folder and its exclusive lock. A process holds a lock of the operating system for as long as it lives.
 import {
   accessSync,
   constants,
@@ -19,31 +19,34 @@ import { listFileNames, makeDatabaseFilesPrivate, makePrivate, modeIfNotPrivate 
 
 export interface DataFolder extends Disposable {
   readonly path: string
-  /** Where the database file lies. */
+  /** The path of the database file. */
   readonly database: string
-  /** A sentence for the log where other users may look into the folder; null where they may not. */
+  /** A sentence for the log if other users may list the folder; null: they may not. */
   readonly warning: string | null
 }
 
-/** Where the files of assets lie: their names come from their content, and they never change. */
+/** The folder of asset files: their names come from their content, and they never change. */
 export function objectsFolderPath(data_dir: string): string {
   return join(data_dir, 'storage', 'objects')
 }
 
-/** Where the files of large values lie that jobs remember: each has a name that was never given before, and never changes. */
+/** The folder of spilled values of job journals: their names are never reused, and they never change. */
 export function journalFolderPath(data_dir: string): string {
   return join(data_dir, 'journal')
 }
 
-/** Whoever copies the data folder keeps a file here, and touches it now and then: no file of the journal is removed meanwhile. */
+/**
+ * The folder of journal leases. A program that copies the data folder keeps a file here and touches it regularly: meanwhile no file of the journal is
+ * removed.
+ */
 export function journalLeasesFolderPath(data_dir: string): string {
   return join(data_dir, 'copying')
 }
 
-/** For so long after its last sign of life, in milliseconds, a holder counts. */
+/** A lease is valid for this long after its last touch, in milliseconds. */
 const LEASE_MS = 3_600_000
 
-/** Whether somebody copies the data folder. */
+/** Whether a program is copying the data folder. */
 export function hasJournalLease(data_dir: string): boolean {
   const folder = journalLeasesFolderPath(data_dir)
   if (!existsSync(folder)) return false
@@ -54,26 +57,29 @@ export function hasJournalLease(data_dir: string): boolean {
   })
 }
 
-/** Where `svc restore` keeps a backup that is whole, and about to be put in place. While it is there, the folder holds neither the old data nor the new. */
+/**
+ * Where `svc restore` keeps a complete backup that is about to be put in place. While this folder exists, the data folder holds neither the old data
+ * nor the new.
+ */
 export function restoringFolderPath(data_dir: string): string {
   return join(data_dir, 'restoring')
 }
 
-/** Where `svc restore` copies a backup to before it touches anything; what an interrupted one leaves there keeps nobody away. */
+/** Where `svc restore` copies a backup to before it changes anything; leftovers of an interrupted restore do not block a start. */
 export function restoreIncomingFolderPath(data_dir: string): string {
   return join(data_dir, 'restore-incoming')
 }
 
 export interface DataFolderOptions {
-  /** Whether it is opened for a restore, which may have been interrupted. */
+  /** Whether the folder is opened for a restore, which may have been interrupted. */
   readonly restoring?: boolean
-  /** How whoever named the folder names another. */
+  /** The setting or option that names the folder, for messages. */
   readonly setting?: string
 }
 
 /**
- * Makes the folder where it is missing and takes its lock, and that of the database in it. `owner` is what another process is told
- * (`pid 17, 127.0.0.1:7777`).
+ * Creates the folder if it is missing, and takes its lock and that of its database. `owner` describes this process to others (`pid 17,
+ * 127.0.0.1:7777`).
  * @throws StartError when the folder cannot be written, it or its database belongs to a living process, or a restore was interrupted in it
  */
 export function openDataFolder(path: string, owner: string, opening: DataFolderOptions = {}): DataFolder {
@@ -92,10 +98,13 @@ export function openDataFolder(path: string, owner: string, opening: DataFolderO
   return { path, database, warning, [Symbol.dispose]: () => held.dispose() }
 }
 
-/** Folders of the service in the data folder. Each file in them is made for its owner alone; of what was copied there that may not be true. */
+/** Folders of the service in the data folder. Their files are created private to the user, but copied files may not be. */
 const SERVICE_FOLDERS = ['storage', 'temporary', 'journal', 'copying', 'restoring', 'restore-incoming']
 
-/** A folder of the service, one that a restore moved aside, or a key that was replaced. What the key of now needs, the vault does. */
+/**
+ * Whether this is a folder of the service, a folder that a restore moved aside, or a replaced key. The vault checks the permissions of the current
+ * key.
+ */
 function isServiceName(name: string): boolean {
   return name.startsWith('master.key.') || SERVICE_FOLDERS.includes(name.replace(/\.before-.*$/, ''))
 }
@@ -103,11 +112,11 @@ function isServiceName(name: string): boolean {
 function permissionWarning(path: string): string | null {
   const mode = modeIfNotPrivate(path)
   if (mode === null) return null
-  return `other users may look into the data folder ${path} (mode ${mode.toString(8)}): its files are their owner's alone, their names and sizes are not; make it private with chmod 700`
+  return `other users may list the data folder ${path} (mode ${mode.toString(8)}): they see the names and sizes of its files, but not the contents; make it private with chmod 700`
 }
 
 /**
- * Takes the lock of a database file, unless it is the one in `folder`, which has it already.
+ * Takes the lock of a database file, unless it is the file in `folder`, which is locked already.
  * @throws StartError when it cannot be written or belongs to a living process
  */
 export function acquireDatabaseLock(path: string, owner: string, folder: DataFolder): Disposable {
@@ -122,7 +131,7 @@ function lockDatabase(path: string, owner: string, setting: string): Disposable 
   return acquireLock(`the database ${path}`, `${real}.lock`, `${real}.owner`, owner, setting)
 }
 
-/** One for all paths that lead to a file by links, also where it is not there yet. Links in place of the file itself need not lead anywhere. */
+/** The same path for all links to a file, even if the file is missing. A dangling link in place of the file is not followed. */
 function realPath(path: string): string {
   try {
     return realpathSync(path)
@@ -144,14 +153,14 @@ function makeFolder(path: string, setting: string): void {
   }
 }
 
-// Level by level: for some paths of the system Node's own recursion never returns.
+// Level by level: for some system paths Node's own recursion never returns.
 function makeParentFolders(path: string): void {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   if (dirname(path) !== path) makeParentFolders(dirname(path))
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** The first part of a path that is there and no folder; null where there is none. */
+/** The first part of a path that exists and is not a folder; null: there is none. */
 function findBlockingFile(path: string): string | null {
   const above = dirname(path) === path ? null : findBlockingFile(dirname(path))
   if (above !== null) return above
@@ -162,19 +171,19 @@ function findBlockingFile(path: string): string | null {
   }
 }
 
-// The garbage collector would close a connection that nobody mentions any more, and the lock would be gone.
+// The garbage collector would close an unreferenced connection, and so release the lock.
 const heldLocks = new Set<SqliteConnection>()
 
 /**
- * SQLite takes advisory locks on every platform, and Node offers none: an exclusive transaction on an empty database is the lock. It never ends in a
- * commit, and needs no journal on the disk, for which a full one has no room. @throws what SQLite or the system says
+ * Takes an advisory lock. SQLite has them on every platform, and Node has none: the lock is an exclusive transaction on an empty database. It never
+ * commits, and needs no journal on the disk, which may be full. @throws the error of SQLite or the system
  */
 function openLockConnection(path: string): SqliteConnection {
   const lock = openConnection(path, { busy_ms: 0 })
   try {
     lock.pragma('journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
-    // Of a file that cannot be written SQLite makes one that is only read, which locks nobody out.
+    // SQLite opens a file that is not writable as read-only, and then the lock has no effect.
     accessSync(path, constants.W_OK)
     return lock
   } catch (error) {
@@ -183,7 +192,10 @@ function openLockConnection(path: string): SqliteConnection {
   }
 }
 
-/** Says whose a lock is. It is for messages only: a full disk may have no room for it. @throws what the system says of a folder that cannot be written */
+/**
+ * Writes the owner of a lock, which is only for messages: a full disk may have no room for it. @throws the error of the system if the folder cannot
+ * be written
+ */
 function writeOwnerFile(ownerFile: string, owner: string): void {
   try {
     writeFileSync(ownerFile, `${owner}\n`, { mode: 0o600 })
@@ -223,8 +235,8 @@ function acquireLock(what: string, file: string, ownerFile: string, owner: strin
 }
 
 /**
- * Holds a file for this process alone, until it is let go or the process is gone; null where another one holds it. The file stays.
- * @throws what the system throws where it cannot be written
+ * Locks a file for this process, until the lock is released or the process ends; null: another process holds the lock. The file stays.
+ * @throws the error of the system if it cannot be written
  */
 export function tryLockFile(path: string): Disposable | null {
   let held: SqliteConnection

@@ -1,4 +1,4 @@
-// Copies a database to a new file, also while a server writes it.
+// Copies a database to a new file, even while a server writes it.
 import { chmodSync, closeSync, constants, fsyncSync, openSync } from 'node:fs'
 import { openReadOnlyConnection } from '../connection.ts'
 import { errorCode } from '../health/database-faults.ts'
@@ -8,23 +8,22 @@ import { readSealKeyFingerprint } from '../sealed-columns.ts'
 import { STRICT_DAMAGE_LISTENER, TransactionStatements } from '../transaction.ts'
 
 export interface DatabaseCopy {
-  /** Those that the copy has seen. */
+  /** The migrations that the copy has. */
   readonly migrations: string[]
-  /** What was damaged in the structure of the database: the copy holds what can be reached, and its own structure is sound. */
+  /** The damages of the database's structure: the copy holds everything reachable, and its own structure is sound. */
   readonly damages: readonly StructureDamage[]
 }
 
 /**
- * Writes what the database at `path` holds at one moment to the new file `to`, and syncs it. Writers go on meanwhile.
- * The copy is written anew, row by row: it is no larger than it has to be, holds nothing that was deleted, and comes about
- * only if every page could be read. Nobody but its owner may read it.
- * @throws what SQLite says
+ * Copies the database at `path`, as of one moment, to the new file `to`, and syncs it. Writers continue meanwhile. The copy is written row by row: it
+ * has the minimal size, holds no deleted data, and succeeds only if every page could be read. It is private to the user.
+ * @throws the error of SQLite
  */
 export function copyDatabase(path: string, to: string): DatabaseCopy {
   const db = openReadOnlyConnection(path)
   let damages: readonly StructureDamage[]
   try {
-    // No transaction may be open around a copy. What is damaged before it stays so, or is gone: either shows here.
+    // No transaction may be open during the copy. Damage that exists before the copy remains or disappears with it: both show here.
     damages = findStructureDamages(db)
     db.prepare('vacuum into ?').run(to)
   } finally {
@@ -35,7 +34,7 @@ export function copyDatabase(path: string, to: string): DatabaseCopy {
   return { migrations: readAppliedMigrations(to), damages }
 }
 
-/** The migrations that the database at `path` has seen. */
+/** The migrations that the database at `path` has applied. */
 export function readAppliedMigrations(path: string): string[] {
   const db = openReadOnlyConnection(path)
   try {
@@ -45,7 +44,7 @@ export function readAppliedMigrations(path: string): string[] {
   }
 }
 
-/** The fingerprint of the one key that the database at `path` opens with; null where any will do. It has the present schema. */
+/** The fingerprint of the key that the database at `path` needs; null: any key will do. The database has the present schema. */
 export function readDatabaseKeyFingerprint(path: string): string | null {
   const db = openReadOnlyConnection(path)
   try {
@@ -55,7 +54,7 @@ export function readDatabaseKeyFingerprint(path: string): string | null {
   }
 }
 
-/** Waits until the disk has a file, or the names in a folder. Windows opens no folders, and keeps names without that. */
+/** Syncs a file, or the names in a folder. Windows does not open folders, and keeps names without this. */
 export function fsyncFile(path: string): void {
   let file: number
   try {

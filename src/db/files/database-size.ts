@@ -1,29 +1,29 @@
-// The room that the database takes on the disk, and how pages that are free are given back to the file system: some at a time, since a page that is
-// used is moved into the place of each free one before the end of the file.
+// Measures the size of the database on the disk, and gives free pages back to the file system: some at a time, since each free page is replaced by a
+// used page from the end of the file.
 import type { Statement } from 'better-sqlite3'
 import { openReadOnlyConnection, type SqliteConnection } from '../connection.ts'
 
-/** What the file of a database takes, in pages. */
+/** The size of a database file, in pages. */
 export interface DatabaseFileSize {
   readonly page_bytes: number
   readonly pages: number
-  /** Of these, the ones that hold nothing. */
+  /** The number of pages without content. */
   readonly free_pages: number
 }
 
 export interface DatabaseSize extends DatabaseFileSize {
-  /** Of the write-ahead log. */
+  /** The length of the write-ahead log. */
   readonly log_pages: number
 }
 
-/** A file as SQLite makes it by default does not shrink; with this `PRAGMA auto_vacuum` it can, and the pragma answers with the number. */
+/** SQLite's default files do not shrink; with this `PRAGMA auto_vacuum` they can. The pragma returns the number. */
 export const AUTO_VACUUM_SETTING = 'INCREMENTAL'
 export const AUTO_VACUUM_INCREMENTAL = 2
 
-/** So much of the file may be free: new rows take it before the file grows again. */
+/** The part of the file that may be free: new rows use it before the file grows again. */
 const FREE_PART = 1 / 20
 const FREE_PAGES = 256
-/** While the log is longer than that, in pages, nothing is moved: moved pages make it longer. */
+/** While the log is longer than this, in pages, no pages are moved, since that makes the log longer. */
 const LONG_LOG = 8_192
 
 export class FreePageSpace {
@@ -34,7 +34,7 @@ export class FreePageSpace {
 
   constructor(db: SqliteConnection) {
     this.#db = db
-    // Does nothing but tell.
+    // Only reports the state.
     this.#log = db.prepare('pragma wal_checkpoint(NOOP)')
     this.canShrink = db.pragma('auto_vacuum', { simple: true }) === AUTO_VACUUM_INCREMENTAL
   }
@@ -43,21 +43,21 @@ export class FreePageSpace {
     return { ...measureFile(this.#db), log_pages: Math.max(0, this.#log.get()!.log) }
   }
 
-  /** How many free pages are too many, and can be given back now. */
+  /** The number of excess free pages that can be given back now. */
   countExcessPages(): number {
     const { pages, free_pages, log_pages } = this.measure()
     if (!this.canShrink || log_pages > LONG_LOG) return 0
     return Math.max(0, free_pages - FREE_PAGES - Math.floor(pages * FREE_PART))
   }
 
-  /** Gives back at most `pages` pages, within the transaction that is open. */
+  /** Gives back at most `pages` pages, within the open transaction. */
   releasePages(pages: number): void {
-    // It is executed and not prepared: a prepared one gives back a single page for each step.
+    // Executed rather than prepared: a prepared statement gives back a single page per step.
     this.#db.exec(`pragma incremental_vacuum(${pages})`)
   }
 }
 
-/** What the file of the database at `path` takes, also where a server writes it. @throws what SQLite says */
+/** The size of the database file at `path`, even while a server writes it. @throws the error of SQLite */
 export function readDatabaseFileSize(path: string): DatabaseFileSize {
   const db = openReadOnlyConnection(path)
   try {

@@ -1,17 +1,17 @@
-// Modes of files and folders in the data folder: for their owner alone, whatever mode the data folder itself has.
+// Makes files and folders in the data folder private to their owner, whatever mode the data folder itself has.
 import { chmodSync, closeSync, openSync, readdirSync, statSync } from 'node:fs'
 import { platform } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 
-/** What users other than the owner may do. */
+/** The permissions of users other than the owner. */
 const NON_OWNER_BITS = 0o077
-/** How the name of a mark begins (`mark-file.ts`). */
+/** The prefix of the names of commit mark files (`loss-detection/commit-mark-file.ts`). */
 const MARK_PREFIX = 'last-commit-of-'
 const hasModes = platform() !== 'win32'
 
 /**
- * Makes a database file that only its owner may use, or makes an existing one so, with what SQLite keeps beside it. Where that fails SQLite fails as
- * well, and says why.
+ * Creates a private database file, or makes an existing one private, with SQLite's files beside it. If that fails, SQLite fails as well, and reports
+ * the reason.
  */
 export function makeDatabasePrivate(path: string): void {
   if (!hasModes) return
@@ -24,20 +24,20 @@ export function makeDatabasePrivate(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) makePrivate(`${path}${end}`)
 }
 
-/** Takes from other users what they may do with a file or a folder. Where there is none, or the system refuses, nothing is done. */
+/** Removes the permissions of other users from a file or a folder. A missing file, or a refusal of the system, is ignored. */
 export function makePrivate(path: string): void {
   const mode = modeIfNotPrivate(path)
   if (mode === null) return
   try {
     chmodSync(path, mode & ~NON_OWNER_BITS)
   } catch {
-    // It is somebody else's, or the disk takes no writes: the start says so where it needs them.
+    // The file belongs to another user, or the disk takes no writes: the start reports this if it needs to write.
   }
 }
 
 /**
- * The same for everything that belongs to a database, such as what a restore moved aside and the mark of its last commit: `x.db-wal`,
- * `x.db.before-…`, `last-commit-of-x.db.mark`. Other files that lie beside it are left alone.
+ * The same for all files of a database, such as the mark of its last commit and files that a restore moved aside: `x.db-wal`, `x.db.before-…`,
+ * `last-commit-of-x.db.mark`. Other files beside it are not touched.
  */
 export function makeDatabaseFilesPrivate(path: string): void {
   const [folder, name] = [dirname(path), basename(path)]
@@ -48,7 +48,7 @@ export function makeDatabaseFilesPrivate(path: string): void {
   }
 }
 
-/** The names of what lies in a folder; none where it cannot be read. */
+/** The names of the entries in a folder; none if it cannot be read. */
 export function listFileNames(folder: string): string[] {
   try {
     return readdirSync(folder)
@@ -57,7 +57,7 @@ export function listFileNames(folder: string): string[] {
   }
 }
 
-/** The mode of a file or a folder that other users may use; null where they may not, or there is none. */
+/** The mode of a file or a folder that other users may use; null: they may not, or it is missing. */
 export function modeIfNotPrivate(path: string): number | null {
   if (!hasModes) return null
   const found = statSync(path, { throwIfNoEntry: false })

@@ -1,7 +1,7 @@
-// The contents that rows name, read from outside of the process that writes them.
+// Lists the files that rows refer to, for processes other than the writer of the database.
 import { openReadOnlyConnection, type SqliteConnection } from '../connection.ts'
 
-/** Bytes that lie in a file of their own. */
+/** Bytes in a file of their own. */
 export interface ReferencedFile {
   readonly content_key: string
   readonly size: number
@@ -14,10 +14,10 @@ interface ReferencingColumn {
   readonly facts: string
 }
 
-/** Of a damaged row it may be no JSON, which would end the query. */
+/** The metadata of a damaged row may be invalid JSON, which would end the query. */
 const METADATA = "iif(json_valid(metadata), metadata, '{}')"
 
-/** What names contents: assets, their small pictures, and objects. */
+/** The columns that refer to blobs: assets, their thumbnails, and objects. */
 const REFERENCING_COLUMNS: readonly ReferencingColumn[] = [
   { table: 'asset', column: 'content_key', facts: 'size, sha256' },
   {
@@ -30,11 +30,11 @@ const REFERENCING_COLUMNS: readonly ReferencingColumn[] = [
 
 const BATCH = 1_000
 
-/** Every content that rows of the database at `path` name, of each kind of rows once, in the order of the keys. */
+/** Every blob that rows of the database at `path` refer to, once for each kind of rows, in the order of the keys. */
 export function* listReferencedBlobs(path: string): Iterable<ReferencedFile> {
   for (const { table, column, facts } of REFERENCING_COLUMNS) {
     for (let after: string | null = ''; after !== null; ) {
-      // A connection for each batch: reading files takes long, and the write-ahead log must not grow meanwhile.
+      // Each batch has a connection of its own: reading files takes long, and the write-ahead log must not grow meanwhile.
       const rows: ReferencedFile[] = withReadOnlyConnection(path, (db) =>
         db
           .prepare<[string | null], ReferencedFile>(
@@ -49,7 +49,7 @@ export function* listReferencedBlobs(path: string): Iterable<ReferencedFile> {
   }
 }
 
-/** Whether a row still names this content. */
+/** Whether a row still refers to this blob. */
 export function isBlobReferenced(path: string, content_key: string): boolean {
   return withReadOnlyConnection(path, (db) =>
     REFERENCING_COLUMNS.some(
@@ -58,7 +58,7 @@ export function isBlobReferenced(path: string, content_key: string): boolean {
   )
 }
 
-/** Every large value that a job of the database at `path` remembers, in the order of the keys. */
+/** Every spilled value that a job of the database at `path` needs, in the order of the keys. */
 export function* listSpilledValueFiles(path: string): Iterable<ReferencedFile> {
   for (let after: string | null = ''; after !== null; ) {
     const rows: ReferencedFile[] = withReadOnlyConnection(path, (db) =>

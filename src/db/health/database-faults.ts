@@ -1,10 +1,10 @@
-// What can be wrong with a database's disk or file, told from what SQLite and Node throw, and what a person can do about it.
+// Classifies faults of a database's disk or file by the errors of SQLite and Node, and gives the remedy of each.
 import { accessSync, constants, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StartError } from '../../start-error.ts'
 import { DamagedRowError } from '../integrity/damaged-row.ts'
 
-/** `damaged` stays until a person has seen to it; the others pass by themselves. */
+/** `damaged` stays until the operator repairs it; the other faults may pass by themselves. */
 export type DatabaseFault = 'full' | 'read_only' | 'damaged' | 'locked' | 'unreachable'
 
 const FAULTS_BY_CODE: readonly (readonly [prefix: string, fault: DatabaseFault])[] = [
@@ -26,14 +26,14 @@ const FAULTS_BY_CODE: readonly (readonly [prefix: string, fault: DatabaseFault])
   ['EIO', 'unreachable'],
 ]
 
-/** The fault that `error` tells of; null for everything else, such as a broken constraint. `path` is the database's file. */
+/** The fault that `error` reports; null for everything else, such as a violated constraint. `path` is the database file. */
 export function classifyFault(error: unknown, path: string): DatabaseFault | null {
   const fault = faultByCode(error)
-  // An error of input or output keeps its reason to itself.
+  // An input/output error does not tell its reason.
   return fault === 'unreachable' ? (findWriteObstacle(path) ?? fault) : fault
 }
 
-/** Whether `error` says that the file is not what was written. */
+/** Whether `error` says that the file is damaged. */
 export function isDamagedFile(error: unknown): boolean {
   return faultByCode(error) === 'damaged'
 }
@@ -43,16 +43,16 @@ function faultByCode(error: unknown): DatabaseFault | null {
   return FAULTS_BY_CODE.find(([prefix]) => code.startsWith(prefix))?.[1] ?? null
 }
 
-/** The code of what SQLite or Node threw: `SQLITE_FULL`, `EROFS`; '' where there is none. */
+/** The code of an error of SQLite or Node: `SQLITE_FULL`, `EROFS`; '' if there is none. */
 export function errorCode(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code
   return typeof code === 'string' ? code : ''
 }
 
-/** With less, a write of any size may fail. */
+/** With less free space, a write of any size may fail. */
 const LEAST_ROOM_BYTES = 256 * 1024
 
-/** What the file system says stands against writing `path`; null where it names nothing. */
+/** What prevents writing `path`, according to the file system; null: nothing known. */
 export function findWriteObstacle(path: string): 'full' | 'read_only' | null {
   try {
     accessSync(path, constants.W_OK)
@@ -64,9 +64,10 @@ export function findWriteObstacle(path: string): 'full' | 'read_only' | null {
   }
 }
 
-/** Cause and remedy in one line, for whoever reads the log. */
+/** Cause and remedy in one line, for the log. */
 export const FAULT_ADVICE: Readonly<Record<DatabaseFault, (path: string) => string>> = {
-  full: (path) => `${path} cannot be written, the disk is full: make room; what fails until then is refused with 503`,
+  full: (path) =>
+    `${path} cannot be written because the disk is full: make room; until then, requests that need it fail with 503`,
   read_only: (path) => `${path} cannot be written: check its mount, owner and mode, and those of its folder`,
   damaged: (path) =>
     `${path} is damaged, and nothing more is written to it: stop the service, see what "svc check" finds, and bring a backup back with "svc restore DIR"`,
@@ -82,7 +83,7 @@ const AT_START: Readonly<Record<string, (path: string) => string>> = {
   SQLITE_CORRUPT: DAMAGED_AT_START,
   SQLITE_IOERR_SHORT_READ: DAMAGED_AT_START,
   SQLITE_IOERR_CORRUPTFS: DAMAGED_AT_START,
-  // Of statements that were always the same: a schema, or an index for search, that is not what was written.
+  // Statements at a start never change, so the error means a damaged schema or search index.
   SQLITE_ERROR: DAMAGED_AT_START,
   SQLITE_READONLY: (path) => `${path} cannot be written; check its owner and mode`,
   SQLITE_CANTOPEN: (path) => `${path} cannot be opened; check the folder's owner and mode`,
@@ -91,14 +92,14 @@ const AT_START: Readonly<Record<string, (path: string) => string>> = {
   SQLITE_IOERR: (path) => `${path} cannot be read or written; check the disk, its room and its mount`,
 }
 
-/** What kept a database from being opened, as a StartError where it is a fault; anything else as it is. */
+/** The error of opening a database, as a StartError if it is a fault; any other error unchanged. */
 export function toStartError(error: unknown, path: string): unknown {
   const code = error instanceof DamagedRowError ? 'SQLITE_CORRUPT' : errorCode(error)
   const known = Object.keys(AT_START).find((prefix) => code.startsWith(prefix))
   return known ? new StartError(AT_START[known]!(path), { cause: error }) : error
 }
 
-/** Why a start comes to nothing that met a fault of the database when it was open already, such as damage behind the pages that an opening reads. */
+/** The error of a start that met a fault after opening the database, such as damage in pages that the opening does not read. */
 export function startErrorForFault(fault: DatabaseFault, path: string, cause: unknown): StartError {
   return new StartError(fault === 'damaged' ? DAMAGED_AT_START(path) : FAULT_ADVICE[fault](path), { cause })
 }

@@ -1,4 +1,4 @@
-// The condition of the database: which fault it has, since when it is refused, and how often the log hears of it.
+// Keeps the health of the database: its fault, its damaged rows, and when they were logged.
 import { ServiceError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { DamagedKeys, type DamagedRowRecord } from '../integrity/damaged-keys.ts'
@@ -6,16 +6,15 @@ import { DamagedRowError } from '../integrity/damaged-row.ts'
 import { describeDamages, type StructureDamage } from '../integrity/structure-damage.ts'
 import { classifyFault, type DatabaseFault, errorCode, FAULT_ADVICE } from './database-faults.ts'
 
-/** Every request meets the same fault; the log hears of it this often. */
+/** Milliseconds between two log lines about the same fault, which every request meets. */
 const FAULT_LOG_INTERVAL_MS = 60_000
-/** Of so many damaged rows the log hears, once of each. */
+/** The maximum number of damaged rows that are logged, once each. */
 const MAX_LOGGED_ROWS = 1_000
 const DAMAGED_ROW_ADVICE = 'see what "svc check" finds, and bring a backup back with "svc restore DIR"'
 const RETRY_AFTER_SECONDS = '5'
 
 /**
- * Tables of which no row is taken for missing while one of them is damaged, whatever else is known of that one: it would run a submission twice, or remove
- * a file that is needed, which nothing brings back.
+ * While one row of these tables is damaged, no row counts as missing. A wrong answer would run a submission twice, or remove a needed file for good.
  */
 const IRREPLACEABLE: ReadonlySet<string> = new Set(['idempotency_key', 'spilled_value'])
 
@@ -25,17 +24,16 @@ export class DatabaseHealth {
   readonly #now: () => number
   readonly #onDamagedRow: () => void
   readonly #faultLoggedAt = new Map<DatabaseFault, number>()
-  /** Damaged rows that the log knows of. */
+  /** Damaged rows that are logged already. */
   readonly #loggedRows = new Set<string>()
   readonly #damagedKeys = new DamagedKeys()
-  /** Tables that have damaged rows. */
   readonly #tablesWithDamagedRows = new Set<string>()
-  /** Tables whose structure is damaged: what is not found in them may be there. */
+  /** Tables whose structure is damaged: rows that are not found may exist. */
   readonly #damagedTables = new Set<string>()
   #fault: DatabaseFault | null = null
   #isFaultLogged = false
 
-  /** `suspect` hears when a first damaged row was found: there may be more damage. */
+  /** `suspect` is called when a damaged row was read: there may be more damage. */
   constructor(path: string, log: Log | null, now: () => number, suspect: () => void = () => {}) {
     this.#onDamagedRow = suspect
     this.#path = path
@@ -43,37 +41,37 @@ export class DatabaseHealth {
     this.#now = now
   }
 
-  /** What is wrong; null while nothing is. */
+  /** The present fault; null: none. */
   get fault(): DatabaseFault | null {
     return this.#fault
   }
 
-  /** Damage never passes by itself, and writing on would spread it. */
+  /** Damage never passes by itself, and further writes would spread it. */
   get isDamaged(): boolean {
     return this.#fault === 'damaged'
   }
 
-  /** Whether a row was found that is not what was written. The others are read and written on. */
+  /** Whether a damaged row was found. Other rows can still be read and written. */
   get hasDamagedRows(): boolean {
     return this.#loggedRows.size > 0
   }
 
-  /** Takes note of damage to the structure of tables. It stays, as any damage of the file does. */
+  /** Records damage to the structure of tables. It stays, as any damage of the file does. */
   recordStructureDamage(damages: readonly StructureDamage[]): void {
     if (damages.length === 0) return
     for (const { table } of damages) this.#damagedTables.add(table)
     this.recordFault(Object.assign(new Error(describeDamages(damages)), { code: 'SQLITE_CORRUPT' }))
   }
 
-  /** Takes note of damaged rows that were found otherwise than by reading them for somebody. */
+  /** Records damaged rows that a check found. */
   recordDamagedRows(rows: Iterable<DamagedRowRecord>): void {
     for (const row of rows) this.#logDamagedRow(row)
   }
 
   /**
-   * Whether a row that was not found by its key is a damaged one whose key, or owner, reads as another one now. A sound row of another owner is none: who
-   * asks for it learns nothing. So neither does the damaged row of one owner take what is missing from all others.
-   * @throws DATA_DAMAGED where it is, or where that is not certain and a wrong answer could not be made good
+   * Rejects the claim that a row is missing if a damaged row may be it, with a key or owner that reads wrong now. A sound row of another owner does
+   * not count, so a request for it learns nothing. Nor does the damaged row of one owner affect others.
+   * @throws DATA_DAMAGED if the row is damaged, or if that is uncertain and a wrong answer could not be undone
    */
   rejectIfKeyDamaged(table: string, key: object): void {
     if (!this.#tablesWithDamagedRows.has(table)) return
@@ -81,8 +79,8 @@ export class DatabaseHealth {
   }
 
   /**
-   * Whether a statement may miss rows that are there.
-   * @throws DATA_DAMAGED where it may
+   * Rejects a statement that may miss existing rows.
+   * @throws DATA_DAMAGED if it may
    */
   rejectIfIncomplete(sql: string): void {
     if (this.#damagedTables.size === 0) return
@@ -92,7 +90,7 @@ export class DatabaseHealth {
     if (touched) throw new ServiceError('DATA_DAMAGED')
   }
 
-  /** Takes note of a fault and gives what the client is told in its place; any other error comes back as it is. */
+  /** Records a fault and returns the error for the client; returns any other error unchanged. */
   recordFault(error: unknown): unknown {
     if (error instanceof DamagedRowError) return this.#recordDamagedRow(error)
     const fault = classifyFault(error, this.#path)
@@ -119,7 +117,7 @@ export class DatabaseHealth {
     }
   }
 
-  /** A write was committed: what was wrong is over, unless it was damage. */
+  /** Ends the fault after a committed write, unless it is damage. */
   recordWrite(): void {
     if (this.#fault === null || this.isDamaged) return
     this.#fault = null
@@ -138,12 +136,12 @@ export class DatabaseHealth {
   }
 }
 
-/** What a client is told whose commit failed after it may have reached the disk. */
+/** The error for a client whose commit failed after it may have reached the disk. */
 export function outcomeUnknownError(): ServiceError {
   return new ServiceError('OUTCOME_UNKNOWN')
 }
 
-/** The cause is in the log already, once; a client gets no part of it. */
+/** The log has the cause already; a client learns no part of it. */
 export function storeUnavailableError(): ServiceError {
   return new ServiceError('SERVICE_UNAVAILABLE', { headers: { 'Retry-After': RETRY_AFTER_SECONDS } })
 }

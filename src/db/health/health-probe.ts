@@ -1,4 +1,4 @@
-// Whether the database answers, and whether it can be written again once it could not.
+// Tells whether the database answers, and whether it can be written again after a fault.
 import { sql } from 'kysely'
 import type { Health } from '../../../generated/types.ts'
 import { statement } from '../statement.ts'
@@ -19,9 +19,9 @@ const touch = statement()((db) =>
   db.selectNoFrom(sql<number>`(select count(*) from (select 1 from job limit 1))`.as('jobs')),
 )
 
-/** Of nobody's: no user has an empty id. */
+/** No user has an empty id. */
 const OF_NOBODY = { user_id: '', workspace: '', expired_at: '' }
-/** As much as one would like to have room for, so that it is not called healthy for a moment only. */
+/** Enough bytes that a database on a nearly full disk is not reported healthy. */
 const TRIAL_BYTES = 64 * 1024
 
 const insertTrialRow = statement<{ id: string }>()((db, p) =>
@@ -29,19 +29,19 @@ const insertTrialRow = statement<{ id: string }>()((db, p) =>
 )
 const deleteTrialRow = statement()((db) => db.deleteFrom('job_tombstone').where('user_id', '=', OF_NOBODY.user_id))
 
-/** Puts a row of some pages and takes it away again: the pages are written all the same. */
+/** Inserts and deletes a row of some pages: the pages are written nevertheless. */
 function writeTrialRow(tx: Tx): void {
   tx.run(insertTrialRow, { id: 'x'.repeat(TRIAL_BYTES) })
   tx.run(deleteTrialRow, {})
 }
 
-/** Whether the database can be written, as far as is known. Where there is doubt, it is tried. It never throws. */
+/** Whether the database can be written, as far as is known. In doubt it tries a write. It never throws. */
 export function isDatabaseWritable(store: Store): boolean {
   store.retryWriteIfFaulty(writeTrialRow)
   return store.fault === null
 }
 
-/** Runs a statement that reads a page of a table, and where there is doubt, one that writes. */
+/** Runs a statement that reads a page of a table, and in doubt one that writes. */
 export function probeDatabaseHealth(store: Store): DatabaseHealthStatus {
   try {
     isDatabaseWritable(store)

@@ -1,5 +1,5 @@
-// Adds checksums to statements, so that no repository has to: an insert gets it as a parameter that is computed from the others, an
-// update computes it in SQL from the row that it changes, and a select of some columns of rows reads whole rows, to verify them.
+// Adds checksums to statements: an insert computes it as a parameter from the others, an update computes it in SQL from the changed row. A select of
+// some columns reads whole rows, to verify them.
 import {
   AliasNode,
   ColumnNode,
@@ -30,7 +30,7 @@ const CHECKSUM = 'checksum'
 /** A parameter that is computed from others: the checksum of the row that a statement writes. */
 export class ComputedChecksum {
   readonly #table: TableName
-  /** Of each covered column: a constant, or a placeholder. */
+  /** For each covered column, a constant or a placeholder. */
   readonly #sources: readonly unknown[]
 
   constructor(table: TableName, sources: readonly unknown[]) {
@@ -38,7 +38,7 @@ export class ComputedChecksum {
     this.#sources = sources
   }
 
-  /** `resolve` gives the value of a constant or a placeholder. */
+  /** `resolve` returns the value of a constant or a placeholder. */
   compute(resolve: (source: unknown) => unknown): number {
     return computeRowChecksum(this.#table, (place) => resolve(this.#sources[place]))
   }
@@ -64,10 +64,10 @@ export class ChecksumPlugin implements KyselyPlugin {
   }
 }
 
-/** Queries that name all columns of a table, by which one. */
+/** The tables of queries that name all columns of a table. */
 const wholeRowTables = new WeakMap<RootOperationNode, TableName>()
 
-/** The table of which a query gives whole rows, which can be verified; null where it gives anything else. */
+/** The table whose whole rows a query returns, so that they can be verified; null: the query returns something else. */
 export function verifiedTable(node: RootOperationNode): TableName | null {
   if (node.kind !== 'SelectQueryNode' || node.setOperations) return null
   const named = wholeRowTables.get(node)
@@ -98,7 +98,7 @@ function withAllColumns(node: SelectQueryNode): SelectQueryNode {
   return { ...node, selections: [...renamed, SelectionNode.createSelectAll()] }
 }
 
-/** Names the columns where one of them may be read as bytes. */
+/** Names the columns if one of them may be read as bytes. */
 function withLongTexts(node: SelectQueryNode): SelectQueryNode {
   const { from, joins, groupBy, setOperations, selections = [] } = node
   const table = joins || groupBy || setOperations || from?.froms.length !== 1 ? null : verifiedTable(node)
@@ -137,7 +137,7 @@ function columnNames(columns: readonly ColumnNode[]): string[] {
   return columns.map(({ column }) => column.name)
 }
 
-/** Where the value of an inserted column comes from. */
+/** The source of the value of an inserted column. */
 function valueSource(table: TableName, node: OperationNode | undefined): unknown {
   if (node === undefined) return null
   if (ValueNode.is(node)) return node.value
@@ -146,7 +146,7 @@ function valueSource(table: TableName, node: OperationNode | undefined): unknown
   throw new Error(`an insert into ${table} has a value that is no parameter: its checksum is not known`)
 }
 
-// Where nothing stays of the old row but what both have, the new row's checksum is the one.
+// If no other column of the old row remains, the checksum is that of the new row.
 function withUpsertedChecksum(table: TableName, conflict: OnConflictNode): OnConflictNode {
   const { updates } = conflict
   if (!updates) return conflict
@@ -175,7 +175,7 @@ function withUpdatedChecksum(node: UpdateQueryNode): UpdateQueryNode {
   }
 }
 
-/** The checksum of a row after some of its columns were set; the function throws where the row is not sound before. */
+/** The checksum of a row after some of its columns were set; the SQL function throws if the row was damaged before. */
 function recomputedChecksum(table: TableName, updates: readonly ColumnUpdateNode[]): OperationNode {
   const columns: readonly string[] = CHECKSUM_COLUMNS[table]
   const places = updates.map(({ column }) => columns.indexOf(columnName(column)))

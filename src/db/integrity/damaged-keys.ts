@@ -1,25 +1,25 @@
-// Tells a row that does not exist from a damaged one that is not found by its key any more, because the key is what is damaged.
+// Distinguishes a missing row from a damaged row that is not found by its key, because the key itself is damaged.
 
 import { totalLength } from '../transaction.ts'
 import type { DamagedRowError } from './damaged-row.ts'
 import { isChecksumValid, type TableName } from './row-checksum.ts'
 
-/** The values of a row by column, the checksum included. */
+/** The values of a row by column, including the checksum. */
 export type RowValues = Readonly<Record<string, unknown>>
 
-/** A damaged row that was found; `values` is null where there was no room for them. */
+/** A damaged row; `values` is null if there was no room for them. */
 export interface DamagedRowRecord extends Pick<DamagedRowError, 'table' | 'row'> {
   readonly values: RowValues | null
 }
 
-/** So many characters and bytes of damaged rows are kept, the first that are found. */
+/** The limit of kept characters and bytes of damaged rows; the first rows are kept. */
 const MAX_KEPT_LENGTH = 16_777_216
 
-/** Keeps values of damaged rows, up to a length that they have together. */
+/** Keeps values of damaged rows, up to a total length. */
 export class DamagedRowBudget {
   #length = 0
 
-  /** The values of a row, or null where there is no room for them. */
+  /** The values of a row; null: there is no room for them. */
   keepIfFits(values: RowValues | null): RowValues | null {
     const length = values ? totalLength(Object.values(values)) : 0
     if (this.#length + length > MAX_KEPT_LENGTH) return null
@@ -42,8 +42,8 @@ export class DamagedKeys {
   }
 
   /**
-   * Whether a damaged row was the one with this key, given as values of columns. It was if the checksum is right with the key in its place: then the key is
-   * all that is damaged. Of a row that is damaged elsewhere as well nothing is known, and it counts as another one, as that of another owner does.
+   * Whether a damaged row has this key, given as values of columns. It has if its checksum is right with the key in place, so that only the key is
+   * damaged. A row that is damaged elsewhere as well counts as a different one, like a row of another owner.
    */
   has(table: string, key: object): boolean {
     const rows = this.#byTable.get(table) ?? []

@@ -1,6 +1,6 @@
-// A row that is not what was written. It has no place in an answer; the log and `svc check` name it.
+// The error of a damaged row. Such a row is never served; the log and `svc check` name it.
 
-/** The columns that name a row of each table, as far as they may be logged: no name of a secret, nor a digest. */
+/** The columns that name a row of each table and may be logged: no names of secrets, and no digests of tokens. */
 const NAMING_COLUMNS = [
   'key',
   'job_key',
@@ -16,9 +16,9 @@ const NAMING_COLUMNS = [
 
 export class DamagedRowError extends Error {
   readonly table: string
-  /** What names the row, as it was read. */
+  /** The naming columns of the row, as they were read. */
   readonly row: string
-  /** All that was read of it, by column. */
+  /** All values that were read, by column. */
   readonly values: Readonly<Record<string, unknown>>
 
   constructor(table: string, row: Readonly<Record<string, unknown>>) {

@@ -1,5 +1,5 @@
-// Looks through a whole database without changing it: its pages, its references, its schema, and what is true of the rows.
-// It sees one moment of a database that a server is writing.
+// Checks a whole database without changing it: its pages, references, schema and invariants. It sees one moment of a database that a server is
+// writing.
 import { sha256 } from '../../shared/hashes.ts'
 import { nameTrigrams } from '../assets/name-trigrams.ts'
 import { openReadOnlyConnection, type SqliteConnection } from '../connection.ts'
@@ -12,13 +12,13 @@ import { Store } from '../store.ts'
 import { INVARIANTS } from './invariants.ts'
 import { iterateDamagedRows } from './structure-damage.ts'
 
-/** A sentence about something that is wrong, under the name of the check that found it. */
+/** A sentence about a fault, under the name of the check that found it. */
 export interface DatabaseFinding {
   readonly check: string
   readonly text: string
 }
 
-/** A check tells of so many findings, and then how many there are in all. */
+/** Each check reports at most this many findings, and then the number of the others. */
 const MAX_FINDINGS_PER_CHECK = 20
 
 type CheckFunction = (db: SqliteConnection) => Iterable<string>
@@ -26,10 +26,10 @@ type CheckFunction = (db: SqliteConnection) => Iterable<string>
 /** The name of the check of checksums. */
 export const ROW_CHECKSUM_CHECK = 'each row is what was written'
 
-/** How many checks `checkDatabase` makes. */
+/** The number of checks that `checkDatabase` makes. */
 export const DATABASE_CHECK_COUNT = INVARIANTS.length + 6
 
-/** Everything that is wrong with the database at `path`. @throws what SQLite says where there is no file that may be read */
+/** All faults of the database at `path`. @throws the error of SQLite if no file can be read */
 export async function checkDatabase(path: string): Promise<DatabaseFinding[]> {
   if (isEmptyFile(path)) return [{ check: 'the file', text: describeEmptyFile(path) }]
   let db: SqliteConnection | null = null
@@ -54,12 +54,12 @@ function describeEmptyFile(path: string): string {
 async function runAllChecks(db: SqliteConnection): Promise<DatabaseFinding[]> {
   const schema = await readCurrentSchema()
   db.function('sha256', { deterministic: true }, (text) => sha256(String(text)))
-  // From here on all checks look at the same moment.
+  // From here on all checks see the same moment.
   db.exec('begin')
   const findings = runCheck(db, 'the file', findPageDamage)
   const age = runCheck(db, 'the version', findVersionMismatch)
   findings.push(...age, ...runCheck(db, 'references between rows', findBrokenReferences))
-  // What an older or newer version wrote has rules of its own.
+  // Databases of older or newer versions have other invariants.
   if (age.length > 0) return findings
   findings.push(...runCheck(db, 'the schema', (db) => findSchemaDifferences(schema, dumpSchema(db))))
   findings.push(...runCheck(db, ROW_CHECKSUM_CHECK, findUnsoundRows))
@@ -68,7 +68,7 @@ async function runAllChecks(db: SqliteConnection): Promise<DatabaseFinding[]> {
   return findings
 }
 
-/** The findings of one check; damage that it runs into is one. */
+/** The findings of one check; damage that stops the check is a finding. */
 function runCheck(db: SqliteConnection, check: string, look: CheckFunction): DatabaseFinding[] {
   const findings: DatabaseFinding[] = []
   let more = 0
@@ -84,14 +84,14 @@ function runCheck(db: SqliteConnection, check: string, look: CheckFunction): Dat
   return findings
 }
 
-// One by one: after the damaged pages, it may end with an error of its own.
+// Iterates, because SQLite may end with an error after the damaged pages.
 function* findPageDamage(db: SqliteConnection): Iterable<string> {
   const lines = db.prepare('pragma integrity_check').pluck().iterate() as Iterable<string>
   for (const line of lines) if (line !== 'ok') yield* line.split('\n')
   yield* findPartialIndexErrors(db)
 }
 
-/** SQLite looks for each row in its indexes; of an index that has some rows alone it does not count the entries. */
+/** SQLite looks up each row in its indexes, but does not count the entries of partial indexes. */
 function* findPartialIndexErrors(db: SqliteConnection): Iterable<string> {
   const indexes = db.prepare("select name, tbl_name, sql from sqlite_schema where type = 'index' and sql is not null")
   for (const { name, tbl_name, sql } of indexes.all() as { name: string; tbl_name: string; sql: string }[]) {
@@ -114,7 +114,7 @@ function* findVersionMismatch(db: SqliteConnection): Iterable<string> {
   const newer = applied.find((name) => !known.includes(name))
   if (newer !== undefined) yield `was written by a newer version of the service (migration ${newer})`
   else if (applied.length < known.length) {
-    yield `was written by an older version of the service: it is brought up to date when this one starts, and can be checked then`
+    yield `was written by an older version of the service: this version migrates it at its next start, and can check it after that`
   }
 }
 
@@ -134,7 +134,7 @@ function* findUnsoundRows(db: SqliteConnection): Iterable<string> {
   for (const { message } of iterateDamagedRows(db)) yield message
 }
 
-/** A query takes so many words: SQLite bounds how deep one is. */
+/** Words per query, because SQLite limits the depth of a query. */
 const MOST_WORDS = 64
 
 function* findMissingNameWords(db: SqliteConnection): Iterable<string> {

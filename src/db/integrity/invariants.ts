@@ -1,23 +1,23 @@
-// What is true of every sound database besides what SQLite itself holds: one entry each, with a query for the rows that break it.
+// The invariants of a sound database besides those that SQLite enforces: each entry has a query for the rows that violate it.
 
 export interface Invariant {
   /** What must be true. */
   readonly name: string
-  /** One text column: a sentence about each thing that breaks it. `sha256(text)` is there. */
+  /** Returns one text column: a sentence for each violation. The function `sha256(text)` is available. */
   readonly sql: string
 }
 
 const ENDED = "('completed', 'failed', 'error', 'timed_out', 'cancelled')"
 const jobLabel = (key: string) => `'job ' || ifnull((select id from job where job.key = ${key}), '#' || ${key})`
-/** Jobs that were removed leave events and pages behind for a while. */
+/** Removed jobs leave events and pages behind for a while. */
 const isOrphaned = (key: string) =>
   `${key} not in (select key from job) and ${key} not in (select job_key from job_doomed)`
 
-/** The text of a large graph lies in parts. */
+/** The text of a large graph is in parts. */
 const GRAPH_TEXT = `iif(parts is null, body,
   (select ifnull(string_agg(graph_part.body, '' order by at), '') from graph_part where graph_part.sha256 = graph.sha256))`
 
-/** The text of a large result lies in parts. */
+/** The text of a large result is in parts. */
 const JOB_RESULT = `iif(result_parts is null, result,
   (select ifnull(string_agg(result_part.body, '' order by at), '') from result_part where job_key = key and at < result_parts))`
 

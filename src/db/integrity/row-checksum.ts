@@ -1,5 +1,5 @@
-// The checksum of a row: which columns it covers, how it is computed, and the functions that compute it in SQL. It covers the name of
-// the table and the values as JavaScript reads them, so that a row that was read from a wrong place is found as well.
+// The checksum of a row: its columns, its computation, and its SQL functions. It covers the name of the table and the values as JavaScript reads
+// them, so it also reveals a row that was read from a wrong place.
 import { crc32 } from 'node:zlib'
 import type { SqliteConnection } from '../connection.ts'
 import type { Tables } from '../schema.ts'
@@ -9,8 +9,8 @@ export type TableName = keyof Tables
 type ColumnValue = unknown
 
 /**
- * The columns that the checksum of each table covers, in the order of the table. A key that SQLite gives at the insert is not known
- * before it: such a row has another unique name. A new column that may be null goes to the end; then checksums stay as they are.
+ * The columns that the checksum of each table covers, in the order of the table. A key that SQLite assigns at the insert is not known before, so such
+ * a row has another unique name. A new nullable column must be added at the end; then existing checksums stay valid.
  */
 export const CHECKSUM_COLUMNS: { readonly [T in TableName]: readonly (keyof Tables[T] & string)[] } = {
   meta: ['name', 'value'],
@@ -156,20 +156,20 @@ export const CHECKSUM_COLUMNS: { readonly [T in TableName]: readonly (keyof Tabl
 
 export const TABLE_NAMES = Object.keys(CHECKSUM_COLUMNS) as TableName[]
 
-/** Longer texts are left to zlib: a call of it costs as much as so many characters here. */
+/** Longer texts are left to zlib: a call of zlib costs as much as this many characters here. */
 const SHORT = 160
 const PRIME = 0x01000193
-/** Before bytes, so that they are no text. */
+/** Precedes bytes, so that they differ from a text. */
 const BYTES = 0xb17e
 
-/** What the halves of characters beyond U+FFFF have in common. */
+/** The common bits of all surrogates. */
 const SURROGATE_BITS = 0xf800
 const SURROGATE = 0xd800
 
-/** A start for each table, so that a row of one table is none of another. */
+/** A start value for each table, so that a row of one table is not valid in another. */
 const SEEDS = new Map<string, number>(TABLE_NAMES.map((table) => [table, crc32(table)]))
 
-/** The UTF-8 bytes of a text of more than SHORT characters. Their checksum is that of the text. */
+/** The UTF-8 bytes of a text of more than SHORT characters. They have the same checksum as the text. */
 export class Utf8Text {
   readonly bytes: Buffer
 
@@ -178,13 +178,13 @@ export class Utf8Text {
   }
 }
 
-/** The checksum of a row; `valueAt` gives the value of each covered column by its place. */
+/** The checksum of a row; `valueAt` returns the value of each covered column by its position. */
 export function computeRowChecksum(table: TableName, valueAt: (place: number) => ColumnValue): number {
   let sum = SEEDS.get(table)!
   const count = CHECKSUM_COLUMNS[table].length
   for (let place = 0; place < count; place++) {
     const value = valueAt(place)
-    // So a column that is null adds nothing, which lets columns be added later.
+    // A null column adds nothing, so that columns can be added later.
     if (value === null || value === undefined) continue
     sum = Math.imul(sum ^ (place + 1), PRIME)
     if (typeof value === 'string') sum = hashText(sum, value)
@@ -195,14 +195,14 @@ export function computeRowChecksum(table: TableName, valueAt: (place: number) =>
   return sum >>> 0
 }
 
-// Each step can be undone for a given value, so that a change at a single place always changes the sum.
+// Each step is invertible for a given value, so a change at a single place always changes the sum.
 function hashText(sum: number, text: string): number {
   const { length } = text
   if (length > SHORT) return crc32(text, sum >>> 0)
   let next = sum
   for (let at = 0; at < length; at++) {
     const unit = text.charCodeAt(at)
-    // SQLite keeps U+FFFD in the place of half a character, and so does `crc32`.
+    // SQLite stores U+FFFD in the place of a lone surrogate, and `crc32` treats it the same way.
     if ((unit & SURROGATE_BITS) === SURROGATE && !text.isWellFormed()) return hashText(sum, text.toWellFormed())
     next = Math.imul(next ^ unit, PRIME)
   }
@@ -215,21 +215,21 @@ function hashNumber(sum: number, value: number): number {
   return Math.imul(low ^ ((value / 0x1_0000_0000) | 0), PRIME)
 }
 
-/** @throws DamagedRow where a row is not what was written */
+/** @throws DamagedRowError if the row is damaged */
 export function verifyRow(table: TableName, row: Readonly<Record<string, unknown>>): void {
   if (!isChecksumValid(table, row)) throw new DamagedRowError(table, row)
 }
 
-/** Whether a row, read with all its columns, is what was written. */
+/** Whether a row, read with all its columns, is undamaged. */
 export function isChecksumValid(table: TableName, row: Readonly<Record<string, unknown>>): boolean {
   const columns = CHECKSUM_COLUMNS[table]
   return computeRowChecksum(table, (place) => row[columns[place]!]) === row.checksum
 }
 
 /**
- * Gives SQL the checksums: `row_checksum(table, values…)`; `row_sound(table, checksum, values…)`, which is 1 or throws; and
- * `row_rechecksum(table, checksum, places, values…, new values…)`, the checksum of a sound row in which the values at some places
- * become others. Triggers and statements use them.
+ * Registers the SQL functions for triggers and statements: `row_checksum(table, values…)`; `row_sound(table, checksum, values…)`, which is 1 or
+ * throws; and `row_rechecksum(table, checksum, places, values…, new values…)`, the checksum of a sound row after the values at some places are
+ * replaced.
  */
 export function registerChecksumFunctions(db: SqliteConnection): void {
   const options = { deterministic: true, varargs: true, directOnly: false } as const

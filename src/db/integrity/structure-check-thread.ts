@@ -1,4 +1,4 @@
-// Looks through the structure of a database beside its server, in a thread, because of a large one that takes seconds.
+// Checks the structure of a database in a thread while the server runs, because a large database takes seconds.
 import { SHARE_ENV, Worker } from 'node:worker_threads'
 import type { DatabaseDamages } from './structure-damage.ts'
 
@@ -13,9 +13,9 @@ export const WORKER_READY = 'ready'
 
 export interface StructureCheckThreadOptions {
   readonly path: string
-  /** Takes what was found. */
+  /** Receives the findings. */
   readonly onFound: (damages: DatabaseDamages) => void
-  /** Takes what kept the check from being made. */
+  /** Receives the error of a check that could not be made. */
   readonly onFailed: (error: unknown) => void
 }
 
@@ -23,7 +23,7 @@ export class StructureCheckThread implements AsyncDisposable {
   readonly #options: StructureCheckThreadOptions
   #worker: Worker | null = null
   #started = false
-  /** Resolves when the thread may be ended: whoever ends one that loads a native library ends the process. */
+  /** Resolves when the thread may be ended: ending a thread while it loads a native library ends the process. */
   #loaded: Promise<void> = Promise.resolve()
 
   constructor(options: StructureCheckThreadOptions) {
@@ -37,7 +37,7 @@ export class StructureCheckThread implements AsyncDisposable {
     try {
       this.#worker = this.#run()
     } catch (error) {
-      // There is no room for a thread.
+      // The system has no room for a thread.
       this.#options.onFailed(error)
     }
   }
@@ -65,10 +65,10 @@ export class StructureCheckThread implements AsyncDisposable {
     return worker
   }
 
-  /** Ends the check, for the last connection to be the store's. */
+  /** Ends the check, so that the store has the last connection. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#started = true
-    // The thread does not keep the process alive, which has to wait for it now.
+    // The thread does not keep the process alive, which must wait for it now.
     this.#worker?.ref()
     await this.#loaded
     await this.#worker?.terminate()

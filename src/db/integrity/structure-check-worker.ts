@@ -1,4 +1,4 @@
-// The thread's side of a look through the structure of a large database: a connection of its own that only reads.
+// The worker of the structure check of a large database: it has a read-only connection of its own.
 import { parentPort, workerData } from 'node:worker_threads'
 import { lowerCurrentThread } from '../../shared/thread-priority.ts'
 import { openReadOnlyConnection } from '../connection.ts'
@@ -8,7 +8,7 @@ import { findDamages } from './structure-damage.ts'
 lowerCurrentThread()
 
 const db = openReadOnlyConnection(workerData as string)
-// The library for the database is loaded, with the first connection and not before: from now on the thread may be ended.
+// The first connection has loaded the native library, so the thread may be ended from now on.
 parentPort!.postMessage(WORKER_READY)
 try {
   parentPort!.postMessage(findDamages(db))

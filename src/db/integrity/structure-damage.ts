@@ -1,5 +1,5 @@
-// The structure of a database: whether each row is where an order or an index leads to. Where it is damaged, rows are missed that are
-// there, which no checksum of a row can tell. What is wrong inside a row is left to its checksum.
+// Checks the structure of a database: whether each row is where an order or an index leads to. With a damaged structure, existing rows are missed,
+// which no checksum of a row reveals. Faults inside a row are left to its checksum.
 
 import type { SqliteConnection } from '../connection.ts'
 import { errorCode, isDamagedFile } from '../health/database-faults.ts'
@@ -7,46 +7,46 @@ import { DamagedRowBudget, type DamagedRowRecord } from './damaged-keys.ts'
 import { DamagedRowError } from './damaged-row.ts'
 import { CHECKSUM_COLUMNS, isChecksumValid, TABLE_NAMES, type TableName } from './row-checksum.ts'
 
-/** What is wrong with the structure of a table or of its indexes. */
+/** A damage of the structure of a table or of its indexes. */
 export interface StructureDamage {
   readonly table: string
   readonly text: string
 }
 
-/** The first of them in one line, and how many tables there are. */
+/** The first damage in one line, and the number of further tables. */
 export function describeDamages(damages: readonly StructureDamage[]): string {
   const { table, text } = damages[0]!
   return `${table}: ${text}${damages.length > 1 ? `, and ${damages.length - 1} more tables` : ''}`
 }
 
-/** What was found in a database: damage to the structure of tables, and rows that are not what was written. */
+/** The damages of a database: of the structure of tables, and of single rows. */
 export interface DatabaseDamages {
   readonly structure: readonly StructureDamage[]
   readonly rows: readonly DamagedRowRecord[]
 }
 
-/** Looks through the structure and through all rows. */
+/** Checks the structure and all rows. */
 export function findDamages(db: SqliteConnection): DatabaseDamages {
   return { structure: findStructureDamages(db), rows: findRowDamages(db) }
 }
 
-/** The first of the rows that are not what was written. */
+/** The first damaged rows. */
 export function findRowDamages(db: SqliteConnection): DatabaseDamages['rows'] {
   const rows: DamagedRowRecord[] = []
-  const room = new DamagedRowBudget()
+  const budget = new DamagedRowBudget()
   try {
     for (const { table, row, values } of iterateDamagedRows(db))
-      if (rows.push({ table, row, values: room.keepIfFits(values) }) >= MAX_DAMAGED_ROWS) break
+      if (rows.push({ table, row, values: budget.keepIfFits(values) }) >= MAX_DAMAGED_ROWS) break
   } catch (error) {
     if (!isDamagedFile(error)) throw error
   }
   return rows
 }
 
-/** Of so many damaged rows is told. */
+/** The maximum number of damaged rows that are reported. */
 const MAX_DAMAGED_ROWS = 1_000
 
-/** Every row that is not what was written. A table that cannot be read to its end is told of by its structure. */
+/** Every damaged row. A table that cannot be read to its end is a structure damage. */
 export function* iterateDamagedRows(db: SqliteConnection): Iterable<DamagedRowError> {
   for (const table of TABLE_NAMES) {
     const rows = db.prepare(`select * from "${table}" not indexed`).iterate() as Iterable<Record<string, unknown>>
@@ -54,7 +54,7 @@ export function* iterateDamagedRows(db: SqliteConnection): Iterable<DamagedRowEr
   }
 }
 
-/** Looks through all tables and their indexes; `db` knows no function for it. The first damage of each table is given. */
+/** Checks all tables and their indexes; `db` must not have the functions of the service. Returns the first damage of each table. */
 export function findStructureDamages(db: SqliteConnection): StructureDamage[] {
   const names = db.prepare("select name from sqlite_schema where type = 'table'").pluck().all() as string[]
   const damages: StructureDamage[] = []
@@ -65,7 +65,7 @@ export function findStructureDamages(db: SqliteConnection): StructureDamage[] {
   return damages
 }
 
-/** What SQLite writes above findings about pages. */
+/** SQLite's heading of findings about pages. */
 const HEADING = /^\*\*\* in database \w+ \*\*\*$/
 
 function findTableDamage(db: SqliteConnection, table: string): string | null {
@@ -78,7 +78,7 @@ function findTableDamage(db: SqliteConnection, table: string): string | null {
   }
 }
 
-/** Whether a finding is about the content of a row, which may be a damaged one that its checksum tells of. */
+/** Whether a finding is about the content of a row, which may be damaged so that its checksum tells. */
 function isRowContentFinding(db: SqliteConnection, table: string, text: string): boolean {
   if (/^(NULL value in|NUMERIC value in|TEXT value in|non-\w+ value in|CHECK constraint failed)/.test(text)) return true
   const missing = /^row (\d+) missing from index/.exec(text)

@@ -1,4 +1,4 @@
-// Rows of job events. Only the event log writes them, and nothing changes them.
+// Rows of job events. Only the event log inserts them, and they never change.
 import { sql } from 'kysely'
 import { computeRowChecksum } from '../integrity/row-checksum.ts'
 import { isOverRowLimits } from '../row-batches.ts'
@@ -6,10 +6,10 @@ import type { JobEventTable } from '../schema.ts'
 import { queryBuilder, type Statement, soundRowCondition, statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 
-/** How many events are looked at, or read of one type, at once. */
+/** The number of events that are examined, or read of one type, at once. */
 const OF_TYPE = 1_000
 
-/** Rows that one statement inserts, the most first: each of eight costs two thirds of one alone. */
+/** Numbers of rows that one statement inserts, the largest first: each of eight rows costs two thirds of a single insert. */
 const WIDTHS = [8, 4, 2, 1] as const
 
 const inserts = new Map(WIDTHS.map((width) => [width, buildInsert(width)]))
@@ -95,7 +95,7 @@ const countOutputs = statement<{ job_key: number }>()((db, p) =>
     .groupBy('output_name'),
 )
 
-/** Each row that is looked at is read whole, whatever is asked of it. */
+/** SQLite reads each examined row whole. */
 const selectSizes = statement<{ job_key: number; limit: number }>('keys')((db, p) =>
   db
     .selectFrom('job_event')
@@ -109,12 +109,12 @@ export function hasMoreEventsThan(tx: Tx, job_key: number, most: number, most_by
   return isOverRowLimits(tx, selectSizes, { job_key, limit: most + 1 }, most_bytes)
 }
 
-/** Each status that a node of the job is known to have had. */
+/** Each status that a node of the job had, as far as the history has it. */
 export function listNodeStatuses(tx: Tx, job_key: number): { node_id: string; status: string }[] {
   return tx.all(selectNodes, { job_key })
 }
 
-/** How many values of each output the history has. */
+/** The number of values of each output in the history. */
 export function countOutputValues(tx: Tx, job_key: number): { output_name: string; count: number }[] {
   return tx.all(countOutputs, { job_key })
 }
@@ -130,20 +130,23 @@ export function insertJobEvents(tx: Tx, rows: readonly JobEventTable[]): void {
   }
 }
 
-/** How much of events is read at once, in characters of their payloads; one event at least. A megabyte takes some milliseconds. */
+/** Characters of payloads that are read at once; at least one event is read. A megabyte takes some milliseconds. */
 const READ_AT_ONCE = 1_000_000
 
-/** At most `limit` events with a sequence greater than `after`, in order; of large events fewer, and one at least. */
+/** At most `limit` events with a sequence greater than `after`, in order; fewer where they are large, but at least one. */
 export function listJobEventsAfter(tx: Tx, job_key: number, after: number, limit: number): JobEventTable[] {
   return tx.upTo(selectAfter, { job_key, after, limit }, startReadLimit())
 }
 
-/** The first events of one type with a sequence greater than `after`, in order; none where there are no more. All that stand between them are looked at. */
+/** The first events of one type with a sequence greater than `after`, in order; none: there are no more. All events between them are examined. */
 export function listJobEventsOfType(tx: Tx, job_key: number, type: string, after: number): JobEventTable[] {
   return tx.upTo(selectTypeAfter, { job_key, type, after, limit: OF_TYPE }, startReadLimit())
 }
 
-/** Up to which event a history may be looked at in one go, from behind `after` on; null where there is none. Each that is looked at is read whole, of whatever type it is. */
+/**
+ * The last event up to which a history may be examined at once, from behind `after` on; null: there is none. SQLite reads each examined event whole,
+ * of any type.
+ */
 export function findScanEnd(tx: Tx, job_key: number, after: number): number | null {
   let left = READ_AT_ONCE
   const rows = tx.upTo(selectScanSizes, { job_key, after, limit: OF_TYPE }, ({ bytes }) => {
@@ -153,7 +156,7 @@ export function findScanEnd(tx: Tx, job_key: number, after: number): number | nu
   return rows.at(-1)?.sequence ?? null
 }
 
-/** The events of one type behind `after` and up to `to`, in order. `reachAfter` says how far that may be. */
+/** The events of one type behind `after` and up to `to`, in order. `findScanEnd` limits the range. */
 export function listJobEventsBetween(
   tx: Tx,
   job_key: number,

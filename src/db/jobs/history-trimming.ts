@@ -1,18 +1,18 @@
-// What is removed of a living job's history when it has grown too long: the oldest events go, and it is counted what they told.
+// Trims the history of a living job that has grown too long: the oldest events are removed, and their contents counted.
 import { type RawBuilder, sql } from 'kysely'
 import type { TimeBudget } from '../row-batches.ts'
 import { type Statement, soundRowCondition, statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 
 const SUM = sql<number>`job_trimmed.count + excluded.count`
-/** The checksum of a counted row, the place of its count, and its columns. */
+/** The checksum of a counted row, the position of its count, and its columns. */
 const OLD = sql`job_trimmed.checksum, '4', job_trimmed.job_key, job_trimmed.type, job_trimmed.name, job_trimmed.status, job_trimmed.count`
 
 type SequenceRange = { key: number; below: number }
 
-/** Counts by a member of the payload, beside what was counted before. */
+/** Counts removed events by a member of the payload, and adds to earlier counts. */
 function buildCountStatement(type: string, name: string, status: RawBuilder<string>): Statement<SequenceRange, never> {
-  const told = sql<string>`payload ->> ${sql.lit(name)}`
+  const member = sql<string>`payload ->> ${sql.lit(name)}`
   return statement<SequenceRange>()((db, p) =>
     db
       .insertInto('job_trimmed')
@@ -23,15 +23,15 @@ function buildCountStatement(type: string, name: string, status: RawBuilder<stri
           .select([
             'job_key',
             'type',
-            told.as('name'),
+            member.as('name'),
             status.as('status'),
             (by) => by.fn.countAll<number>().as('count'),
-            sql<number>`row_checksum('job_trimmed', job_key, type, ${told}, ${status}, count(*))`.as('checksum'),
+            sql<number>`row_checksum('job_trimmed', job_key, type, ${member}, ${status}, count(*))`.as('checksum'),
           ])
           .where('job_key', '=', p('key'))
           .where('sequence', '<', p('below'))
           .where('type', '=', sql.lit(type))
-          // What is counted gets a checksum of its own: a damaged event must not become a sound count.
+          // The count gets a checksum of its own: a damaged event must not become a sound count.
           .where(soundRowCondition('job_event'))
           .groupBy(['name', 'status']),
       )
@@ -50,7 +50,7 @@ const deleteBelow = statement<SequenceRange>()((db, p) =>
   db.deleteFrom('job_event').where('job_key', '=', p('key')).where('sequence', '<', p('below')),
 )
 
-/** Each row that is looked at is read whole, whatever is asked of it. */
+/** SQLite reads each examined row whole. */
 const selectSizes = statement<SequenceRange & { limit: number }>('keys')((db, p) =>
   db
     .selectFrom('job_event')
@@ -89,21 +89,21 @@ const selectOutputs = statement<{ key: number }>()((db, p) =>
     .where('type', '=', sql.lit('output_update')),
 )
 
-/** How many events go at once, and how many bytes of them, if more than one does: a megabyte takes 6 ms, for its checksum and to be counted. */
+/** The events that are removed at once, and their total bytes if there is more than one: a megabyte takes 6 ms, for its checksum and its count. */
 const CHUNK = 512
 const CHUNK_BYTES = 262_144
-/** Bytes that go with however little that is added. */
+/** Bytes that are removed even if less is added. */
 const LEAST_BYTES = 1_000_000
 
-/** How much of a history there is. */
+/** The size of a history. */
 export interface HistorySize {
   readonly events: number
   readonly bytes: number
 }
 
 /**
- * Removes the events of a job below a sequence, the oldest first: as many as are added, or of large ones as many bytes, so that a history does not take more room,
- * and of a longer one as many as there is time for. One that began with large events may be longer for a while.
+ * Removes the oldest events of a job below a sequence: as many as are added, or as many bytes, so that the history does not grow, and more while
+ * there is time. A history that began with large events may be longer for a while.
  */
 export function trimJobEvents(tx: Tx, key: number, below: number, added: HistorySize, more: TimeBudget): void {
   const most_bytes = Math.max(added.bytes, LEAST_BYTES)
@@ -119,7 +119,7 @@ export function trimJobEvents(tx: Tx, key: number, below: number, added: History
   }
 }
 
-/** The events that go next; null where there are none below the sequence. */
+/** The events to remove next; null: there are none below the sequence. */
 function findFirstChunk(tx: Tx, key: number, below: number): (HistorySize & { below: number }) | null {
   let [bytes, read] = [0, 0]
   const rows = tx.upTo(selectSizes, { key, below, limit: CHUNK }, (row) => {
@@ -137,7 +137,9 @@ export function listTrimmedNodeStatuses(tx: Tx, key: number): { node_id: string;
   return tx.all(selectNodes, { key }).map(({ node_id, status }) => ({ node_id, status }))
 }
 
-/** Of these at most `limit` behind one of them; none where there are no more. There are some for each node of a graph that may have very many. */
+/**
+ * At most `limit` of these statuses behind one of them; none: there are no more. There are some for each node, and a graph may have very many nodes.
+ */
 export function listTrimmedNodeStatusesAfter(
   tx: Tx,
   key: number,
@@ -147,7 +149,7 @@ export function listTrimmedNodeStatusesAfter(
   return tx.all(selectNodesBehind, { key, node_id, status, limit })
 }
 
-/** How many values of each output were removed from the history. */
+/** The number of values of each output that were removed from the history. */
 export function countTrimmedOutputValues(tx: Tx, key: number): { output_name: string; count: number }[] {
   return tx.all(selectOutputs, { key }).map(({ output_name, count }) => ({ output_name, count }))
 }

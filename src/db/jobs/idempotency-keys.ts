@@ -1,11 +1,11 @@
-// Keys of idempotent submissions: which job a key stands for, within its owner.
+// Keys of idempotent submissions: each stands for a job of its owner.
 
 import type { OwnerScope } from '../owner-scope.ts'
 import type { IdempotencyKeyTable } from '../schema.ts'
 import { statement } from '../statement.ts'
 import type { Tx } from '../store.ts'
 
-// A key past its retention is taken over by the next submission that uses it.
+// The next submission with a key past its retention takes the key over.
 const keep = statement<IdempotencyKeyTable>()((db, p) =>
   db.replaceInto('idempotency_key').values({
     user_id: p('user_id'),
@@ -29,7 +29,7 @@ const select = statement<{ user_id: string; workspace: string; key: string; sinc
 
 export interface IdempotentSubmission {
   readonly key: string
-  /** SHA-256 of the normalised request. */
+  /** SHA-256 of the normalized request. */
   readonly request_sha256: string
   readonly job_key: number
   readonly created_at: string
@@ -39,7 +39,7 @@ export function saveIdempotencyKey(tx: Tx, { user_id, workspace_id }: OwnerScope
   tx.run(keep, { user_id, workspace: workspace_id ?? '', ...of })
 }
 
-/** The job that a key stands for, if it was given since that time (RFC 3339, UTC). */
+/** The job of a key that was stored at or after `since` (RFC 3339, UTC). */
 export function findIdempotentJob(
   tx: Tx,
   { user_id, workspace_id }: OwnerScope,

@@ -1,4 +1,4 @@
-// Pages of what jobs remember of their runs. They are written once and read together, when a job goes on after an interruption.
+// Pages of the job journal. A page is written once; all are read when a job resumes after an interruption.
 import { isOverRowLimits } from '../row-batches.ts'
 import type { JobJournalTable } from '../schema.ts'
 import { statement } from '../statement.ts'
@@ -39,7 +39,7 @@ export function insertJournalPage(tx: Tx, page: JobJournalTable): void {
   tx.run(insert, page)
 }
 
-/** The pages of a job in order, from a number on; at most `limit` of them, unless that is negative. */
+/** The pages of a job in order, from a number on; at most `limit` of them, or all if it is negative. */
 export function listJournalPages(tx: Tx, job_key: number, from = 0, limit = -1): JobJournalTable[] {
   return tx.all(selectSome, { job_key, from, limit })
 }
@@ -49,7 +49,7 @@ export function hasMorePagesThan(tx: Tx, job_key: number, most: number, most_byt
   return isOverRowLimits(tx, selectSizes, { job_key, limit: most + 1 }, most_bytes)
 }
 
-/** How many pages a job has, by the number of the last one. */
+/** The number of pages of a job, by the number of the last page. */
 export function countJournalPages(tx: Tx, job_key: number): number {
   const last = tx.get(selectLast, { job_key })
   return last ? last.page + 1 : 0

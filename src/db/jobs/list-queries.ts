@@ -1,4 +1,4 @@
-// Which jobs a list shows: their keys, the newest first. Each status is read by itself, in the order of an index, and no further than asked.
+// The keys of the jobs in a list, the newest first. Each status is read by itself in the order of an index, and no further than needed.
 import { sql } from 'kysely'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
 import type { StoredStatus } from '../schema.ts'
@@ -11,7 +11,7 @@ interface JobPageParams {
   limit: number
 }
 
-// In the words of the partial indexes, which are used for nothing else.
+// Must be worded as in the partial indexes, or SQLite does not use them.
 const LISTED = sql<boolean>`instr(options, '"persistence":"session"') = 0`
 
 const byStatus = statement<OwnerScope & JobPageParams>('keys')((db, p) =>
@@ -57,7 +57,7 @@ const countUnfinished = statement()((db) =>
     .groupBy('status'),
 )
 
-/** The words are those of the index `job_unfinished_by_owner`. */
+/** Worded as in the index `job_unfinished_by_owner`. */
 const selectActive = statement<OwnerScope>('keys')((db, p) =>
   db
     .selectFrom('job')
@@ -76,10 +76,10 @@ export interface JobListFilter {
   limit: number
 }
 
-/** The statements of lists, for tests of how the database reads them. */
+/** Exported for tests of the query plans. */
 export const JOB_LIST_STATEMENTS = { byStatus, byWorkflow, countUnfinished, selectActive }
 
-/** The keys of the jobs that a list shows, the newest first. */
+/** The keys of the jobs in a list, the newest first. */
 export function listJobKeys(tx: Tx, { user_id, workspace_id }: OwnerScope, filter: JobListFilter): number[] {
   const { workflow_id, statuses, before, limit } = filter
   const keys = statuses.flatMap((status) => {
@@ -90,13 +90,13 @@ export function listJobKeys(tx: Tx, { user_id, workspace_id }: OwnerScope, filte
   return keys.sort((a, b) => b - a).slice(0, limit)
 }
 
-/** The keys of a scope's jobs that have not ended, the oldest first; those that are not listed elsewhere included. */
+/** The keys of an owner's unfinished jobs, the oldest first, including jobs that lists omit. */
 export function listActiveJobKeys(tx: Tx, { user_id, workspace_id }: OwnerScope): number[] {
   const rows = tx.all(selectActive, { user_id, workspace_id })
   return rows.map(({ key }) => key).sort((a, b) => a - b)
 }
 
-/** How many jobs have not ended, by stored status; statuses without jobs are left out. */
+/** The number of unfinished jobs by stored status, without statuses that have none. */
 export function countUnfinishedJobsByStatus(tx: Tx): { status: StoredStatus; count: number }[] {
   return tx.all(countUnfinished, {})
 }

@@ -1,5 +1,5 @@
-// How jobs are removed: the row at once, and what it leaves behind little by little, because a job may have a hundred thousand events. The journal of a
-// job that has completed goes in the same way: it may have gigabytes.
+// Removes jobs: the row at once, and the rest in steps, because a job may have a hundred thousand events. The journal of a completed job is removed
+// in steps as well: it may have gigabytes.
 import { sql } from 'kysely'
 import { deleteUnusedGraph } from '../graphs.ts'
 import {
@@ -23,7 +23,7 @@ const deleteTrimmedOf = statement<{ key: number }>()((db, p) =>
   db.deleteFrom('job_trimmed').where('job_key', '=', p('key')),
 )
 
-// A job that has completed may be removed while its journal still goes.
+// A completed job may be removed while its journal is still being removed.
 const insertDoomed = statement<{ key: number }>()((db, p) =>
   db
     .insertInto('job_doomed')
@@ -74,19 +74,22 @@ const NONE: ReadonlySet<number> = new Set()
 /** Values of a job that one statement releases. */
 const CHUNK_VALUES = 64
 
-/** A journal of so many bytes goes at once: nearly all are smaller. */
+/** A journal up to this many bytes is removed at once; nearly all are smaller. */
 const SMALL_JOURNAL = 262_144
 
 type RemovableJob = Pick<JobTable, 'key' | 'id' | 'user_id' | 'workspace_id' | 'graph_sha256'>
 
-/** Removes a job for good; false where it is gone already. Its idempotency keys stay for their time, so that nothing runs again. The traces for which there is no time are left to `dropDoomed`. */
+/**
+ * Removes a job for good; false: it does not exist. Its idempotency keys stay for their time, so that no submission runs twice. If time runs out,
+ * `purgeRemovedJobs` removes the rest.
+ */
 export function purgeJob(tx: Tx, row: RemovableJob, more: TimeBudget): boolean {
   if (!removeJobRow(tx, row, more)) return false
   deleteTombstone(tx, row)
   return true
 }
 
-/** Removes a job past its retention, and remembers for its owner that it was there. */
+/** Removes a job past its retention, and leaves a tombstone for its owner. */
 export function expireJob(tx: Tx, row: RemovableJob, expired_at: string, more: TimeBudget): void {
   if (removeJobRow(tx, row, more)) insertTombstone(tx, row, expired_at)
 }
@@ -101,8 +104,8 @@ function removeJobRow(tx: Tx, { key, graph_sha256 }: RemovableJob, more: TimeBud
 }
 
 /**
- * Removes the journal of a job that has completed, which has so many bytes: a small one at once, a larger one is left to `dropDoomed`. Gives how many
- * files of large values are released at once.
+ * Removes the journal of a completed job, which has `bytes` bytes: a small journal at once, a larger one in `purgeRemovedJobs`. Returns how many
+ * spilled values are released at once.
  */
 export function deleteCompletedJournal(tx: Tx, key: number, bytes: number): number {
   const released = releaseSpilledValues(tx, key, CHUNK_VALUES)
@@ -111,7 +114,7 @@ export function deleteCompletedJournal(tx: Tx, key: number, bytes: number): numb
   return released
 }
 
-/** Has all that is stored of a job removed by `dropDoomed`, unless it is spared before. */
+/** Has `purgeRemovedJobs` remove everything that is stored of a job, unless `cancelJobRemoval` is called before. */
 export function scheduleJobRemoval(tx: Tx, key: number): void {
   tx.run(insertDoomed, { key })
 }
@@ -125,20 +128,20 @@ function purgeTraces(tx: Tx, key: number, more: TimeBudget): boolean {
   return deleteJobEvents(tx, key, more) && deleteResultParts(tx, key, more) && purgeJournal(tx, key, more)
 }
 
-/** Removes the events of a job from the first on, at least some, and as many as there is time for; true when none is left. */
+/** Removes the events of a job from the first on: at least some, and as many as time permits. True when none is left. */
 export function deleteJobEvents(tx: Tx, key: number, more: TimeBudget): boolean {
   return deleteNumberedRows(tx, EVENTS, key, more)
 }
 
-/** Values go before the pages that name them: a job that is kept has none without a page. */
+/** Values are removed before the pages that name them: a kept job must not have values without a page. */
 function purgeJournal(tx: Tx, key: number, more: TimeBudget): boolean {
   while (releaseSpilledValues(tx, key, CHUNK_VALUES) === CHUNK_VALUES) if (!more()) return false
   return deleteNumberedRows(tx, PAGES, key, more)
 }
 
 /**
- * Removes what removed jobs left, and journals of jobs that have completed, as long as there is time; true when nothing is left of any but those with
- * the keys of `except`.
+ * Removes the rest of removed jobs, and journals of completed jobs, as long as there is time. True when nothing is left, except of jobs with the keys
+ * in `except`.
  */
 export function purgeRemovedJobs(tx: Tx, more: TimeBudget, except: ReadonlySet<number> = NONE): boolean {
   for (let doomed = findFirstDoomed(tx, except); doomed; doomed = findFirstDoomed(tx, except)) {
@@ -151,13 +154,13 @@ export function purgeRemovedJobs(tx: Tx, more: TimeBudget, except: ReadonlySet<n
   return true
 }
 
-/** A damaged row stays, and does not keep those behind it. */
+/** A damaged row stays, and does not block the rows behind it. */
 function findFirstDoomed(tx: Tx, except: ReadonlySet<number>): JobDoomedTable | undefined {
   const doomed = { table: 'job_doomed', statement: selectDoomed, params: {} } as const
   return readFirstRows(tx, doomed, 1, ({ job_key }) => !except.has(job_key)).at(0)
 }
 
-/** The sequence of the first event that is still stored; null where none is. */
+/** The sequence of the first stored event; null: there is none. */
 export function findFirstEventSequence(tx: Tx, key: number): number | null {
   return findFirstNumber(tx, EVENTS, key)
 }

@@ -1,5 +1,5 @@
-// The result of a job that is large lies in parts, each written in a transaction of its own before the row of the job counts them: in one they would hold up
-// everybody. What an attempt has left that did not come so far is written over by the next one, or goes with the job.
+// Splits large results of jobs into parts, each written in its own transaction before the row of the job counts them, because a single transaction
+// would block other writes. Parts of an interrupted attempt are overwritten by the next attempt, or removed with the job.
 import type { Steps } from '../../shared/time-slices.ts'
 import { DamagedRowError } from '../integrity/damaged-row.ts'
 import { deleteNumberedRows, type NumberedRowStatements, type TimeBudget } from '../row-batches.ts'
@@ -31,27 +31,27 @@ const PARTS: NumberedRowStatements = {
   ),
 }
 
-/** Writes a part of the text of a result, or another one in its place. */
+/** Writes a part of the text of a result, replacing an earlier one. */
 export function putResultPart(tx: Tx, part: ResultPartTable): void {
   tx.run(put, part)
 }
 
-/** A row as it is stored: what lies in parts is not repeated in it. */
+/** The row as it is stored, without the text that is stored in parts. */
 export function withoutPartedResult(row: JobTable): JobTable {
   return row.result_parts === null ? row : { ...row, result: '' }
 }
 
-/** A row and its result. One that lies in parts is the empty text in a row that was read. */
+/** A row and its result. In a row as it was read, a result in parts is the empty text. */
 type ResultRow = Pick<JobTable, 'key' | 'result' | 'result_parts'>
 
-/** Whether the result of a row lies in parts that are not read. */
+/** Whether the result is in parts that were not read. */
 export function isResultUnread({ result, result_parts }: ResultRow): boolean {
   return result_parts !== null && result === ''
 }
 
 /**
- * The text of the result of a row, of which each part is read in a step of its own: many take long. Undefined where its job was removed meanwhile.
- * @throws DATA_DAMAGED where a part is damaged, or missing
+ * The text of a row's result. Each part is read in a step of its own, since many take long. Undefined: the job was removed meanwhile.
+ * @throws DATA_DAMAGED if a part is damaged or missing
  */
 export function* readResultSteps(store: Store, row: ResultRow): Steps<string | null | undefined> {
   if (!isResultUnread(row)) return row.result
@@ -65,14 +65,14 @@ export function* readResultSteps(store: Store, row: ResultRow): Steps<string | n
   return bodies.join('')
 }
 
-/** Undefined where its job was removed. */
+/** Undefined: the job was removed. */
 function findResultPart(tx: Tx, job_key: number, at: number): ResultPartTable | undefined {
   const part = tx.get(select, { job_key, at })
   if (!part && tx.get(selectJob, { key: job_key })) throw new DamagedRowError('result_part', { job_key, at })
   return part
 }
 
-/** Removes the parts of a removed job, at least some, and as many as there is time for; true when none is left. */
+/** Removes the parts of a removed job: at least some, and as many as time permits. True when none is left. */
 export function deleteResultParts(tx: Tx, key: number, more: TimeBudget): boolean {
   return deleteNumberedRows(tx, PARTS, key, more)
 }

@@ -1,4 +1,4 @@
-// What is past its retention: which jobs have ended long ago, and keys of submissions.
+// Finds finished jobs and removes idempotency keys past their retention.
 import { sql } from 'kysely'
 import { readFirstRows } from '../row-batches.ts'
 import type { JobTable, SweepPositionTable } from '../schema.ts'
@@ -50,28 +50,31 @@ const keepPosition = statement<SweepPositionTable>()((db, p) =>
     ),
 )
 
-/** The statements of sweeps that choose rows, for tests of how the database reads them. */
+/** Exported for tests of the query plans. */
 export const RETENTION_STATEMENTS = { selectFinished, selectExpired, deleteOldKeys }
 
-/** At most `limit` jobs that ended before `before`, in the order of their ends, from the kept position of `sweep` on; of large ones fewer, none where there is none. */
+/**
+ * At most `limit` jobs that ended before `before`, in the order of their ends, from the stored position of `sweep` on. Fewer are returned where they
+ * are large; none: there are no more.
+ */
 export function listFinishedJobs(tx: Tx, sweep: string, before: string, limit: number): FinishedJob[] {
-  // A position that is damaged begins anew: what it has passed has nothing to be removed any more.
+  // With a damaged position the sweep begins anew: nothing is left to remove of the jobs before it.
   const [position = { finished_at: '', job_key: 0 }] = tx.all(selectPosition, { sweep })
   const { finished_at: after, job_key: after_key } = position
   return readFirstRows(tx, { table: 'job', statement: selectFinished, params: { after, after_key, before } }, limit)
 }
 
-/** Keeps how far a sweep has come. */
+/** Stores the position of a sweep. */
 export function saveSweepPosition(tx: Tx, sweep: string, { key, finished_at }: FinishedJob): void {
   tx.run(keepPosition, { sweep, finished_at: finished_at!, job_key: key })
 }
 
-/** At most `limit` jobs that ended before `before`, the earliest first; of large ones fewer, none where there is none. */
+/** At most `limit` jobs that ended before `before`, the earliest first. Fewer are returned where they are large; none: there are no more. */
 export function listExpiredJobs(tx: Tx, before: string, limit: number): ExpiredJob[] {
   return readFirstRows(tx, { table: 'job', statement: selectExpired, params: { before } }, limit)
 }
 
-/** Forgets at most `limit` keys of submissions that were made before `before`; gives how many. */
+/** Removes at most `limit` idempotency keys that were stored before `before`; returns their number. */
 export function deleteOldIdempotencyKeys(tx: Tx, before: string, limit: number): number {
   return tx.run(deleteOldKeys, { before, limit })
 }

@@ -1,4 +1,4 @@
-// Rows of jobs and their inputs. One statement per function.
+// Rows of jobs, one statement per function.
 import { sql } from 'kysely'
 import { readMetaValue, writeMetaValue } from '../database-metadata.ts'
 import { type OwnerScope, ownerCondition } from '../owner-scope.ts'
@@ -37,7 +37,8 @@ const insert = statement<JobTable>()((db, p) =>
   }),
 )
 
-// The columns that change while a job lives; the caller has the whole row, so that its checksum needs no look at the stored one. The attempt fences writers: one that a later attempt has superseded changes nothing.
+// Updates the columns that change while a job lives. The caller has the whole row, so its checksum needs no read of the stored row. The attempt
+// fences writers: a superseded attempt changes nothing.
 const update = statement<JobTable>()((db, p) =>
   db
     .updateTable('job')
@@ -89,7 +90,7 @@ const selectByKey = statement<{ key: number }>()((db, p) =>
   db.selectFrom('job').selectAll().where('key', '=', p('key')),
 )
 
-/** Exported for a test of how the database reads it. */
+/** Exported for a test of the query plan. */
 export const selectDueJobs = statement<{ until: number; wake_at: number; key: number; limit: number }>('keys')(
   (db, p) =>
     db
@@ -125,15 +126,15 @@ export function insertJob(tx: Tx, row: JobTable): void {
   tx.run(insert, withoutPartedResult(row))
 }
 
-/** Writes the columns that change while a job lives; false when the row belongs to a later attempt. */
+/** Writes the columns that change while a job lives; false: the row belongs to a later attempt. */
 export function updateJob(tx: Tx, row: JobTable): boolean {
   return tx.run(update, withoutPartedResult(row)) === 1
 }
 
 /**
- * The job of this id, if it belongs to the scope. Ids are the choice of clients, and those of different owners may be the same. A result in parts is not read
- * with it, as nowhere here: `resultSteps` does that.
- * @throws DATA_DAMAGED where it is damaged; also where that is its owner or its id, so that it is not found by them
+ * The job with this id, if it belongs to the owner. Clients choose ids, and those of different owners may be equal. As everywhere here, a result in
+ * parts is not read; see `readResultSteps`.
+ * @throws DATA_DAMAGED if the row is damaged, even if its owner or id is, so that they do not find it
  */
 export function findOwnedJob(tx: Tx, { user_id, workspace_id }: OwnerScope, id: string): JobTable | undefined {
   return tx.get(selectOwned, { id, user_id, workspace_id })
@@ -144,7 +145,7 @@ export function listRecoverableJobKeys(tx: Tx): number[] {
   return tx.all(selectRecoverable, {}).map(({ key }) => key)
 }
 
-/** How far the history of a job has come that has not ended; undefined for one that has. */
+/** The last sequence of an unfinished job; undefined: the job has ended. */
 export function findUnfinishedJob(tx: Tx, key: number): { last_sequence: number } | undefined {
   return tx.get(selectUnfinished, { key })
 }
@@ -153,12 +154,12 @@ export function findJobByKey(tx: Tx, key: number): JobTable | undefined {
   return tx.get(selectByKey, { key })
 }
 
-/** The same for a list: a damaged one is left out. */
+/** The same for a list, which skips a damaged row. */
 export function findJobForList(tx: Tx, key: number): JobTable | undefined {
   return tx.all(selectByKey, { key })[0]
 }
 
-/** A suspended job that is to be seen to, as far as it is looked at before its row is read: that may be damaged. */
+/** A suspended job that is due. It has only what is read before the row, which may be damaged. */
 export interface DueJob {
   readonly key: number
   readonly user_id: string
@@ -166,7 +167,7 @@ export interface DueJob {
   readonly wake_at: number
 }
 
-/** Suspended jobs to be seen to by `until` (milliseconds since the epoch), the most overdue first, behind that of a time and key. */
+/** Suspended jobs that are due by `until` (milliseconds since the epoch), the most overdue first, behind a time and key. */
 export function listDueJobs(
   tx: Tx,
   until: number,
@@ -176,17 +177,17 @@ export function listDueJobs(
   return tx.all(selectDueJobs, { until, wake_at, key, limit }) as DueJob[]
 }
 
-/** When the next suspended job after `after` is to be seen to, in milliseconds since the epoch; null: none. */
+/** When the next suspended job after `after` is due, in milliseconds since the epoch; null: none. */
 export function findNextWakeTime(tx: Tx, after: number): number | null {
   return tx.get(selectNextWake, { after })?.wake_at ?? null
 }
 
-/** The highest key that was ever given to a job; 0 when there was none. */
+/** The highest key that any job ever had; 0: there was none. */
 export function findLastJobKey(tx: Tx): number {
   return Math.max(tx.get(selectLastKey, {})?.key ?? 0, Number(readMetaValue(tx, LAST_REMOVED) ?? 0))
 }
 
-/** Remembers the key of a job whose row was removed: what is named by it must not become another job's. */
+/** Stores the key of a removed job: references to it must not lead to another job. */
 export function recordRemovedJobKey(tx: Tx, key: number): void {
   if (key > findLastJobKey(tx)) writeMetaValue(tx, LAST_REMOVED, String(key))
 }

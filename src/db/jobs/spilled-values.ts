@@ -1,4 +1,5 @@
-// Rows of large values that jobs remember: which file is whose. A file is on disk before its row is committed, and goes before its row does.
+// Rows of the spilled values of job journals: which job each file belongs to. A file is on disk before its row is committed, and is removed before
+// its row.
 import { readFirstRows } from '../row-batches.ts'
 import type { SpilledValueTable } from '../schema.ts'
 import { statement } from '../statement.ts'
@@ -42,19 +43,19 @@ export function insertSpilledValue(tx: Tx, row: SpilledValueTable): void {
   tx.run(insert, row)
 }
 
-/** Says of at most `limit` values of a job that it needs them no more; gives of how many. */
+/** Marks at most `limit` values of a job as no longer needed; returns their number. */
 export function releaseSpilledValues(tx: Tx, job_key: number, limit: number): number {
   return tx.run(release, { job_key, limit })
 }
 
-/** Keys of at most `limit` values that no job needs, but for those of `except`. */
+/** Keys of at most `limit` values that no job needs, except those in `except`. */
 export function listReleasedSpilledValues(tx: Tx, limit: number, except: ReadonlySet<string>): string[] {
   const released = { table: 'spilled_value', statement: selectReleased, params: {} } as const
   const rows = readFirstRows(tx, released, limit, ({ content_key }) => !except.has(content_key))
   return rows.map(({ content_key }) => content_key)
 }
 
-/** Whether a job remembers large values. */
+/** Whether the journal of a job has spilled values. */
 export function hasSpilledValues(tx: Tx, job_key: number): boolean {
   return tx.get(selectOfJob, { job_key }) !== undefined
 }
@@ -64,7 +65,7 @@ export function isSpilledValueStored(tx: Tx, content_key: string): boolean {
   return tx.get(selectKnown, { content_key }) !== undefined
 }
 
-/** Forgets a value whose file is gone. */
+/** Removes the row of a value whose file is removed. */
 export function deleteSpilledValue(tx: Tx, content_key: string): void {
   tx.run(remove, { content_key })
 }

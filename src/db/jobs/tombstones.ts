@@ -1,4 +1,4 @@
-// What is left of jobs past their retention: that they were there, for their owners alone.
+// Tombstones of jobs past their retention: for their owners, they tell that such a job existed.
 import { sql } from 'kysely'
 import type { OwnerScope } from '../owner-scope.ts'
 import type { JobTombstoneTable } from '../schema.ts'
@@ -33,7 +33,7 @@ const remove = statement<{ user_id: string; workspace: string; id: string }>()((
     .where('id', '=', p('id')),
 )
 
-/** Exported for a test of how the database reads it. */
+/** Exported for a test of the query plan. */
 export const removeOldTombstones = statement<{ before: string; limit: number }>()((db, p) =>
   db.deleteFrom('job_tombstone').where(
     sql<boolean>`(user_id, workspace, id) in (select user_id, workspace, id from job_tombstone
@@ -45,22 +45,22 @@ interface ScopedJobId extends OwnerScope {
   id: string
 }
 
-/** Remembers that this job has expired. */
+/** Stores that this job has expired. */
 export function insertTombstone(tx: Tx, job: ScopedJobId, expired_at: string): void {
   tx.run(insert, { ...toTombstoneKey(job, job.id), expired_at })
 }
 
-/** Whether there was a job of this id in the scope that is past its retention. */
+/** Whether the owner had a job with this id that is past its retention. */
 export function hasTombstone(tx: Tx, scope: OwnerScope, id: string): boolean {
   return tx.get(select, toTombstoneKey(scope, id)) !== undefined
 }
 
-/** Forgets a job of which nothing is left. */
+/** Removes the tombstone of a job that is removed for good. */
 export function deleteTombstone(tx: Tx, job: ScopedJobId): void {
   tx.run(remove, toTombstoneKey(job, job.id))
 }
 
-/** Forgets at most `limit` jobs that expired before `before`; gives how many. */
+/** Removes at most `limit` tombstones of jobs that expired before `before`; returns their number. */
 export function deleteOldTombstones(tx: Tx, before: string, limit: number): number {
   return tx.run(removeOldTombstones, { before, limit })
 }

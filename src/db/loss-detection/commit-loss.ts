@@ -1,5 +1,5 @@
-// What a database has lost: the mark beside it, or a key that was made for it, shows that there was more. A start looks before it opens the database
-// for writing, since closing such a connection removes the log that may still hold what is missing.
+// Finds out what a database has lost, by the mark beside it or a key that was generated for it. A start checks before it opens the database for
+// writing, since closing such a connection removes the log that may hold the missing commits.
 import { readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { StartError } from '../../start-error.ts'
@@ -17,14 +17,14 @@ export function isReadableMark(mark: CommitMarkReading): mark is StoredCommitMar
 }
 
 export interface CommitLoss {
-  /** A sentence without its end: what is missing, and how that is known. */
+  /** What is missing, and how that is known: a sentence without its end. */
   readonly text: string
-  /** Whether the database is there at all. */
+  /** How the database differs: it has fewer commits, is another database, mixes old and new pages, or is missing. */
   readonly database: 'less' | 'another' | 'mixed' | 'missing'
   readonly facts: CommitLossFacts
 }
 
-/** The same for the log. Absent: not known. */
+/** The same for the log. Absent: unknown. */
 export interface CommitLossFacts {
   readonly acknowledged_commit?: number
   readonly acknowledged_at?: string
@@ -32,7 +32,7 @@ export interface CommitLossFacts {
   readonly found_at?: string
 }
 
-/** A loss with what an operator can do about it, in one line. */
+/** A loss with the remedies for the operator, in one line. */
 export function describeLoss({ text, database }: CommitLoss): string {
   const missing = database === 'missing'
   const [back, on] = missing
@@ -41,25 +41,25 @@ export function describeLoss({ text, database }: CommitLoss): string {
   return `${text}; ${back}, or restore a backup with "svc restore DIR", or let the next start ${on} with "svc check --accept-loss"`
 }
 
-/** Where the acceptance of a loss waits for the next start. */
+/** The file in which an accepted loss waits for the next start. */
 export function lossAcceptancePath(path: string): string {
   return `${commitMarkPath(path)}.accepted`
 }
 
-/** What the database at `path` has lost; null where nothing shows a loss. @throws StartError where the mark cannot be read */
+/** The loss of the database at `path`; null: nothing shows a loss. @throws StartError if the mark cannot be read */
 export function detectLoss(path: string): CommitLoss | null {
   const mark = readCommitMark(commitMarkPath(path))
   if ((fileSize(path) ?? 0) === 0) return detectMissingDatabase(path, mark)
   return isReadableMark(mark) ? detectMissingCommits(path, mark) : null
 }
 
-/** Keeps a command away from a database that lacks something: what was removed may still be put back. @throws StartError */
+/** Keeps a command from using a database that lacks something: removed files may still be put back. @throws StartError */
 export function requireNoLoss(path: string): void {
   const loss = detectLoss(path) ?? detectLossBehindJournal(path)
   if (loss !== null) throw new StartError(describeLoss(loss))
 }
 
-/** The same for a database that cannot be read before its journal is rolled back, which whoever opens it for writing does. */
+/** The same for a database that cannot be read before its journal is rolled back, which a connection for writing does. */
 function detectLossBehindJournal(path: string): CommitLoss | null {
   const mark = readCommitMark(commitMarkPath(path))
   if (!isReadableMark(mark) || (fileSize(`${path}-journal`) ?? 0) === 0) return null
@@ -76,11 +76,11 @@ function detectMissingDatabase(path: string, mark: CommitMarkReading): CommitLos
   const remains = describeRemains(path)
   if (remains !== null) return loss(remains)
   const key = masterKeyPath(dirname(path))
-  if (hasGeneratedKey(key)) return loss(`the key in ${basename(key)} was made for a database that was there`)
-  return wasPresentWhenAccepted(path) ? loss('it was there when a loss of a part of it was accepted') : null
+  if (hasGeneratedKey(key)) return loss(`the key in ${basename(key)} was generated for a database that existed`)
+  return wasPresentWhenAccepted(path) ? loss('it existed when a loss of some commits was accepted') : null
 }
 
-/** Whether a loss of a part waits to be told by the next start. Its acceptance has removed the mark. */
+/** Whether an accepted loss of some commits waits for the next start. Its acceptance has removed the mark. */
 function wasPresentWhenAccepted(path: string): boolean {
   try {
     const { database } = JSON.parse(readFileSync(lossAcceptancePath(path), 'utf8')) as Partial<CommitLoss>
@@ -95,7 +95,7 @@ function detectMissingCommits(path: string, mark: StoredCommitMark): CommitLoss 
   return found === 'unreadable' ? null : compareWithMark(path, mark, found)
 }
 
-/** What lies between the marked commit and the last one that was found. */
+/** The difference between the marked commit and the last commit that was found. */
 export function compareWithMark(path: string, mark: StoredCommitMark, found: LastCommit | null): CommitLoss | null {
   const facts = toLossFacts(mark, found)
   const acknowledged = `commit ${mark.number} of ${formatTime(mark.time)} was acknowledged`
@@ -111,14 +111,14 @@ export function compareWithMark(path: string, mark: StoredCommitMark, found: Las
   return { text, database: 'less', facts }
 }
 
-/** Its last commit may be copied, and other pages of the same log not. */
+/** The last commit may be copied while other pages of the same log are not. */
 function detectPartialCheckpoint(path: string, facts: CommitLossFacts): CommitLoss | null {
   if (!isPartlyCheckpointed(path)) return null
   const text = `${path} may lack a part of its last commits: its log was being copied into it when the server was killed, and ${basename(path)}-wal is gone or damaged`
   return { text, database: 'mixed', facts }
 }
 
-/** Looks, by default without changing anything: what else is wrong with the file is found when it is opened. */
+/** Reads the last commit, by default without changing anything: opening the database finds other faults of the file. */
 function tryReadLastCommit(path: string, open = openReadOnlyConnection): LastCommit | 'unreadable' | null {
   try {
     const db = open(path)

@@ -1,5 +1,5 @@
-// The file that holds the mark of the last acknowledged commit. It has two places, which are written in turn: when one is torn by a power cut, the
-// other one holds the commit before. A third place says that the log is being copied. The file keeps its size, so that a full disk has room for each mark.
+// The file with the mark of the last acknowledged commit. Two slots are written in turn: if a power cut tears one, the other has the commit before. A
+// third slot tells that a checkpoint is running. The file keeps its size, so that a full disk has room for each mark.
 import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -10,16 +10,16 @@ import { makePrivate } from '../files/file-permissions.ts'
 import { errorCode } from '../health/database-faults.ts'
 
 export interface StoredCommitMark {
-  /** The database that the commit belongs to: 16 hexadecimal digits. */
+  /** The id of the commit's database: 16 hexadecimal digits. */
   readonly database: string
   /** Commits are numbered from 1. */
   readonly number: number
-  /** When it was made, in milliseconds since 1970. */
+  /** The time of the commit, in milliseconds since the epoch. */
   readonly time: number
   readonly durability: Durability
 }
 
-/** Where the mark of the database at `path` lies: a name that `rm svc.db*` leaves alone. */
+/** The path of the mark for the database at `path`. `rm svc.db*` does not remove it. */
 export function commitMarkPath(path: string): string {
   return join(dirname(path), `last-commit-of-${basename(path)}.mark`)
 }
@@ -27,13 +27,13 @@ export function commitMarkPath(path: string): string {
 const MAGIC = 'svcmark1'
 const CHECKPOINT_FLAG = 'svccopy1'
 const MARK_BYTES = 64
-/** Each place has a sector of its own: a power cut tears no two. */
+/** Each slot has a sector of its own, so that a power cut tears one at most. */
 const SLOT_BYTES = 512
 const CHECKPOINT_FLAG_OFFSET = 2 * SLOT_BYTES
 const OFFSETS = { database: 8, number: 16, time: 24, durability: 32, checksum: MARK_BYTES - 4 } as const
 const DURABILITIES: readonly Durability[] = ['full', 'normal']
 
-/** The newest mark in a file: null where there is no file, 'damaged' where no place holds a mark. @throws StartError where it cannot be read */
+/** The newest mark in a file: null: there is no file; 'damaged': no slot holds a mark. @throws StartError if it cannot be read */
 export function readCommitMark(file: string): StoredCommitMark | 'damaged' | null {
   let bytes: Buffer
   try {
@@ -58,14 +58,14 @@ function parseMark(bytes: Buffer): StoredCommitMark | null {
 }
 
 /**
- * Says on the disk that the log is being copied into the database. Without a mark nothing is said, and where it cannot be written, the copying goes on:
- * it makes no commit less durable.
+ * Records on the disk that a checkpoint is running. Without a mark file nothing is recorded. If it cannot be written, the checkpoint still runs: it
+ * makes no commit less durable.
  */
 export function recordCheckpointStart(file: string): void {
   writeCheckpointFlag(file, CHECKPOINT_FLAG)
 }
 
-/** All of the log is in the database. */
+/** Records that all of the log is in the database. */
 export function recordCheckpointEnd(file: string): void {
   if (isCheckpointRecorded(file)) writeCheckpointFlag(file, '')
 }
@@ -93,11 +93,11 @@ function writeCheckpointFlag(path: string, text: string): void {
       closeSync(file)
     }
   } catch {
-    // There is none, or the disk takes no writes.
+    // There is no file, or the disk takes no writes.
   }
 }
 
-/** The file as its one writer has it. It is opened or made at the first mark. */
+/** The file for its only writer. It is opened or created at the first mark. */
 export class CommitMarkFile implements Disposable {
   readonly #path: string
   readonly #bytes = Buffer.alloc(MARK_BYTES)
@@ -111,7 +111,7 @@ export class CommitMarkFile implements Disposable {
     this.#bytes[OFFSETS.durability] = DURABILITIES.indexOf(durability)
   }
 
-  /** @throws what the system says; the next call then opens the file anew */
+  /** @throws the error of the system; the next call then opens the file anew */
   write(number: number, time: number): void {
     this.#bytes.writeDoubleLE(number, OFFSETS.number)
     this.#bytes.writeDoubleLE(time, OFFSETS.time)
@@ -128,13 +128,13 @@ export class CommitMarkFile implements Disposable {
   #open(): number {
     try {
       const file = openSync(this.#path, 'r+')
-      // Of somebody else's file, and on some file systems, the mode stays: it may be written all the same.
+      // The mode stays for a file of another user, and on some file systems: the file may still be writable.
       makePrivate(this.#path)
       return file
     } catch (error) {
       if (errorCode(error) !== 'ENOENT') throw error
     }
-    // Its whole size from the beginning, and its name on the disk: later writes change bytes alone.
+    // Writes the full size and syncs the name first, so that later writes only change bytes.
     const file = openSync(this.#path, 'wx', 0o600)
     try {
       writeSync(file, Buffer.alloc(CHECKPOINT_FLAG_OFFSET + MARK_BYTES))

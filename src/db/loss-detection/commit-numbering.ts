@@ -1,5 +1,5 @@
-// Numbers the commits of a database. Each transaction that changes rows writes its number into the database, and after the commit, before anybody is
-// answered, into the mark beside it. A start compares the two.
+// Numbers the commits of a database. Each transaction that changes rows writes its number into the database, and after the commit, before any answer,
+// into the mark file. A start compares the two.
 import { randomBytes } from 'node:crypto'
 import type { Statement } from 'better-sqlite3'
 import type { Durability, SqliteConnection } from '../connection.ts'
@@ -13,13 +13,13 @@ export interface LastCommit {
   readonly time: number
 }
 
-/** The row of `meta` that holds it. */
+/** The row of `meta` with the last commit. */
 const LAST_COMMIT_ROW = 'last commit'
 const ID_BYTES = 8
 
-/** The last commit that the database holds; null where it has numbered none. @throws DamagedRow, what SQLite says */
+/** The last commit that the database holds; null: it has no numbered commit. @throws DamagedRowError, or the error of SQLite */
 export function readLastCommit(db: SqliteConnection): LastCommit | null {
-  // An old version may have left it without the table.
+  // The database of an old version may lack the table.
   if (db.prepare("select 1 from sqlite_schema where name = 'meta'").get() === undefined) return null
   const row = db.prepare('select * from meta where name = ?').get(LAST_COMMIT_ROW) as
     | Record<string, unknown>
@@ -30,7 +30,7 @@ export function readLastCommit(db: SqliteConnection): LastCommit | null {
   return { database, number: Number(number), time: Number(time) }
 }
 
-/** A mark that cannot be written is told so often, in milliseconds. */
+/** Milliseconds between two reports of a mark that cannot be written. */
 const FAILURE_INTERVAL_MS = 60_000
 
 export class CommitNumbering implements Disposable {
@@ -43,7 +43,7 @@ export class CommitNumbering implements Disposable {
   #time = 0
   #lastFailureAt = Number.NEGATIVE_INFINITY
 
-  /** `failed` hears of a mark that cannot be written. */
+  /** `failed` receives the error of a mark that cannot be written. */
   constructor(db: SqliteConnection, durability: Durability, failed: (error: unknown) => void) {
     const last = readLastCommit(db)
     this.#database = last?.database ?? randomBytes(ID_BYTES).toString('hex')
@@ -54,7 +54,7 @@ export class CommitNumbering implements Disposable {
     this.#onWriteFailed = failed
   }
 
-  /** Writes the number of the transaction that is open, as a part of it. @throws what SQLite says */
+  /** Writes the number of the open transaction, as a part of it. @throws the error of SQLite */
   numberTransaction(): void {
     this.#time = Date.now()
     const value = `${this.#database} ${this.#number + 1} ${this.#time}`
@@ -63,7 +63,7 @@ export class CommitNumbering implements Disposable {
       this.#insert.run(value, checksum, LAST_COMMIT_ROW)
   }
 
-  /** The transaction is committed and durable. It never throws: the commit counts, with or without a mark. */
+  /** Writes the mark of the transaction, which is committed and durable. It never throws: the commit counts without a mark as well. */
   recordCommit(): void {
     this.#number++
     try {

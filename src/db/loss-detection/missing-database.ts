@@ -1,18 +1,18 @@
-// A database whose file is missing or empty while other files say that there was data. SQLite takes such a file for a new one, and
-// deletes the write-ahead log beside it, acknowledged work and all: it must not be opened, not even to be read.
+// Detects a database whose file is missing or empty while other files show that there was data. SQLite treats such a file as new, and deletes the
+// write-ahead log with its acknowledged work. So it must not be opened, not even for reading.
 import { opendirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { masterKeyPath } from '../../vault/master-key-file.ts'
 import { objectsFolderPath } from '../files/data-folder.ts'
 
-/** Whether there is a file, and nothing in it. */
+/** Whether the file exists and is empty. */
 export function isEmptyFile(path: string): boolean {
   return fileSize(path) === 0
 }
 
 /**
- * What beside the missing or empty database at `path` says that there was data, as a part of a sentence; null where nothing does, and
- * where the database holds anything. A key alone says it only of an empty file: it may be put there before the first start.
+ * What shows, beside the missing or empty database at `path`, that there was data, as a part of a sentence; null: nothing, or the database is not
+ * empty. A key counts only beside an empty file: it may be put there before the first start.
  */
 export function describeRemains(path: string): string | null {
   const size = fileSize(path)
@@ -22,7 +22,7 @@ export function describeRemains(path: string): string | null {
   return size === 0 && fileSize(masterKeyPath(dirname(path))) !== null ? 'a master key is there' : null
 }
 
-/** How many bytes a file has; null where there is none. */
+/** The bytes of a file; null: there is none. */
 export function fileSize(path: string): number | null {
   return statSync(path, { throwIfNoEntry: false })?.size ?? null
 }

@@ -1,5 +1,5 @@
-// Which starts go on though something is lost: those with a loss that an operator has accepted, or that SVC_DURABILITY allows. Either waits in a file
-// beside the database until the log of a server tells of it.
+// Decides whether a start may continue after a loss: an operator has accepted the loss, or SVC_DURABILITY permits it. A file beside the database
+// keeps the loss until a server logs it.
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { dirname } from 'node:path'
@@ -21,7 +21,7 @@ import {
 import { commitMarkPath, readCommitMark, type StoredCommitMark } from './commit-mark-file.ts'
 import { readLastCommit } from './commit-numbering.ts'
 
-/** What a start writes into its log about a loss that it goes on without. */
+/** The log line of a start after an accepted loss. */
 interface LossAcceptance extends CommitLossFacts {
   readonly message: string
   readonly lost?: string
@@ -31,7 +31,7 @@ interface LossAcceptance extends CommitLossFacts {
 
 const ACCEPTED_BY_OPERATOR = 'the server goes on without what was lost, as "svc check --accept-loss" has accepted'
 
-/** Lets the next start go on without what is lost. No server may run. @throws what the system says */
+/** Lets the next start continue without what is lost. No server may run. @throws the error of the system */
 export function acceptCommitLoss(path: string, loss: CommitLoss, message = ACCEPTED_BY_OPERATOR): void {
   const [accepted, draft] = [lossAcceptancePath(path), `${lossAcceptancePath(path)}.draft`]
   rmSync(draft, { force: true })
@@ -46,26 +46,25 @@ export function acceptCommitLoss(path: string, loss: CommitLoss, message = ACCEP
   }
   renameSync(draft, accepted)
   fsyncFolder(dirname(path))
-  // While the mark is there, starts refuse: the acceptance is on the disk before it goes.
+  // Starts are refused while the mark exists, so the acceptance must be on the disk before the mark is removed.
   rmSync(commitMarkPath(path), { force: true })
   fsyncFolder(dirname(path))
 }
 
-/** How far a start may go. */
 export interface StartAdmission {
-  /** Looks once more, before anything is written: a database with a journal that has to be rolled back could not be read before. @throws StartError */
+  /** Checks again before anything is written, because a database with a journal to roll back could not be read before. @throws StartError */
   readonly compareCommits: (db: SqliteConnection) => void
-  /** The start goes on: what is lost is in the log. */
+  /** Logs the loss once the start has succeeded. */
   readonly databaseOpened: () => void
 }
 
 /**
- * Looks for a loss before a start opens the database at `path`.
- * @throws StartError where something is lost and the loss is not accepted
+ * Checks for a loss before a start opens the database at `path`.
+ * @throws StartError if there is a loss that is not accepted
  */
 export function admitStart(path: string, log: Log | null): StartAdmission {
   const mark = readCommitMark(commitMarkPath(path))
-  // Without a mark, a database that is missing is all that can be found lost.
+  // Without a mark, only a missing database can be detected.
   const isAccepted = mark === null && readAcceptance(path)?.database === 'missing'
   let loss = isAccepted ? null : requireAcceptable(detectLoss(path), mark)
   return {
@@ -84,7 +83,7 @@ export function admitStart(path: string, log: Log | null): StartAdmission {
   }
 }
 
-/** A loss with which a start goes on all the same. @throws StartError for any other */
+/** A loss despite which a start may continue. @throws StartError for any other */
 function requireAcceptable(loss: CommitLoss | null, mark: CommitMarkReading): CommitLoss | null {
   if (loss === null || (isReadableMark(mark) && isPowerCutLoss(loss, mark))) return loss
   throw new StartError(describeLoss(loss))
@@ -95,14 +94,14 @@ function isPowerCutLoss(loss: CommitLoss, mark: StoredCommitMark): boolean {
   return loss.database === 'less' && mark.durability === 'normal' && Date.now() - uptime() * 1_000 > mark.time
 }
 
-/** Removes an acceptance that was interrupted, where what was lost has been put back since: it is about the mark that is still there. */
+/** Removes an interrupted acceptance if the lost files were put back since: it refers to the mark that still exists. */
 function removeInterruptedAcceptance(path: string, mark: StoredCommitMark): void {
   const acceptance = readAcceptance(path)
   if (acceptance?.acknowledged_commit !== mark.number || acceptance.acknowledged_at !== formatTime(mark.time)) return
   rmSync(lossAcceptancePath(path), { force: true })
 }
 
-// A command that opens the database has no log: the acceptance waits for a start that has one.
+// A command that opens the database has no log: the acceptance waits for a start with one.
 function logAcceptance(path: string, log: Log | null): void {
   const acceptance = readAcceptance(path)
   if (log === null || acceptance === null) return
@@ -111,7 +110,7 @@ function logAcceptance(path: string, log: Log | null): void {
   rmSync(lossAcceptancePath(path), { force: true })
 }
 
-/** Null where there is none. */
+/** Null: there is none. */
 function readAcceptance(path: string): LossAcceptance | null {
   const accepted = lossAcceptancePath(path)
   if (!existsSync(accepted)) return null

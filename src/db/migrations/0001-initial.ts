@@ -68,7 +68,7 @@ async function createWorkflows(db: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** A job's `id` may be the client's choice, so it is unique only within its owner; `key` identifies it inside the database. */
+/** A job's `id` may be the client's choice, so it is unique only within its owner; `key` identifies the job inside the database. */
 async function createJobs(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('job')

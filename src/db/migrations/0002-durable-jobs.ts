@@ -1,5 +1,4 @@
-// Jobs that outlive their process: what they remember and wait for, keys of idempotent submissions, and what is left of jobs past
-// their retention.
+// Jobs that outlive their process: their journal and waits, keys of idempotent submissions, and tombstones of jobs past their retention.
 import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
@@ -15,9 +14,9 @@ async function up(db: Kysely<unknown>): Promise<void> {
 
 async function extendJobs(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('job').addColumn('seed', 'integer').execute()
-  // What a suspended job waits for, as it is shown.
+  // The waits of a suspended job, as they are shown.
   await db.schema.alterTable('job').addColumn('waiting', 'text').execute()
-  // When the server has to see to the job again, in milliseconds since the epoch: the end of a delay, or of its time.
+  // When the server must handle the job again, in milliseconds since the epoch: the end of a delay, or of its time limit.
   await db.schema.alterTable('job').addColumn('wake_at', 'integer').execute()
   await sql`create index job_to_wake on job (wake_at) where wake_at is not null`.execute(db)
   await sql`create index job_by_age on job (user_id, ifnull(workspace_id, ''), key)`.execute(db)
@@ -25,11 +24,13 @@ async function extendJobs(db: Kysely<unknown>): Promise<void> {
   await sql`create index job_not_completed on job (user_id, ifnull(workspace_id, ''), key)
     where status <> 'completed'`.execute(db)
   await sql`create index job_finished on job (finished_at) where finished_at is not null`.execute(db)
-  // Parameters are pages of the journal now, and encrypted.
+  // Parameters are encrypted pages of the journal now.
   await db.schema.dropTable('job_input').execute()
 }
 
-/** Page 0 has the parameters, each further one all that a commit has to say of a run: a row for each firing would cost more than most firings. */
+/**
+ * Page 0 has the parameters; each further page has everything that a commit stores of a run: a row for each firing would cost more than most firings.
+ */
 async function createJournal(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('job_journal')

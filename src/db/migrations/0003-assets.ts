@@ -1,4 +1,4 @@
-// Assets: files and folders of their owners. The bytes lie in a store of objects; rows whose `content_key` is the same share them.
+// Assets: files and folders of their owners. The bytes are in an object store; rows with the same `content_key` share them.
 import { type ColumnDefinitionBuilder, type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
@@ -16,7 +16,7 @@ async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('content_type', 'text', required)
     .addColumn('size', 'integer', required)
     .addColumn('sha256', 'text')
-    // The key under which the bytes are served, and the one under which they are kept.
+    // The key under which the bytes are served, and the key under which they are stored.
     .addColumn('storage_key', 'text', (column) => column.unique())
     .addColumn('content_key', 'text')
     .addColumn('metadata', 'text', required)
@@ -27,7 +27,7 @@ async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('updated_at', 'text', required)
     .modifyEnd(strict)
     .execute()
-  // The rows of a content are its references: none left means that the bytes may go.
+  // The rows of a content are its references: without any, the bytes may be removed.
   await sql`create index asset_by_content on asset (content_key) where content_key is not null`.execute(db)
   await sql`create index asset_by_job on asset (user_id, ifnull(workspace_id, ''), job_id)
     where job_id is not null`.execute(db)

@@ -1,4 +1,4 @@
-// Single facts about the database as a whole, by name. The first ones: which key its sealed columns were sealed under.
+// Single facts about the whole database, by name, beginning with the key of its encrypted columns.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 

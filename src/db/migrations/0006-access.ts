@@ -1,4 +1,4 @@
-// Who may call and with what: tokens by their digests, and what a user keeps here for work: secrets, sealed, and settings.
+// The credentials and personal data of callers: digests of tokens, encrypted secrets, and settings.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 

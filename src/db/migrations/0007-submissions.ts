@@ -1,5 +1,5 @@
-// What submissions of the lifecycle profile keep: the preflight that admitted a job. And what histories that are bounded need: how much of
-// one was removed while its job lives, so that a run which goes on tells nothing twice.
+// The preflight that admitted a job, for submissions of the lifecycle profile. And how much of a living job's bounded history was removed, so that a
+// resumed run publishes nothing twice.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 

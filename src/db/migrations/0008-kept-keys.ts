@@ -1,4 +1,4 @@
-// Idempotency keys outlive their jobs, so that nobody looks them up by their job any more.
+// Idempotency keys outlive their jobs, so the index by job is not needed any more.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 

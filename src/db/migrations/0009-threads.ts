@@ -1,10 +1,10 @@
-// Chat: threads, their messages, and the turns that are under way.
+// Chat: threads, their messages, and their running turns.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
 async function up(db: Kysely<unknown>): Promise<void> {
-  // `spoken_at` is when the last message came, or when the thread was made. A key is never given out again: whoever still reads by that of a
-  // thread that is deleted must find nothing.
+  // `spoken_at` is when the last message was added, or the thread created. A key is never reused: a reader with the key of a deleted thread must find
+  // nothing.
   await sql`create table thread (key integer not null primary key autoincrement, id text not null unique, user_id text not null,
       workspace_id text, title text, last_sequence integer not null, size integer not null, spoken_at text not null,
       created_at text not null, updated_at text not null) strict`.execute(db)
@@ -15,7 +15,7 @@ async function up(db: Kysely<unknown>): Promise<void> {
       usage text, created_at text not null, primary key (thread_key, sequence)) strict`.execute(db)
   await sql`create trigger message_is_immutable before update on message
     begin select raise(abort, 'a message never changes'); end`.execute(db)
-  // One row for each turn that is under way, with the text so far of the message that it writes: what a crash leaves of it.
+  // One row for each running turn, with the text so far of its message: a crash leaves this of it.
   await sql`create table turn (thread_key integer not null primary key references thread (key) on delete cascade,
       id text not null, text text not null, provider text, model text, workflow_id text, job_id text,
       created_at text not null) strict`.execute(db)

@@ -1,4 +1,4 @@
-// Vectors of users, in indexes by name. They are searched by reading all of an index, so what is read of each lies in front of its text.
+// Vectors of users, in indexes by name. A search reads a whole index, so the columns that it needs precede the text.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 

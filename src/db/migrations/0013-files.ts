@@ -1,4 +1,4 @@
-// Files: objects that callers put under keys of their own, small pictures of assets, the orders in which assets are listed, and a search by name.
+// Files: objects under callers' own keys, thumbnails of assets, indexes for lists of assets, and search by name.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
@@ -9,7 +9,7 @@ const ESSENCE = "lower(rtrim(substr(content_type, 1, instr(content_type || ';', 
 const FAMILY = "lower(substr(content_type, 1, instr(content_type || '/', '/') - 1))"
 
 const STATEMENTS = [
-  // One key, one object for each workspace of a user. A time of expiry says that it is temporary.
+  // One object for each key and workspace of a user. Temporary objects have a time of expiry.
   `create table object (storage_key text not null, user_id text not null, workspace_id text, content_key text not null,
     content_type text not null, size integer not null, sha256 text not null, expires_at text, created_at text not null,
     updated_at text not null) strict`,
@@ -17,8 +17,8 @@ const STATEMENTS = [
   'create index object_by_content on object (content_key)',
   'create index object_by_expiry on object (expires_at) where expires_at is not null',
 
-  // Assets get a key that counts on, by which they are listed and searched: the newest has the highest one. `thumb_key` names the bytes of the
-  // small picture; `previewed` says whether the content was looked at, for a picture and for what is known about it.
+  // Assets get an ascending key for lists and searches: the newest has the highest. `thumb_key` names the bytes of the thumbnail; `previewed` says
+  // whether the content was read for a thumbnail and metadata.
   'drop index asset_by_content',
   'drop index asset_by_job',
   'alter table asset rename to asset_before',
@@ -31,7 +31,7 @@ const STATEMENTS = [
   'create index asset_by_content on asset (content_key) where content_key is not null',
   'create index asset_by_thumb on asset (thumb_key) where thumb_key is not null',
   'create index asset_to_preview on asset (key) where previewed = 0 and content_key is not null',
-  // Each order of a list is one range of an index: what is equal in all of these columns lies in the order of the keys.
+  // Each order of a list is one range of an index: rows with equal values in all of these columns are in the order of the keys.
   `create index asset_by_owner on asset (${OWNER})`,
   `create index asset_by_folder on asset (${OWNER}, ifnull(parent_id, ''))`,
   `create index asset_by_type on asset (${OWNER}, ${ESSENCE})`,
@@ -39,7 +39,7 @@ const STATEMENTS = [
   `create index asset_by_workflow on asset (${OWNER}, workflow_id) where workflow_id is not null`,
   `create index asset_by_job on asset (${OWNER}, job_id) where job_id is not null`,
 
-  // What `name_grams` (name-grams.ts) makes of names: the owner is in every word, so that nobody's search goes through what others have.
+  // The words that `name_grams` (assets/name-trigrams.ts) makes of names: each contains the owner, so that a search does not visit names of others.
   `create virtual table asset_name using fts5 (grams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii')`,
   'insert into asset_name (rowid, grams) select key, name_grams(user_id, workspace_id, name) from asset',
   `create trigger asset_name_insert after insert on asset begin

@@ -1,4 +1,4 @@
-// Folders that were deleted at once, and whose content is removed little by little.
+// Deleted folders whose contents are removed in steps.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 

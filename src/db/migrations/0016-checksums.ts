@@ -1,12 +1,12 @@
-// Every row carries a checksum of its other columns. Rows that are there get theirs in steps, so that neither memory nor the
-// write-ahead log has to hold all of them; interrupted, it goes on where it was.
+// Every row gets a checksum of its other columns. Existing rows get it in steps, so that neither memory nor the write-ahead log must hold all of
+// them. An interrupted migration resumes.
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 
-/** Hears how far a migration has come. */
+/** Receives the progress of a migration. */
 export type Progress = (table: string, rows: number) => void
 
-// As they are now: a migration never changes.
+// The columns at the time of this migration, which never changes.
 const TABLES: Readonly<Record<string, string>> = {
   meta: 'name, value',
   workflow: `id, user_id, workspace_id, name, description, tags, access, graph_sha256, settings, run_mode, etag, revision,
@@ -56,7 +56,7 @@ const IMMUTABLE: Readonly<Record<string, string>> = {
 
 /** Rows of one transaction. */
 const STEP = 500
-/** After so many of them the write-ahead log is brought into the file, and begins anew. */
+/** After this many steps the write-ahead log is copied into the file, and restarts. */
 const STEPS_TO_COPY = 16
 
 export function checksums(progress: Progress): Migration {
@@ -96,7 +96,7 @@ async function fill(db: Kysely<unknown>, table: string, columns: string, progres
   }
 }
 
-/** A bound of keys, as parameters: a key of a caller may hold any character, and U+0000 ends the text of a statement. */
+/** A bound of keys, as parameters: a caller's key may contain any character, and U+0000 would end the text of a statement. */
 function bound(names: string, compared: '>' | '<=', key: readonly unknown[] | null): RawBuilder<unknown> {
   return key === null ? sql`true` : sql`${sql.raw(names)} ${sql.raw(compared)} (${sql.join(key)})`
 }

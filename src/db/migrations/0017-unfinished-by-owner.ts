@@ -1,4 +1,4 @@
-// The unfinished jobs of one owner are found by an index: without it, the list of them reads every job of the owner.
+// An index finds the unfinished jobs of an owner: without it, listing them reads every job of the owner.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 

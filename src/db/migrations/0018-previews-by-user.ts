@@ -1,4 +1,4 @@
-// Assets that nobody has looked at are found by their user: all those of one user lie between two of another one otherwise.
+// An index finds assets without a preview by their user: without it, all assets of a user may lie between two of another user.
 import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 

@@ -1,5 +1,5 @@
-// Keeps the write-ahead log small. A thread copies it into the database's file while commits go on; this tells when. SQLite
-// begins the log anew once all of it is copied: under constant writes, commits wait for a last short pass of the thread.
+// Keeps the write-ahead log small: decides when a thread copies it into the database file, while commits continue. SQLite restarts the log once all
+// of it is copied. Under constant writes, commits wait for a short last pass of the thread.
 import { statSync } from 'node:fs'
 import type { Statement } from 'better-sqlite3'
 import type { Log } from '../../log.ts'
@@ -9,7 +9,7 @@ import { runPassiveCheckpoint } from './checkpoint.ts'
 import { CheckpointThread, type WalProgress } from './checkpoint-thread.ts'
 
 export interface WalLimits {
-  /** From this size on, in bytes, the log's file is emptied as soon as the server is idle. The other sizes are parts of it. */
+  /** From this size on, in bytes, the log's file is emptied once the server is idle. The other sizes are fractions of it. */
   readonly bytes: number
   readonly look_every_ms: number
 }
@@ -21,28 +21,28 @@ export interface CheckpointSchedulerOptions {
   readonly durability: Durability
   readonly log: Log | null
   readonly now: () => number
-  /** Tells whether nobody waits for the database. */
+  /** Whether no unit of work waits for the database. */
   readonly idle: () => boolean
-  /** Lets commits wait, for so many milliseconds at most or until `release`. */
+  /** Delays commits, for at most `ms` milliseconds or until `release`. */
   readonly hold: (ms: number) => void
   readonly release: () => void
-  /** Takes what a pass throws. */
+  /** Receives the error of a pass. */
   readonly failed: (error: unknown) => void
 }
 
-/** A part of the limit: after so much the thread is asked for a pass. */
+/** Fraction of the limit: after so much growth the thread is asked for a pass. */
 const PASS = 1 / 16
-/** From here on the log is brought to its end, so that it begins anew; without a thread, it is copied here. */
+/** From this fraction on, the log is copied to its end, so that it restarts; without a thread, it is copied here. */
 const TURN = 1 / 4
-/** So much may be left for the last pass of a log of `TURN`, and a part of what a larger one is longer besides. */
+/** The rest that a last pass may copy: `LAST` of the limit for a log of `TURN`, plus `MORE` of the length beyond `TURN`. */
 const LAST = 1 / 256
 const MORE = 1 / 16
-/** For a last pass that takes longer nobody waits: the next one may be faster. A log at its limit is waited for. */
+/** Commits do not wait for a slower last pass: the next may be faster. For a log at its limit they wait longer. */
 const HOLD_MS = 20
 const HOLD_AT_LIMIT_MS = 500
-/** A reader that keeps the log this many times over its limit is told of. */
+/** A reader that keeps the log this many times over its limit is logged. */
 const TOLD_AT = 4
-/** The thread ends after so long without work. */
+/** The thread ends after this time without work. */
 const REST_MS = 60_000
 
 export class CheckpointScheduler implements Disposable {
@@ -53,9 +53,9 @@ export class CheckpointScheduler implements Disposable {
   readonly #stateStatement: Statement<[], { log: number; checkpointed: number }>
   /** The limit in pages. */
   readonly #limit: number
-  /** How long the log was when it was last looked through. */
+  /** The length of the log at its last check. */
   #checkedPages = 0
-  /** Whether commits wait for the pass that is being made. */
+  /** Whether commits wait for the current pass. */
   #isLastPass = false
   #isGrowthLogged = false
 
@@ -64,7 +64,7 @@ export class CheckpointScheduler implements Disposable {
     this.#db = db
     this.#options = options
     this.#limit = options.limits.bytes / (db.pragma('page_size', { simple: true }) as number)
-    // Does nothing but tell, in some microseconds.
+    // Only reports the state, in some microseconds.
     this.#stateStatement = db.prepare('pragma wal_checkpoint(NOOP)')
     this.#thread = new CheckpointThread({ path: db.name, durability: options.durability }, options.now, {
       passEnded: (copied) => this.#endPass((last) => this.#handlePass(copied, last)),
@@ -75,12 +75,12 @@ export class CheckpointScheduler implements Disposable {
     this.#timer.unref()
   }
 
-  /** Bytes of the log's file; 0 where there is none. */
+  /** Bytes of the log's file; 0: there is none. */
   walBytes(): number {
     return statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0
   }
 
-  /** To be called after each commit. It never throws. */
+  /** Must be called after each commit. It never throws. */
   commitDone(): void {
     if (this.#thread.isBusy) return
     this.#safely(() => {
@@ -92,7 +92,7 @@ export class CheckpointScheduler implements Disposable {
     })
   }
 
-  /** Has the log copied where the file is longer than the database, which has `bytes`: it is cut at the end of a pass. */
+  /** Starts a pass if the file is longer than the database, which has `bytes`: the end of a pass truncates the file. */
   shrinkDatabaseFile(bytes: number): void {
     this.#safely(() => {
       if (this.#thread.isFailing || (statSync(this.#db.name, { throwIfNoEntry: false })?.size ?? 0) <= bytes) return
@@ -100,13 +100,13 @@ export class CheckpointScheduler implements Disposable {
     })
   }
 
-  /** Copies all of the log into the file and gives its room back; without waiting, as much of it as readers allow. */
+  /** Copies the whole log into the file and truncates the log. It does not wait, so it copies only as much as readers allow. */
   truncateWal(): void {
     const busy_ms = this.#db.pragma('busy_timeout', { simple: true }) as number
     this.#db.pragma('busy_timeout = 0')
     try {
       const { pages, copied } = this.#state()
-      // Copied first: a log that is emptied must not be missed by what looks for an interrupted copying.
+      // The copy comes first: an emptied log would look like an interrupted checkpoint.
       if (pages > copied) runPassiveCheckpoint(this.#db)
       const [{ busy }] = this.#db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: 0 | 1 }]
       if (busy === 0) recordCheckpointEnd(commitMarkPath(this.#db.name))
@@ -116,19 +116,19 @@ export class CheckpointScheduler implements Disposable {
     }
   }
 
-  /** Ends the thread, for the last connection to be the store's; null where there is none. */
+  /** Ends the thread, so that the store has the last connection; null: there is no thread. */
   endThread(): Promise<unknown> | null {
     clearInterval(this.#timer)
     return this.#thread.end()
   }
 
-  /** Leaves an empty log behind, as far as it can: what stays in it is read when the database is opened again. */
+  /** Empties the log as far as possible: the rest is read when the database is opened again. */
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
     this.#safely(() => this.truncateWal())
   }
 
-  /** How long the log is, and how much of it is in the file, in pages. */
+  /** The length of the log and its copied part, in pages. */
   #state(): WalProgress {
     const { log, checkpointed } = this.#stateStatement.get()!
     return { pages: log, copied: checkpointed }
@@ -146,23 +146,23 @@ export class CheckpointScheduler implements Disposable {
   #handlePass(found: WalProgress | null, last: boolean): void {
     const { pages, copied } = this.#state()
     this.#checkedPages = found?.pages ?? pages
-    // A pass that another connection kept from looking says nothing of readers.
+    // A pass that another connection prevented says nothing about readers.
     if (found === null) return
     const held = found.copied < found.pages
     this.#logGrowth(held)
     const excess = pages - this.#limit * TURN
     const full = pages >= this.#limit
     if (held || pages === copied || excess < 0) return
-    // Somebody could not wait, or the disk was slow. It is tried again after some more, but not for ever.
+    // Commits could not wait, or the disk was slow. The pass is repeated after further growth, but not endlessly.
     if (last && full) this.#checkpointHere()
     if (last) return
-    // What was committed during a pass is left for the next one, which is shorter for that.
+    // The next pass copies what was committed during this one, and is therefore shorter.
     this.#isLastPass = full || pages - copied <= this.#limit * LAST + excess * MORE
     if (this.#isLastPass) this.#options.hold(full ? HOLD_AT_LIMIT_MS : HOLD_MS)
     this.#thread.requestPass()
   }
 
-  /** A pass is over: who waited for it goes on, after `act`, which hears whether it was a last one. */
+  /** A pass has ended: calls `act`, with whether it was a last pass, and then releases waiting commits. */
   #endPass(act: (last: boolean) => void): void {
     const last = this.#isLastPass
     this.#isLastPass = false

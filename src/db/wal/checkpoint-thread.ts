@@ -1,10 +1,9 @@
-// The thread that copies the write-ahead log into the database's file, as the event loop sees it: started when there is
-// something to copy, asked for one pass at a time, ended when it was of no use for long. When to ask is left to wal.ts.
+// The checkpoint thread as the event loop sees it: it starts when there is something to copy, makes one pass per request, and ends after a long idle
+// time. `CheckpointScheduler` decides when to request a pass.
 import { channel } from 'node:diagnostics_channel'
 import { SHARE_ENV, Worker } from 'node:worker_threads'
 import type { Durability } from '../connection.ts'
 
-/** What the thread is started with. */
 export interface CheckpointWorkerData {
   readonly path: string
   readonly durability: Durability
@@ -12,7 +11,7 @@ export interface CheckpointWorkerData {
 
 export type CheckpointCommand = 'copy' | 'end'
 
-/** How much of the log there is, and how much of that is in the database's file, in pages. */
+/** The length of the log, and its part that is copied into the database file, in pages. */
 export interface WalProgress {
   readonly pages: number
   readonly copied: number
@@ -20,23 +19,23 @@ export interface WalProgress {
 
 export type CheckpointMessage =
   | { readonly kind: 'opened'; readonly synchronous: unknown }
-  /** `copied` is null where another connection was at it. */
+  /** `copied` is null if another connection was making a checkpoint. */
   | { readonly kind: 'passed'; readonly copied: WalProgress | null }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string }
 
 export interface CheckpointListener {
-  /** A pass is over: how the log was at its begin, and what was copied of it; null where another connection was at it. */
+  /** A pass has ended: the length of the log at its beginning, and the copied part; null: another connection was making a checkpoint. */
   passEnded(copied: WalProgress | null): void
-  /** A pass came to nothing: `error` has SQLite's code. */
+  /** A pass failed: `error` has SQLite's code. */
   passFailed(error: unknown): void
   /** The thread ended by itself. */
   threadLost(error: unknown): void
 }
 
-/** Hears of the connection of each such thread, `{ name, synchronous }`: a test looks at all of them. */
+/** Publishes the connection of each such thread, `{ name, synchronous }`, so that tests can inspect all of them. */
 export const checkpointThreadChannel = channel('svc:log-copier')
 
-/** So long nothing is asked of it after a pass that failed, and so long no other is started after one that was lost. */
+/** Milliseconds without passes after a failed pass, and without a new thread after a lost one. */
 const AFTER_FAILURE_MS = 5_000
 const AFTER_LOSS_MS = 60_000
 
@@ -46,12 +45,12 @@ const SCRIPT = new URL(
   import.meta.url,
 )
 
-/** Its output streams are its own and nobody reads them: reading would keep the process alive. It prints nothing. */
+/** The worker has output streams of its own, which are not read: reading would keep the process alive. The worker prints nothing. */
 function startWorker(data: CheckpointWorkerData): Worker {
   return new Worker(SCRIPT, {
     workerData: data,
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 },
-    // It names the cache of compiled sources: without, a thread starts later and takes twice the memory.
+    // The environment names the cache of compiled sources: without it, a thread starts later and takes twice the memory.
     env: SHARE_ENV,
     execArgv: [],
     stdout: true,
@@ -64,7 +63,7 @@ export class CheckpointThread {
   readonly #now: () => number
   readonly #listener: CheckpointListener
   #worker: Worker | null = null
-  /** Threads that were told to end and have their connection yet. */
+  /** Threads that were told to end and still have their connection. */
   readonly #endingWorkers = new Set<Worker>()
   #isBusy = false
   #requestedAt = Number.NEGATIVE_INFINITY
@@ -76,17 +75,16 @@ export class CheckpointThread {
     this.#listener = ears
   }
 
-  /** Whether a pass is being made. */
   get isBusy(): boolean {
     return this.#isBusy
   }
 
-  /** Whether it failed a moment ago, so that somebody else has to do its work. */
+  /** Whether a pass failed a moment ago, so that the caller must do its work. */
   get isFailing(): boolean {
     return this.#now() < this.#failingUntil
   }
 
-  /** Asks for a pass, of which `passed`, `failed` or `lost` hears; without effect while one is being made. */
+  /** Requests a pass, whose outcome goes to the listener; no effect during a pass. */
   requestPass(): void {
     if (this.#isBusy) return
     this.#isBusy = true
@@ -95,17 +93,17 @@ export class CheckpointThread {
       this.#worker ??= this.#start()
       this.#send(this.#worker, 'copy')
     } catch (error) {
-      // There is no room for a thread.
+      // The system has no room for a thread.
       this.#handleLoss(this.#worker, error)
     }
   }
 
-  /** Ends the thread if nothing was asked of it for `ms`. */
+  /** Ends the thread if no pass was requested for `ms`. */
   endIfIdle(ms: number): void {
     if (this.#worker !== null && !this.#isBusy && this.#now() - this.#requestedAt >= ms) this.#endWorker(this.#worker)
   }
 
-  /** Ends the thread after the pass that it makes; null where there is none. Nothing may be asked afterwards. */
+  /** Ends the thread after its current pass; null: there is none. No pass may be requested afterwards. */
   end(): Promise<unknown> | null {
     if (this.#worker !== null) this.#endWorker(this.#worker)
     if (this.#endingWorkers.size === 0) return null
@@ -131,7 +129,7 @@ export class CheckpointThread {
       this.#endingWorkers.delete(worker)
       this.#handleLoss(worker, new Error('it ended'))
     })
-    // After that, as listening to it keeps the process alive.
+    // Must follow the listeners, because adding them keeps the process alive.
     worker.unref()
     return worker
   }

@@ -1,5 +1,5 @@
-// The thread's side: a connection of its own, and one pass over the write-ahead log whenever it is asked for one. It never
-// takes the lock of writers, and waits for nobody.
+// The worker of checkpoints: it has a connection of its own, and makes one pass over the write-ahead log per request. It never takes the lock of
+// writers, and never waits.
 import { parentPort, workerData } from 'node:worker_threads'
 import { openConnection, type SqliteConnection } from '../connection.ts'
 import { errorCode } from '../health/database-faults.ts'
@@ -16,9 +16,9 @@ function post(message: CheckpointMessage): void {
 
 function openWalConnection(): SqliteConnection {
   const opened = openConnection(path, { durability, exists: true })
-  // Whoever closes it last would copy the log, which may be long: the store does so itself.
+  // Otherwise the last connection to close would copy the log, which may be long: the store does so itself.
   opened.pragma('wal_autocheckpoint = 0')
-  // Looks whether it is a database: a pass over one that was not read says nothing.
+  // Verifies that the file is a database: a pass without a read would not notice.
   opened.prepare('select count(*) from sqlite_schema').get()
   post({ kind: 'opened', synchronous: opened.pragma('synchronous', { simple: true }) })
   return opened

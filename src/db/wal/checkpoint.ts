@@ -1,5 +1,5 @@
-// Copies the write-ahead log into the file of a database. The mark beside it says so meanwhile: a file that holds only a part of what is copied, and
-// has no log any more, is a mixture of old rows and new ones that nothing else tells.
+// Copies the write-ahead log into the database file, and records this in the mark file meanwhile. A file with a part of the copied pages and without
+// its log mixes old and new rows, which only the mark reveals.
 import type { SqliteConnection } from '../connection.ts'
 import {
   commitMarkPath,
@@ -9,14 +9,14 @@ import {
 } from '../loss-detection/commit-mark-file.ts'
 import { hasWal, isWalSound } from './wal-file.ts'
 
-/** What SQLite says of a pass, in pages; -1 where another connection was at it. */
+/** SQLite's report of a pass, in pages; -1 if another connection was making a checkpoint. */
 interface CheckpointResult {
   readonly busy: 0 | 1
   readonly log: number
   readonly checkpointed: number
 }
 
-/** One pass, without waiting: it copies what readers allow. What it cannot copy leaves a mixture as well. */
+/** One pass, without waiting: it copies what readers allow. An incomplete copy leaves a mixture as well. */
 export function runPassiveCheckpoint(db: SqliteConnection): CheckpointResult {
   recordCheckpointStart(commitMarkPath(db.name))
   const [pass] = db.pragma('wal_checkpoint(PASSIVE)') as [CheckpointResult]
@@ -24,12 +24,12 @@ export function runPassiveCheckpoint(db: SqliteConnection): CheckpointResult {
   return pass
 }
 
-/** Whether a copying that has not come to its end left the database at `path`, and the log is gone, or is damaged so that SQLite takes it for empty. */
+/** Whether an unfinished checkpoint left the database at `path`, while its log is missing, or so damaged that SQLite treats it as empty. */
 export function isPartlyCheckpointed(path: string): boolean {
   return isCheckpointRecorded(commitMarkPath(path)) && !isWalSound(path)
 }
 
-/** To be called when a connection to a database that had its log was closed: the last one copies all of it, and removes it. */
+/** Must be called after closing a connection to a database with a log: the last connection copies the whole log and removes it. */
 export function clearFinishedCheckpoint(path: string): void {
   if (!hasWal(path)) recordCheckpointEnd(commitMarkPath(path))
 }

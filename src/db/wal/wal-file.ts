@@ -1,23 +1,23 @@
-// The file of a write-ahead log, as SQLite reads it (https://www.sqlite.org/fileformat2.html#walformat): up to the first frame whose checksum is
-// wrong, and not at all where that is the header's. What SQLite takes for an empty log need not be one.
+// Reads the file of a write-ahead log as SQLite does (https://www.sqlite.org/fileformat2.html#walformat): up to the first frame with a wrong
+// checksum, and not at all if the header's checksum is wrong. So a log that SQLite treats as empty may have content.
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
-/** With words of the checksum whose lowest byte comes first; the other one is a greater by 1. */
+/** For checksum words with the lowest byte first; for the other order it is greater by 1. */
 const MAGIC = 0x377f0682
 const HEADER = 32
 const FRAME_HEADER = 24
-/** What the checksum covers of the header, and of that of a frame. */
+/** The bytes of the header, and of the header of a frame, that the checksum covers. */
 const COVERED = 24
 const FRAME_COVERED = 8
 
-/** Whether the log has anything in it. */
+/** Whether the log is not empty. */
 export function hasWal(path: string): boolean {
   return (statSync(walPath(path), { throwIfNoEntry: false })?.size ?? 0) > 0
 }
 
 /**
- * Whether the log is there, and nothing of it is damaged before its first commit ends: where SQLite reads nothing of such a log, nothing is in it that
- * is not in the database. @throws what the file system does
+ * Whether the log exists and is undamaged up to the end of its first commit. If SQLite reads nothing of such a log, the database has all its content.
+ * @throws the error of the file system
  */
 export function isWalSound(path: string): boolean {
   if (!hasWal(path)) return false
@@ -44,7 +44,7 @@ function isWalFileSound(file: number): boolean {
   if (!sum.equals(header, COVERED) || !isPageSize(pageSize)) return false
   const frame = Buffer.alloc(FRAME_HEADER + pageSize)
   for (let at = HEADER; readSync(file, frame, 0, frame.length, at) === frame.length; at += frame.length) {
-    // What an earlier log left behind.
+    // A frame of an earlier log.
     if (frame.compare(header, 16, 24, 8, 16) !== 0) return true
     sum.add(frame.subarray(0, FRAME_COVERED))
     sum.add(frame.subarray(FRAME_HEADER))

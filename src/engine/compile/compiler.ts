@@ -1,4 +1,4 @@
-// Turns a graph into a plan, or says everything that is wrong with it: the passes in their order, then assembly.
+// Compiles a graph into a plan, or reports all of its issues. Runs the passes in order, then assembles the plan.
 import { forEachSteps, mapSteps, runToCompletion, type Steps } from '../../shared/time-slices.ts'
 import { createNodeTypeLookup } from '../node-api/did-you-mean.ts'
 import type { NodeRegistry, NodeType, NodeTypeLookup } from '../node-api/node-type.ts'
@@ -22,10 +22,10 @@ import { getEdgeScope, getScopeDepth, type NodeScope, resolveScopes } from './st
 export type { Plan, PlanInput, PlanOutput } from './plan.ts'
 
 export interface CompilationResult {
-  /** Null where there is nothing that could be run. */
+  /** Null if the graph cannot be run. */
   plan: Plan | null
   issues: GraphIssue[]
-  /** Expressions that are not read yet: `readPendingExpressions` reads them and adds to the issues. */
+  /** Expressions that are not validated yet: `validatePendingExpressions` reads them and adds their issues. */
   readonly pendingExpressions: Set<PendingExpression>
 }
 
@@ -33,12 +33,12 @@ interface RunnableGraph extends CompilationResult {
   plan: Plan
 }
 
-/** Whether a new run may begin: no issue has severity error. Accepted ones go on where there is a plan. */
+/** Whether a new run may begin: no issue has severity error. Jobs accepted earlier continue if there is a plan. */
 export function isRunnable(compiled: Readonly<CompilationResult>): compiled is RunnableGraph {
   return compiled.plan !== null && !compiled.issues.some(({ severity }) => severity === 'error')
 }
 
-/** What the passes over a whole graph found, by node or edge. */
+/** The results of the passes over the whole graph, by node or edge. */
 interface PassResults {
   readonly scopes: readonly NodeScope[]
   /** The slot number of each edge at its target. */
@@ -47,7 +47,7 @@ interface PassResults {
   readonly types: NodeTypeLookup
 }
 
-/** Two types of very many values may take milliseconds to compare: each edge is a step. */
+/** Comparing two types with very many values may take milliseconds: each edge is a step. */
 const EDGES_PER_STEP = 1
 
 function compileSlots(node: DraftNode, constants: NodeConstants, scopes: readonly NodeScope[]): Steps<PlanSlot[]> {
@@ -92,14 +92,14 @@ function readDisplayName(node: DraftNode): string {
   return typeof node.data.name === 'string' && node.data.name !== '' ? node.data.name : node.type.title
 }
 
-/** A plain generator gives its items at once; of everything else only the result says whether it does. */
+/** A plain generator yields its items at once; for other functions only the result tells. */
 function mayBeAsync(type: NodeType): boolean {
   return (
     type.role !== 'output' && !type.streamOperator && !type.loop && type.run?.constructor.name !== 'GeneratorFunction'
   )
 }
 
-/** Whether an edge is read apart from the join: a stream of a weave, or what comes back to a loop. */
+/** Whether an edge is read outside of the join: a stream of a stream operator, or the feedback of a loop. */
 function isSideEdge(edge: DraftEdge): boolean {
   return (
     edge.feedback ||
@@ -144,15 +144,14 @@ function* compileNode(node: DraftNode, passes: PassResults, issues: GraphIssueLi
   }
 }
 
-/** Checks the whole graph and, where it can be laid out, compiles it. Linear in nodes and edges. */
+/** Validates the whole graph and, if no issue prevents it, compiles it. Linear in nodes and edges. */
 export function compileGraph(graph: Graph, registry: NodeRegistry): CompilationResult {
   return runToCompletion(compileGraphSteps(graph, registry, true))
 }
 
-/** So many nodes to a step. */
 const NODES_PER_STEP = 64
 
-/** The same in steps, for graphs that are large. */
+/** `compileGraph` in steps, for large graphs. */
 export function* compileGraphSteps(graph: Graph, registry: NodeRegistry, at_once = false): Steps<CompilationResult> {
   const { nodes: drafts, issues } = yield* draftGraph(graph, registry)
   if (at_once) issues.compiledAtOnce()
@@ -180,7 +179,7 @@ export function* compileGraphSteps(graph: Graph, registry: NodeRegistry, at_once
   return { plan, issues: issues.list(), pendingExpressions: issues.pendingExpressions }
 }
 
-/** The plan of nodes that are right. `ordered`: sources before targets. */
+/** The plan of valid nodes. `ordered`: sources before targets. */
 function* assemblePlan(nodes: readonly PlanNode[], ordered: readonly DraftNode[]): Steps<Plan> {
   const inputs: PlanInput[] = []
   const outputs: PlanOutput[] = []

@@ -1,5 +1,5 @@
-// Which node would fit between an output and an input of another type: found among the conversions that the node types of
-// the registry declare. The engine itself knows none of them by name.
+// Proposes nodes that convert an output's type to an input's type, from the conversions that the node types of the registry declare. The
+// engine knows none of these types by name.
 import type { Conversion, NodeRegistry } from '../node-api/node-type.ts'
 import {
   getTypeArgument,
@@ -15,17 +15,17 @@ interface ConversionProposal {
   readonly item: boolean
 }
 
-/** How much is known to be right about one type in the place of another: 0 where it is any, most where it is the same. */
+/** How well one type is known to fit another: 0 if either is any, highest if both are equal. */
 function rateCloseness(source: TypeMetadata, target: TypeMetadata): number {
   if (source.type === 'any' || target.type === 'any') return 0
   if (source.type !== target.type) {
     if (!isExactlyAssignable(source, target)) return 1
-    // What a union takes above all is its first member.
+    // A union prefers its first member.
     return target.type === 'union' && isExactlyAssignable(source, getTypeArgument(target, 0)) ? 2.01 : 2
   }
   const at = source.type === 'list' ? 0 : 1
   const [inner, wanted] = [getTypeArgument(source, at), getTypeArgument(target, at)]
-  // An unknown item is no reason for a node that takes one kind of items.
+  // An item of unknown type is no reason to propose a node that takes items of one type.
   return 3 + (inner.type === 'any' && wanted.type !== 'any' ? -1 : rateCloseness(inner, wanted)) / 10
 }
 
@@ -36,12 +36,12 @@ function rateConversion(conversion: Conversion, source: TypeMetadata, target: Ty
   return isAssignable(given, target) ? rateCloseness(source, from) + rateCloseness(given, target) : null
 }
 
-/** The better first; of equals the one that takes the value as a whole. */
+/** Sorts by score, descending. Of equal proposals, the one that takes the whole value comes first. */
 function compareProposals(a: ConversionProposal, b: ConversionProposal): number {
   return b.score - a.score || Number(a.item) - Number(b.item)
 }
 
-/** For so many pairs of types in one graph a conversion is looked for. */
+/** The limit of type pairs in one graph for which conversions are searched. */
 const MAX_TYPE_PAIRS = 200
 
 export class ConversionHints {
@@ -61,7 +61,7 @@ export class ConversionHints {
     return this.#conversions
   }
 
-  /** The names of the node types that fit between the two types, the best first. */
+  /** The node types that convert from `source` to `target`, the best first. */
   findProposals(source: TypeMetadata, target: TypeMetadata): ConversionProposal[] {
     const proposals: ConversionProposal[] = []
     for (const { node_type, conversion } of this.#listConversions()) {
@@ -72,21 +72,21 @@ export class ConversionHints {
   }
 
   /**
-   * Null where an output of the one type may feed an input of the other, else what `hint` says. A pair of types is looked at once, as
-   * a hostile graph may have a large one at many edges.
+   * Null if an output of type `source` may feed an input of type `target`, else the text of `describeProposals`. Each pair of types is
+   * checked once, as a hostile graph may use a large pair at many edges.
    */
   findMismatchHint(source: TypeMetadata, target: TypeMetadata): string | null {
     const known = this.#hintsByPair.get(source) ?? new Map<TypeMetadata, string | null>()
     this.#hintsByPair.set(source, known)
-    let judged = known.get(target)
-    if (judged === undefined) {
-      judged = isAssignable(source, target) ? null : this.#left-- > 0 ? this.describeProposals(source, target) : ''
-      known.set(target, judged)
+    let hint = known.get(target)
+    if (hint === undefined) {
+      hint = isAssignable(source, target) ? null : this.#left-- > 0 ? this.describeProposals(source, target) : ''
+      known.set(target, hint)
     }
-    return judged
+    return hint
   }
 
-  /** A sentence about the best of them, and the second where it is as good; empty where there is none. */
+  /** A sentence about the best proposal, and about the second if its score is equal; empty if there is no proposal. */
   describeProposals(source: TypeMetadata, target: TypeMetadata): string {
     const [best, ...others] = this.findProposals(source, target)
     if (!best) return ''

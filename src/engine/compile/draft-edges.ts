@@ -1,4 +1,4 @@
-// The other half of the first pass: each edge's ends and handles, and whether what it carries fits. What the nodes are, draft.ts says.
+// Second half of the first pass: resolves the ends and handles of each edge and checks its types. draft-nodes.ts resolves the nodes.
 
 import type { Steps } from '../../shared/time-slices.ts'
 import { NameSuggestions } from '../node-api/did-you-mean.ts'
@@ -19,7 +19,7 @@ import { GraphIssueList } from './graph-issues.ts'
 import { describeTypeMismatch, describeUnknownInput, describeUnknownOutput, isFixedProperty } from './issue-messages.ts'
 import type { PlanNodeOutput } from './plan.ts'
 
-/** Each is null where it doesn't exist (reported) or has no known type (reported with the node). */
+/** An end is null if the node does not exist (reported) or has an unknown type (reported with the node). */
 interface EdgeEnds {
   source: DraftNode | null
   target: DraftNode | null
@@ -28,7 +28,7 @@ interface EdgeEnds {
 interface DraftReport {
   readonly issues: GraphIssueList
   readonly hints: NameSuggestions
-  /** For ids of nodes. */
+  /** Suggestions for node ids. */
   readonly ids: NameSuggestions
   readonly conversions: ConversionHints
 }
@@ -75,7 +75,7 @@ function resolveTargetInput(edge: GraphEdge, target: DraftNode, { issues, hints 
   return null
 }
 
-/** An edge that carries values; null where an end or a handle is bad. The handle of a good end is judged all the same. */
+/** Resolves a data edge; null if an end or a handle is invalid. If only one end is invalid, the handle of the other is still checked. */
 function draftDataEdge(
   edge: GraphEdge,
   { source, target }: EdgeEnds,
@@ -105,7 +105,7 @@ function* draftEdges(graph: Graph, byId: Map<string, DraftNode | null>, report: 
   const { issues } = report
   const ids = new Set<string>()
   const inputsByTarget = new Map<DraftNode, Set<string>>()
-  // Two types with very many values may take a millisecond or two to compare: each edge is a step.
+  // Comparing two types with very many values may take a millisecond or two: each edge is a step.
   for (const edge of graph.edges) {
     yield
     const ends = resolveEnds(edge, byId, report)
@@ -135,7 +135,7 @@ function* draftEdges(graph: Graph, byId: Map<string, DraftNode | null>, report: 
   }
 }
 
-/** The nodes of known type with the edges between them, and all issues found on the way. */
+/** The nodes of known type, the edges between them, and all issues found so far. */
 export function* draftGraph(graph: Graph, registry: NodeRegistry): Steps<GraphDraft> {
   const issues = new GraphIssueList()
   const { nodes, byId } = yield* resolveNodes(graph, registry, issues)

@@ -1,5 +1,5 @@
-// First pass over a graph: finds each node's type and handles, and reports nodes that don't exist or exist twice. The edges
-// between them are found in edges.ts; order, scopes and values are later passes.
+// First half of the first pass: resolves the type and handles of each node, and reports unknown types and duplicate ids. draft-edges.ts
+// resolves the edges; later passes find order, scopes and values.
 import { forEachSteps, runToCompletion, type Steps } from '../../shared/time-slices.ts'
 import { NameSuggestions } from '../node-api/did-you-mean.ts'
 import type { NodeRegistry, NodeType } from '../node-api/node-type.ts'
@@ -22,12 +22,12 @@ export interface DraftNode {
   readonly data: Readonly<Record<string, unknown>>
   readonly type: NodeType
   readonly info: NodeTypeInfo
-  /** Inputs beyond the type's properties, by name; those an edge alone declares are any. */
+  /** Inputs beyond the type's properties, by name. An input that only an edge declares has type any. */
   readonly dynamic: Map<string, TypeMetadata>
   readonly outputs: ReadonlyMap<string, PlanNodeOutput>
   readonly incoming: DraftEdge[]
   readonly outgoing: DraftEdge[]
-  /** Inputs that an edge was meant to feed, good or bad: a bad edge is complaint enough. */
+  /** Inputs that valid or invalid edges target: for an invalid edge, one issue is enough. */
   readonly targetedInputs: Set<string>
 }
 
@@ -35,13 +35,13 @@ export interface DraftEdge {
   readonly id: string
   readonly source: DraftNode
   readonly target: DraftNode
-  /** The source's output, or null for the signal of its firings. */
+  /** The source's output; null for the signal of its firings. */
   readonly handle: string | null
-  /** The target's input, or null for a control edge. */
+  /** The target's input; null for a control edge. */
   readonly input: string | null
   readonly sourceType: TypeMetadata
   readonly targetType: TypeMetadata
-  /** Whether it brings back what a loop's round gave. */
+  /** Whether the edge returns the result of a loop's round to the loop. */
   readonly feedback: boolean
 }
 
@@ -71,10 +71,10 @@ export function isTypeDeclaration(entry: unknown): boolean {
   return named && Object.keys(entry).every((key) => TYPE_METADATA_KEYS.has(key))
 }
 
-/** So many declared types to a step: one may list thousands of values. */
+/** A step covers only a few declared types, as one type may list thousands of values. */
 const TYPES_PER_STEP = 16
 
-/** The inputs that a node declares beyond its type's properties, each with its type. */
+/** The inputs that a node declares beyond its type's properties, with their types. */
 export function resolveDynamicInputs(node: GraphNode, type: NodeType, info: NodeTypeInfo): Map<string, TypeMetadata> {
   return runToCompletion(resolveDynamicInputSteps(node, type, info))
 }
@@ -98,7 +98,7 @@ function* resolveDynamicInputSteps(
   return inputs
 }
 
-/** The type of a dynamic input that is declared like this: never one that the node could not take. */
+/** The type of a dynamic input with this declaration; never a type that the node cannot take. */
 export function resolveDynamicType(
   { dynamic_input_type: own = ANY_TYPE }: NodeType,
   declared: TypeMetadata,
@@ -134,10 +134,9 @@ function* resolveOutputs(
   return outputs
 }
 
-/** So many nodes to a step. */
 const NODES_PER_STEP = 64
 
-/** The nodes of known type, and all by id: null where the type is unknown. */
+/** The nodes of known type, and all nodes by id: null if the type is unknown. */
 export function* resolveNodes(graph: Graph, registry: NodeRegistry, issues: GraphIssueList) {
   const nodes: DraftNode[] = []
   const byId = new Map<string, DraftNode | null>()

@@ -1,4 +1,4 @@
-// Fifth pass: what a graph takes and gives by name — its input and output nodes.
+// Fifth pass: the named inputs and outputs of a graph, from its input and output nodes.
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 import { ANY_TYPE } from '../node-api/values/type-metadata.ts'
 import { createIssue, type DraftNode } from './draft-nodes.ts'
@@ -50,7 +50,7 @@ export function compileOutput(node: DraftNode, scopes: readonly NodeScope[]): Pl
   }
 }
 
-/** Reports limits of an input that no value or not its own one can keep. */
+/** Reports limits of an input that no value can meet, or that its own value breaks. */
 function validateLimits(node: DraftNode, issues: GraphIssueList): void {
   const { min, max, default: value } = compileInput(node)
   const report = (pin: string, text: string) =>
@@ -61,7 +61,7 @@ function validateLimits(node: DraftNode, issues: GraphIssueList): void {
   else if (max !== undefined && value > max) report('value', `must be at most ${max}`)
 }
 
-/** Reports input nodes whose limits make no sense, and input or output nodes that have no name, or the same one as another of their kind. */
+/** Reports input nodes with invalid limits, and input or output nodes whose name is empty or taken by another node of their kind. */
 export function* validateInterface(nodes: readonly DraftNode[], issues: GraphIssueList): Steps<void> {
   const seen = { input: new Map<string, string>(), output: new Map<string, string>() }
   yield* forEachSteps(nodes, (node) => {
@@ -71,7 +71,7 @@ export function* validateInterface(nodes: readonly DraftNode[], issues: GraphIss
     const name = textOrEmpty(node.data.name)
     const other = seen[role].get(name)
     if (name === '') {
-      // A name that isn't there at all is already reported as a missing property.
+      // A missing name is already reported as a missing property.
       if (node.data.name === '') {
         issues.push(createIssue('missing_property', `The ${role} node "${node.id}" needs a name.`, node.id, 'name'))
       }

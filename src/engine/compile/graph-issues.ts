@@ -1,24 +1,24 @@
-// What is wrong with a graph, as it is found: so many errors are kept, and of the others how many there are. Warnings bound themselves.
+// Collects the issues of a graph. Keeps up to `MAX_ERRORS` errors and counts the others; warnings are limited where they are made.
 
 import type { BackgroundExpressionReader } from '../node-api/node-type.ts'
 import type { GraphIssue } from './graph.ts'
 
-/** More than any list of problems shows. */
+/** No list of problems shows more. */
 const MAX_ERRORS = 1_000
 
-/** An expression that the compiler has not read, because that would hold the main thread for too long. */
+/** An expression that the compiler did not validate, because that would block the main thread for too long. */
 export interface PendingExpression {
   readonly node_id: string
   readonly property: string
   readonly validate: BackgroundExpressionReader
 }
 
-/** Nanoseconds that the main thread may take to read one expression. */
+/** The time limit for reading one expression on the main thread, in nanoseconds. */
 const LONGEST_READING = 20_000_000
 
 export class GraphIssueList {
   readonly pendingExpressions = new Set<PendingExpression>()
-  /** Nanoseconds that are left for reading expressions: of a graph that is compiled at once, all of them share those of one. */
+  /** Nanoseconds left for reading expressions. If a graph is compiled at once, all its expressions share the limit of one. */
   #reading_left = Number.POSITIVE_INFINITY
   readonly #issues: GraphIssue[] = []
   #errorCount = 0
@@ -26,22 +26,22 @@ export class GraphIssueList {
   /** The first error that was not kept. */
   #firstUnlisted: GraphIssue | null = null
 
-  /** How many errors there are, kept or not. */
+  /** The number of errors, kept or not. */
   get errorCount(): number {
     return this.#errorCount
   }
 
-  /** Whether one of them leaves nothing to run. A job that was accepted before expressions were read goes on without those that cannot be. */
+  /** Whether an error prevents a plan. Invalid expressions do not: jobs accepted before expressions were validated continue. */
   get preventsPlan(): boolean {
     return this.#preventsPlan
   }
 
-  /** The graph is compiled at once, with no turns of others in between. */
+  /** Declares that the graph is compiled at once, without turns for other work. */
   compiledAtOnce(): void {
     this.#reading_left = LONGEST_READING
   }
 
-  /** Whether there is time to read an expression that takes so many nanoseconds, which are spent then. */
+  /** Whether there is time to read an expression that takes `cost` nanoseconds; if so, the time is deducted. */
   spendReading(cost: number): boolean {
     if (cost > Math.min(LONGEST_READING, this.#reading_left)) return false
     this.#reading_left -= cost
@@ -54,7 +54,7 @@ export class GraphIssueList {
     else this.#issues.push(issue)
   }
 
-  /** All that are kept, and how many there are besides. */
+  /** All kept issues, and the number of errors beyond them. */
   list(): GraphIssue[] {
     if (!this.#firstUnlisted) return this.#issues
     const message = `There are ${this.#errorCount - MAX_ERRORS} more problems.`

@@ -1,5 +1,5 @@
-// Last pass: what keeps no graph from running but is hardly meant. Slips in the names of properties and types, handles that can't be,
-// and nodes whose outputs reach nobody.
+// Last pass: warnings about graphs that can run but hardly do what their author meant. Finds misspelled names of properties and types,
+// handles that are ignored, and nodes whose outputs are unused.
 
 import { truncateValue } from '../../shared/text-truncation.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
@@ -11,10 +11,10 @@ import type { GraphIssueCode } from './graph.ts'
 import type { GraphIssueList } from './graph-issues.ts'
 import { COMMON_PROPERTIES } from './retry-policy.ts'
 
-/** So many warnings of a kind are told; of the others only how many there are. */
+/** Of each code so many warnings are listed; further ones are only counted. */
 const MAX_WARNINGS_PER_CODE = 20
 
-/** Lookups of near names in one graph: most slips are the same one again. */
+/** Limits lookups of similar names in one graph: most typos repeat. */
 const MOST_LOOKUPS = 200
 
 class GraphWarnings {
@@ -41,7 +41,7 @@ class GraphWarnings {
   }
 }
 
-/** Finds the property that a key nearly names; remembers what it found for each type. */
+/** Finds the property that a key nearly names; results are cached per type. */
 class PropertyTypos {
   readonly #known = new Map<NodeType, Map<string, string | null>>()
   readonly #hints = new NameSuggestions(MOST_LOOKUPS)
@@ -51,7 +51,7 @@ class PropertyTypos {
     this.#known.set(type, known)
     let found = known.get(key)
     if (found === undefined) {
-      // What the type has itself is meant rather than what all have: "retrys" is "retries" where there is both that and "retry".
+      // The type's own properties come first: "retrys" means "retries" if the type has it, not the common "retry".
       found =
         this.#hints.findNearest(key, () => [...info.properties.keys()]) ??
         this.#hints.findNearest(key, () => COMMON_PROPERTIES)
@@ -61,11 +61,11 @@ class PropertyTypos {
   }
 }
 
-function* warnAboutKeys(node: DraftNode, slips: PropertyTypos, warnings: GraphWarnings): Steps<void> {
+function* warnAboutKeys(node: DraftNode, typos: PropertyTypos, warnings: GraphWarnings): Steps<void> {
   yield* forEachSteps(Object.keys(node.data), (key) => {
     if (node.info.properties.has(key) || node.dynamic.has(key) || COMMON_PROPERTIES.includes(key)) return
-    const near = slips.findMeantProperty(key, node)
-    // Where the property has its value or its edge, the other key is likely to be somebody else's.
+    const near = typos.findMeantProperty(key, node)
+    // If the property has its value or its edge, the key probably belongs to another program.
     if (near === null || (node.data[near] ?? null) !== null || node.targetedInputs.has(near)) return
     warnings.add('unknown_property', node, key, () => {
       const what = `Node "${node.id}" (${node.type.node_type}) has no property "${key}"`
@@ -74,7 +74,7 @@ function* warnAboutKeys(node: DraftNode, slips: PropertyTypos, warnings: GraphWa
   })
 }
 
-/** What other languages call the types. */
+/** Names of types in other languages. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   string: 'str',
   text: 'str',
@@ -95,7 +95,7 @@ function suggestType(written: string, hints: NameSuggestions): string {
   return other ? ` Did you mean "${other}"?` : ''
 }
 
-/** The first name in a type's metadata that is no type, or null. */
+/** The first unknown type name in a type's metadata, or null. */
 function findUnknownTypeName(entry: unknown, depth = 0): string | null {
   if (typeof entry !== 'object' || entry === null || depth > 8) return null
   const { type, type_args } = entry as { type?: unknown; type_args?: unknown }
@@ -110,14 +110,14 @@ function findUnknownTypeName(entry: unknown, depth = 0): string | null {
 
 const LONGEST_NAME = 80
 
-/** What is wrong with the type of a dynamic output, or null. */
+/** The fault of a dynamic output's type, or null. */
 function describeOutputTypeFault(entry: unknown, hints: NameSuggestions): string | null {
-  if (typeof entry === 'string') return `a type is written {"type": "str"}, so this one is any.`
+  if (typeof entry === 'string') return `a type is written {"type": "str"}, so this entry is taken as any.`
   const name = findUnknownTypeName(entry)
   return name === null || name.length > LONGEST_NAME ? null : `"${name}" is no type.${suggestType(name, hints)}`
 }
 
-/** The same of a dynamic input, whose entry may also be a value that only looks like a type: a hint must be at hand. */
+/** The fault of a dynamic input's type, or null. An entry that may be a value is reported only with a suggestion. */
 function describeInputTypeFault(entry: unknown, hints: NameSuggestions): string | null {
   const name = findUnknownTypeName(entry)
   if (
@@ -128,7 +128,7 @@ function describeInputTypeFault(entry: unknown, hints: NameSuggestions): string 
     return null
   }
   const hint = suggestType(name, hints)
-  return hint === '' ? null : `"${name}" is no type, so all of it is taken for a value.${hint}`
+  return hint === '' ? null : `"${name}" is no type, so the entry is taken as a value.${hint}`
 }
 
 function* warnAboutHandles(
@@ -159,7 +159,9 @@ function* warnAboutHandles(
   })
 }
 
-/** What a type doesn't say itself is guessed: not to be tried twice, in need of something outside, or without outputs. */
+/**
+ * The declared `effect`. Without one, types that are not retry-safe, need settings or runtimes, or have no outputs count as having an effect.
+ */
 function mayHaveEffect({
   effect,
   retry_safe = true,
@@ -171,12 +173,12 @@ function mayHaveEffect({
   return effect ?? (retry_safe !== true || outside || outputs.length === 0)
 }
 
-/** Marks the nodes, by index, from which a path leads to an output node or to one that has an effect. */
+/** Marks the nodes, by index, from which a path leads to an output node or to a node with an effect. */
 function* findUsefulNodes(nodes: readonly DraftNode[]): Steps<Uint8Array> {
   const useful = new Uint8Array(nodes.length)
   const found = nodes.filter(({ type }) => type.role === 'output' || mayHaveEffect(type))
   for (const { index } of found) useful[index] = 1
-  // A list hands out what is added to it while it is read.
+  // Iterating a list also visits entries that are added meanwhile.
   yield* forEachSteps(found, (node) => {
     for (const { source } of node.incoming) {
       if (useful[source.index] === 0) found.push(source)
@@ -188,7 +190,7 @@ function* findUsefulNodes(nodes: readonly DraftNode[]): Steps<Uint8Array> {
 
 function describeUselessNode({ id, data, type }: DraftNode): string {
   if (type.role === 'input') return `Nothing uses the input "${String(data.name)}" (node "${id}").`
-  return `Nothing uses what node "${id}" (${type.node_type}) gives, so it has no part in the outputs.`
+  return `Nothing uses the outputs of node "${id}" (${type.node_type}), so it does not contribute to the result.`
 }
 
 function* warnAboutOutputs(nodes: readonly DraftNode[], warnings: GraphWarnings): Steps<void> {
@@ -199,7 +201,7 @@ function* warnAboutOutputs(nodes: readonly DraftNode[], warnings: GraphWarnings)
       const text = `Output "${String(node.data.name)}" (node "${node.id}") never gets a value: no edge leads to it.`
       warnings.add('unreachable_output', node, 'value', () => text)
     }
-    // Of a row of nodes that leads nowhere only the last is told, and of the round of a loop only the loop.
+    // Of a chain of unused nodes only the last is reported, and of a loop's round only the loop.
     const last = node.type.loop !== undefined || node.outgoing.length === 0
     if (last && useful[node.index] === 0)
       warnings.add('unreachable_output', node, null, () => describeUselessNode(node))
@@ -207,33 +209,32 @@ function* warnAboutOutputs(nodes: readonly DraftNode[], warnings: GraphWarnings)
 }
 
 function warnAboutNames(node: DraftNode, warnings: GraphWarnings): void {
-  const { id, type, data, dynamic, targetedInputs: meant } = node
+  const { id, type, data, dynamic, targetedInputs } = node
   const found = type.unknownName?.(data, dynamic)
-  // What an edge brings in the place of the property's own value is not known yet.
-  if (!found || meant.has(found.property)) return
+  // A value that arrives along an edge is not known yet.
+  if (!found || targetedInputs.has(found.property)) return
   const { property, name } = found
-  const what = `"${property}" of node "${id}" (${type.node_type}) uses "${truncateValue(name)}", which is no input of it.`
+  const what = `"${property}" of node "${id}" (${type.node_type}) uses "${truncateValue(name)}", which is not an input of the node.`
   warnings.add('unknown_name', node, property, () => `Property ${what}${suggestName(name, dynamic.keys())}`)
 }
 
-/** So many nodes to a step. */
 const NODES_PER_STEP = 64
 
-/** Adds the warnings of a graph. What leads nowhere is only told of a graph that is otherwise right. */
+/** Adds the warnings of a graph. Unused nodes are reported only if the graph has no errors. */
 export function* addWarnings(nodes: readonly DraftNode[], issues: GraphIssueList): Steps<void> {
   const right = issues.errorCount === 0
   const warnings = new GraphWarnings(issues)
-  const slips = new PropertyTypos()
+  const typos = new PropertyTypos()
   const hints = new NameSuggestions(MOST_LOOKUPS)
   for (const [at, node] of nodes.entries()) {
     if (at % NODES_PER_STEP === 0) yield
-    yield* warnAboutKeys(node, slips, warnings)
+    yield* warnAboutKeys(node, typos, warnings)
     yield* warnAboutHandles(node, 'input', hints, warnings)
     yield* warnAboutHandles(node, 'output', hints, warnings)
     warnAboutNames(node, warnings)
   }
   if (right) yield* warnAboutOutputs(nodes, warnings)
   if (right && nodes.length === 0)
-    warnings.add('empty_graph', null, null, () => 'The graph has no nodes, so it gives nothing.')
+    warnings.add('empty_graph', null, null, () => 'The graph has no nodes, so it has no outputs.')
   warnings.end()
 }

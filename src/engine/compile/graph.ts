@@ -1,10 +1,9 @@
-// The graph as it travels on the wire: nodes, edges, and what can be wrong with them.
-// Unknown keys are kept by whoever stores the graph; the engine reads only those named here.
+// The graph in its wire format: nodes, edges and their issues. Unknown keys are kept in storage; the engine ignores them.
 
 export interface GraphNode {
   id: string
   type: string
-  /** Values of the node's own properties, by property name. `null` means "absent". */
+  /** Values of the node's properties, by name. `null` means absent. */
   data?: Record<string, unknown> | null
   parent_id?: string | null
   /** Extra inputs: name → type metadata, or name → value. */
@@ -33,7 +32,7 @@ export interface Graph {
   [key: string]: unknown
 }
 
-/** The last six are warnings: they keep no graph from running. */
+/** The last six are warnings: a graph with them can run. */
 export type GraphIssueCode =
   | 'unknown_node'
   | 'duplicate_id'

@@ -1,5 +1,4 @@
-// The sentences in which validation says what is wrong with handles, types and missing values. Whatever a graph brings with it is
-// cut short in them.
+// Messages about invalid handles, types and missing values. Texts that come from the graph are shortened in them.
 
 import { truncateValue } from '../../shared/text-truncation.ts'
 import type { NameSuggestions } from '../node-api/did-you-mean.ts'
@@ -11,7 +10,7 @@ import type { PlanNodeOutput } from './plan.ts'
 
 const LONGEST_SENTENCE = 120
 
-/** What is said of a node: its id, its type and its pins. */
+/** The facts about a node that messages use: its id, its type and its handles. */
 interface DescribedNode {
   readonly id: string
   readonly type: NodeType
@@ -29,7 +28,7 @@ interface MismatchedEdge {
   readonly targetType: TypeMetadata
 }
 
-/** Of an edge whose output doesn't fit its input. */
+/** The message for an edge whose output does not fit its input. */
 export function describeTypeMismatch({
   source,
   target,
@@ -53,7 +52,7 @@ function suggestOutputs(handle: string, source: DescribedNode, hints: NameSugges
   return source.type.supports_dynamic_outputs ? `${side} Its outputs are those in its dynamic_outputs.` : side
 }
 
-/** Of an edge that starts at an output which the node doesn't have. */
+/** The message for an edge that starts at an output which the node does not have. */
 export function describeUnknownOutput(handle: string, source: DescribedNode, hints: NameSuggestions): string {
   const what =
     handle === ''
@@ -62,7 +61,7 @@ export function describeUnknownOutput(handle: string, source: DescribedNode, hin
   return `${what}${suggestOutputs(handle, source, hints)}`
 }
 
-/** Of an edge that ends at an input which the node doesn't have. */
+/** The message for an edge that ends at an input which the node does not have. */
 export function describeUnknownInput(handle: string, target: DescribedNode, hints: NameSuggestions): string {
   const names = [...target.info.properties.keys(), ...target.dynamic.keys()]
   const what =
@@ -79,7 +78,7 @@ function readFirstSentence(text: string): string {
   return sentence.length <= LONGEST_SENTENCE ? sentence : ''
 }
 
-/** What a property takes: its values where they are few, else its type, and what it is for. */
+/** The values that a property accepts, or else its type, and its purpose. */
 function describeAcceptedValues({ type, values, description }: NodeProperty): string {
   const choices = values ?? (type.type === 'enum' ? type.values : [])
   const list = abbreviateList(choices, truncateValue).join(', ')
@@ -89,12 +88,12 @@ function describeAcceptedValues({ type, values, description }: NodeProperty): st
   return ` It takes ${what}${use === '' ? '.' : `: ${use}`}`
 }
 
-/** Whether a property belongs to the graph's interface, which is fixed before a run: no edge leads to it. */
+/** Whether a property belongs to the graph's interface, which is fixed before a run: no edge may lead to it. */
 export function isFixedProperty(type: NodeType, property: string): boolean {
   return type.role === 'input' || (type.role === 'output' && property === 'name')
 }
 
-/** Of a required property that has neither an edge nor a value. */
+/** The message for a required property without an edge or a value. */
 export function describeMissingInput(property: NodeProperty, node: DescribedNode): string {
   const { aggregate, feedback, name } = property
   const value = isFixedProperty(node.type, name) ? 'a value' : 'a value or an edge'

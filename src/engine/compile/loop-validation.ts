@@ -1,10 +1,10 @@
-// Fourth pass, only where there are loops: nothing inside a round may wait for the end of its loop.
+// Fourth pass, only for graphs with loops: checks that no node inside a round waits for the end of its loop.
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 import { createIssue, type DraftEdge, type DraftNode } from './draft-nodes.ts'
 import type { GraphIssueList } from './graph-issues.ts'
 import { getEdgeScope, type NodeScope } from './stream-scopes.ts'
 
-/** A loop stands twice among the places: where it opens its rounds (its index), and where it ends (behind all nodes). */
+/** An order in which each loop has two positions: the start of its rounds (its index) and its end (after all nodes). */
 class LoopOrder {
   readonly #after: number[][]
   readonly #waiting: number[]
@@ -19,11 +19,11 @@ class LoopOrder {
     this.#waiting[to]!++
   }
 
-  /** The places that lie on a cycle or behind one. */
+  /** The positions that lie on a cycle or behind one. */
   *findUnordered(): Steps<Set<number>> {
     const ready = [...this.#waiting.keys()].filter((place) => this.#waiting[place] === 0)
     const rest = new Set(this.#waiting.keys())
-    // A list hands out what is added to it while it is read.
+    // Iterating a list also visits entries that are added meanwhile.
     yield* forEachSteps(ready, (place) => {
       rest.delete(place)
       for (const next of this.#after[place]!) if (--this.#waiting[next]! === 0) ready.push(next)
@@ -36,7 +36,7 @@ function isStreamEdge(edge: DraftEdge): boolean {
   return edge.handle !== null && edge.source.outputs.get(edge.handle)?.stream === true
 }
 
-/** Reports loops whose rounds need what only their end gives. */
+/** Reports loops whose rounds depend on the end of the loop. */
 export function* validateLoops(
   nodes: readonly DraftNode[],
   scopes: readonly NodeScope[],
@@ -58,7 +58,7 @@ export function* validateLoops(
   const unordered = yield* loopOrder.findUnordered()
   for (const loop of loops) {
     if (!unordered.has(end(loop)) || unordered.has(loop.index)) continue
-    const text = `A round of loop "${loop.id}" waits for the end of that loop: what it gives back depends on the loop's "result", or on all of its rounds gathered. Use the loop's "value" inside of it.`
+    const text = `A round of loop "${loop.id}" waits for the end of that loop: its feedback depends on the loop's "result", or on values gathered from all rounds. Use the loop's "value" inside the loop.`
     issues.push(createIssue('illegal_cycle', text, loop.id))
   }
 }

@@ -1,4 +1,4 @@
-// Fourth pass: the values that a node brings itself — its data, its dynamic properties, its type's defaults.
+// Fourth pass: the constant values of a node, from its data, its dynamic properties and its type's defaults.
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 import { findNearest } from '../node-api/did-you-mean.ts'
 import { NodeError } from '../node-api/node-error.ts'
@@ -10,28 +10,28 @@ import type { GraphIssueList } from './graph-issues.ts'
 import { describeMissingInput } from './issue-messages.ts'
 
 export interface NodeConstants {
-  /** What each input is where no edge gives a value. */
+  /** The value of each input without an edge. */
   values: Record<string, unknown>
-  /** Inputs without a value of their own that must not do without one. */
+  /** Required inputs without a value of their own. */
   required: ReadonlySet<string>
 }
 
-/** How many dynamic inputs a node may have: each firing names all of them, and takes long to do so where there are more. */
+/** The limit of dynamic inputs per node: each firing names all of them, which takes long with more. */
 export const MAX_DYNAMIC_INPUTS = 20_000
 
-/** How many outputs a node may have: what a firing gives is looked through for all of them at once. */
+/** The limit of outputs per node: the result of a firing is searched for all of them at once. */
 export const MAX_OUTPUTS = 20_000
 
-/** So many edges into unknown inputs of a node are looked at. */
+/** The limit of edges into unknown inputs of a node for which the intended input is searched. */
 const MAX_STRAY_EDGES = 20
 
-/** The check of a property's own value: its type and its limits. */
+/** The check of a property's own value: its type and its range. */
 export function createPropertyCheck(property: NodeProperty): Coercion {
   const typed = createTypeCheck(property.type)
   return withBounds(typed, property) ?? typed
 }
 
-/** Runs a check; gives what doesn't fit instead of throwing it. */
+/** Runs a check and returns a misfit instead of throwing it. */
 export function tryCoerce(coerce: Coercion, value: unknown): { value: unknown } | { misfit: TypeMismatchError } {
   try {
     return { value: coerce(value) }
@@ -41,7 +41,7 @@ export function tryCoerce(coerce: Coercion, value: unknown): { value: unknown } 
   }
 }
 
-/** Which of the values that a property takes was meant. */
+/** Suggests the accepted value that was probably meant. */
 function suggestChoice({ type, values }: NodeProperty, own: unknown): string {
   if (typeof own !== 'string') return ''
   const choices = (values ?? type.values).map(String)
@@ -49,16 +49,16 @@ function suggestChoice({ type, values }: NodeProperty, own: unknown): string {
   return near ? ` Did you mean "${near}"?` : ''
 }
 
-/** What a round gives back comes along an edge; a value in its place would lead nowhere. */
+/** The feedback of a round arrives along an edge; a constant value for it would have no effect. */
 function validateFeedback(property: NodeProperty, node: DraftNode, issues: GraphIssueList): void {
   const { name, required } = property
   const own = node.data[name] ?? null
   if (required || node.targetedInputs.has(name) || own === null || own === property.default) return
-  const text = `Input "${name}" of node "${node.id}" needs an edge out of the loop's own stream: it takes no value of its own.`
+  const text = `Input "${name}" of node "${node.id}" needs an edge out of the loop's own stream: it takes no constant value.`
   issues.push(createIssue('missing_property', text, node.id, name))
 }
 
-/** The names of the required inputs that nothing feeds, but for those that an edge into an unknown input was likely meant for. */
+/** The names of unfed required inputs, except those that an edge into an unknown input was probably meant for. */
 function findMissingInputs(node: DraftNode, names: ReadonlySet<string>): ReadonlySet<string> {
   const left = new Set(names)
   const strays = [...node.targetedInputs].filter((name) => !node.info.properties.has(name) && !node.dynamic.has(name))
@@ -97,7 +97,7 @@ function compilePropertyValues(
   }
 }
 
-/** The value that a node itself gives to one of its dynamic inputs, or null. */
+/** The constant value of a dynamic input, or null. */
 export function readDynamicValue(node: Pick<DraftNode, 'node' | 'data'>, name: string): unknown {
   const entry = node.node.dynamic_properties?.[name]
   if (entry !== undefined && entry !== null && !isTypeDeclaration(entry)) return entry
@@ -128,26 +128,26 @@ function* compileDynamicValues(
 }
 
 function validateTogether(
-  { id, type, targetedInputs: meant }: DraftNode,
+  { id, type, targetedInputs }: DraftNode,
   { values }: NodeConstants,
   types: NodeTypeLookup,
   issues: GraphIssueList,
 ): void {
-  const facts = { node_id: id, data: values, isConnected: (property: string) => meant.has(property) }
+  const facts = { node_id: id, data: values, isConnected: (property: string) => targetedInputs.has(property) }
   const problem = type.problem?.(facts, types)
   if (problem) issues.push(createIssue(problem.code, `Node "${id}": ${problem.message}`, id, problem.property))
 }
 
-/** Values that are written in a language and cannot be read. What comes along an edge nobody knows yet. */
+/** Reports values that must be parsed (expressions) and cannot be. Values that arrive along an edge are not known yet. */
 function* validateExpressions(
-  { id, targetedInputs: meant, type }: DraftNode,
+  { id, targetedInputs, type }: DraftNode,
   expressions: NonNullable<NodeType['expressions']>,
   { values }: NodeConstants,
   issues: GraphIssueList,
 ): Steps<void> {
   for (const [property, read] of Object.entries(expressions)) {
     const own = values[property] ?? null
-    if (own === null || meant.has(property)) continue
+    if (own === null || targetedInputs.has(property)) continue
     const costly = type.costlyExpressions?.[property]
     if (costly && !issues.spendReading(costly.cost(own as never))) {
       issues.pendingExpressions.add({ node_id: id, property, validate: costly.reader(own as never, values) })
@@ -171,20 +171,20 @@ export function createExpressionIssue(node_id: string, property: string, message
 }
 
 function createTooManyInputsIssue({ id, dynamic }: DraftNode): GraphIssue {
-  const text = `${describeTooMany(id, dynamic.size, 'dynamic inputs', MAX_DYNAMIC_INPUTS)} Give it a list or a dict of values.`
+  const text = `${describeTooMany(id, dynamic.size, 'dynamic inputs', MAX_DYNAMIC_INPUTS)} Use one input with a list or a dict instead.`
   return createIssue('too_many_inputs', text, id)
 }
 
 function createTooManyOutputsIssue({ id, outputs }: DraftNode): GraphIssue {
-  const text = `${describeTooMany(id, outputs.size, 'outputs', MAX_OUTPUTS)} Let it give a list or a dict of values.`
+  const text = `${describeTooMany(id, outputs.size, 'outputs', MAX_OUTPUTS)} Use one output with a list or a dict instead.`
   return createIssue('too_many_outputs', text, id)
 }
 
 function describeTooMany(id: string, count: number, what: string, most: number): string {
-  return `Node "${id}" has ${count.toLocaleString('en')} ${what}; ${most.toLocaleString('en')} are the most.`
+  return `Node "${id}" has ${count.toLocaleString('en')} ${what}; the limit is ${most.toLocaleString('en')}.`
 }
 
-/** A node's own values. Those of unconnected inputs are checked; stale ones under an edge are left out. */
+/** The constant values of a node. Values of unconnected inputs are checked; stale values under an edge are dropped. */
 export function* compileConstants(
   node: DraftNode,
   types: NodeTypeLookup,

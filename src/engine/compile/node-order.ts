@@ -1,10 +1,10 @@
-// Second pass: an order in which every node comes after its sources, or the cycles that forbid it. Edges that bring a
-// loop's rounds back don't count.
+// Second pass: an order in which every node comes after its sources, or the cycles that prevent it. The feedback edges of loops are
+// ignored.
 import { forEachSteps, mapSteps, type Steps } from '../../shared/time-slices.ts'
 import { createIssue, type DraftNode } from './draft-nodes.ts'
 import type { GraphIssueList } from './graph-issues.ts'
 
-/** Follows sources inside the rest until a node repeats; gives the cycle found, empty where it ends in an older walk. */
+/** Follows sources within `rest` until a node repeats. Returns the cycle, or an empty list if the walk meets an older one. */
 function findCycle(start: DraftNode, rest: ReadonlySet<DraftNode>, seen: Set<DraftNode>): DraftNode[] {
   const path: DraftNode[] = []
   const place = new Map<DraftNode, number>()
@@ -37,14 +37,13 @@ function countSources({ incoming, type }: DraftNode): number {
   return type.loop ? incoming.filter((edge) => !edge.feedback).length : incoming.length
 }
 
-/** So many nodes to a step. */
 const NODES_PER_STEP = 64
 
-/** All nodes that lie on or behind no cycle, sources first. */
+/** All nodes that lie neither on a cycle nor behind one, sources first. */
 export function* orderNodes(nodes: readonly DraftNode[], issues: GraphIssueList): Steps<DraftNode[]> {
   const waiting = yield* mapSteps(nodes, countSources)
   const ordered = nodes.filter((node) => waiting[node.index] === 0)
-  // A list hands out what is added to it while it is read.
+  // Iterating a list also visits entries that are added meanwhile.
   for (const [at, node] of ordered.entries()) {
     if (at % NODES_PER_STEP === 0) yield
     yield* forEachSteps(node.outgoing, (edge) => {

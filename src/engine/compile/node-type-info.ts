@@ -1,4 +1,4 @@
-// What the compiler looks up about a node type again and again, prepared once per type.
+// Facts about a node type that the compiler looks up often, prepared once per type.
 import type { NodeProperty, NodeType } from '../node-api/node-type.ts'
 import type { PlanNodeOutput } from './plan.ts'
 
@@ -10,7 +10,7 @@ export interface NodeTypeInfo {
   readonly opensStream: boolean
   /** Whether one of its properties catches failures. */
   readonly hasCatchProperty: boolean
-  /** What each property is where the node says nothing. */
+  /** The default of each property. */
   readonly defaults: Readonly<Record<string, unknown>>
 }
 

@@ -1,27 +1,27 @@
-// Reads the expressions of a graph that take long to read, in threads, before a run of the graph begins.
+// Reads slow expressions of a graph in threads, before a run of the graph begins.
 
 import type { ExpressionReaderContext } from '../node-api/node-type.ts'
 import type { CompilationResult } from './compiler.ts'
 import { createExpressionIssue } from './node-constants.ts'
 
-/** A client waits meanwhile. What is not read by then is left to the firings. */
+/** A client waits meanwhile. Expressions that are not read in time are read by the firings. */
 const TIME_LIMIT_MS = 5_000
-/** What is not read when so many issues are found is left to the firings as well. */
+/** After so many issues, further expressions are left to the firings as well. */
 const MAX_ISSUES = 100
 
 export interface ExpressionReaderServices extends Omit<ExpressionReaderContext, 'signal'> {
-  /** Resolves when other work of the main thread has had its turn. */
+  /** Resolves after other work of the main thread had its turn. */
   turn(): Promise<void>
 }
 
-/** The time limit for the expressions of one graph, or of several that a client waits for. */
+/** The time limit for the expressions of one graph, or of several graphs in one request. */
 export function createExpressionDeadline(): AbortSignal {
   return AbortSignal.timeout(TIME_LIMIT_MS)
 }
 
 /**
- * Reads the pending expressions of a compiled graph, one after the other, and adds what is wrong to its issues. Those that are not read when `signal` aborts
- * stay pending: the next call goes on with them. Several calls may overlap.
+ * Reads the pending expressions of a compiled graph, one after the other, and adds their issues. Expressions that are not read when
+ * `signal` aborts stay pending, and the next call continues with them. Several calls may overlap.
  */
 export async function validatePendingExpressions(
   { pendingExpressions: pending, issues }: CompilationResult,

@@ -1,32 +1,32 @@
-// The compiled form of a graph: everything that can be decided before a run. Immutable, holds no run's state,
-// so one plan serves any number of runs at once. plan.ts makes it, execution.ts runs it.
+// The compiled form of a graph. A plan is immutable and holds no state of a run, so any number of runs share it. compiler.ts makes plans;
+// execution.ts runs them.
 import type { NodeType } from '../node-api/node-type.ts'
 import type { Coercion } from '../node-api/values/type-conformance.ts'
 import type { TypeMetadata } from '../node-api/values/type-metadata.ts'
 import type { ObservedNode } from '../runtime/run/observer.ts'
 
-/** What a run may be given, by name. */
+/** A named value that a run accepts. */
 export interface PlanInput {
   node_id: string
   name: string
   description: string
   type: TypeMetadata
-  /** True where the graph has no value of its own. A streamed input is never required. */
+  /** True if the graph has no value of its own. A streamed input is never required. */
   required: boolean
   default: unknown
   min?: number
   max?: number
-  /** True: values may be pushed while the run goes on. */
+  /** True: values may be pushed during the run. */
   stream: boolean
 }
 
-/** What a run publishes, by name. */
+/** A named value that a run publishes. */
 export interface PlanOutput {
   node_id: string
   name: string
   description: string
   type: TypeMetadata
-  /** True where the value lies inside a stream: there may be any number of it. */
+  /** True if the value lies inside a stream: there may be any number of values. */
   stream: boolean
   stream_kind?: string
 }
@@ -36,38 +36,38 @@ export interface PlanSlot {
   /** The input's handle; null for a control edge. */
   readonly name: string | null
   readonly index: number
-  /** How many streams the value lies in: 0 for a single value. */
+  /** The number of streams around the value: 0 for a single value. */
   readonly depth: number
   readonly edge_id: string
   readonly source: number
-  /** Converts or checks a value; null where types match. */
+  /** Converts or checks a value; null if the types are equal. */
   readonly coerce: Coercion | null
   readonly type: TypeMetadata
-  /** False: a path without a value falls back to the node's own value for it. */
+  /** False: a path without a value falls back to the node's constant. */
   readonly required: boolean
   readonly aggregate: boolean
-  /** True: a failure is handed to the node instead of being passed on. */
+  /** True: failures are passed to the node as values instead of being propagated. */
   readonly catches: boolean
 }
 
 export interface PlanTarget {
   readonly node: number
   readonly slot: number
-  /** Whether a failure travels along this edge: it leads to a Catch. Where it doesn't, nothing travels instead. */
+  /** Whether failures travel along this edge, because it leads to a Catch. Along other edges nothing travels instead. */
   readonly passesFailures: boolean
 }
 
-/** How often and for how long a firing is tried. */
+/** Attempts and time limits of a firing. */
 export interface RetryPolicy {
   /** At least 1. */
   readonly attempts: number
-  /** Milliseconds before the second attempt; twice as long before each further one. */
+  /** Milliseconds before the second attempt; doubled before each further attempt. */
   readonly backoff_ms: number
-  /** Milliseconds for one attempt, or null for no limit. */
+  /** Time limit of one attempt in milliseconds; null for no limit. */
   readonly timeout_ms: number | null
 }
 
-/** One output of a node that has consumers, or the signal of its firings (name null) for control edges. */
+/** An output that has consumers, or (name null) the signal of a node's firings for control edges. */
 export interface PlanPort {
   readonly name: string | null
   readonly stream: boolean
@@ -78,40 +78,40 @@ export interface PlanNode {
   readonly index: number
   readonly observed: ObservedNode
   readonly type: NodeType
-  /** Own values of all inputs that no edge feeds, and the fallbacks of those that one feeds. */
+  /** Values of all inputs without an edge, and fallbacks of inputs with one. */
   readonly constants: Readonly<Record<string, unknown>>
   readonly slots: readonly PlanSlot[]
-  /** Whether all of them are single values. */
+  /** Whether all slots carry single values. */
   readonly hasOnlySingleInputs: boolean
-  /** The slots that the node joins: all but the streams of a weave and the feedback of a loop, which are `sides`. */
+  /** The slots that the node joins: all except streams of a stream operator and feedback of a loop, which are `sideSlots`. */
   readonly joinedSlots: readonly number[]
   readonly sideSlots: readonly number[]
-  /** The joined slots at `readDepth`, which the node reads in lock step. The others are held and repeated. */
+  /** The joined slots at `readDepth`, which are read in lock step. The others are held and repeated. */
   readonly driverSlots: readonly number[]
   readonly heldSlots: readonly number[]
   readonly ports: readonly PlanPort[]
-  /** The node's declared outputs, dynamic ones included: what a firing may return or yield. */
+  /** The node's declared outputs, including dynamic ones: a firing may return or yield only these. */
   readonly outputs: ReadonlyMap<string, PlanNodeOutput>
   /** The depth of the paths at which the node fires. */
   readonly depth: number
-  /** The depth that it joins at: one more than `depth` for an aggregate. */
+  /** The depth of the join: `depth` + 1 for an aggregate. */
   readonly readDepth: number
-  /** The outputs whose values are items of streams: those of a node that fires within one, or that open one. */
+  /** The outputs whose values are items of streams: a node fires within a stream, or opens one. */
   readonly streamedOutputs: ReadonlySet<string>
-  /** True where a firing opens a stream. */
+  /** Whether a firing opens a stream. */
   readonly opensStream: boolean
-  /** True where the result may come later: the node counts as asynchronous until its first result says otherwise. */
+  /** True if a result may be asynchronous: the node counts as such until its first result shows otherwise. */
   readonly mayBeAsync: boolean
-  /** Whether its firings may take long where only small values come along its edges. */
+  /** Whether firings may take long although only small values arrive along the edges. */
   readonly mayBeHeavy: boolean
-  /** Whether a Catch lies behind it, so that its failures are held. */
+  /** Whether a Catch lies downstream, so that the node's failures are kept. */
   readonly leadsToCatch: boolean
   /** Null: one attempt without a limit. */
   readonly policy: RetryPolicy | null
-  /** How many edges it feeds. */
+  /** The number of outgoing edges. */
   readonly fanOut: number
   readonly input: PlanInput | null
-  /** The check of a value that is given or pushed for an input node. */
+  /** The check of a value that is set or pushed for an input node. */
   readonly inputCheck: Coercion | null
   readonly output: PlanOutput | null
 }
@@ -122,13 +122,13 @@ export interface PlanNodeOutput {
   readonly stream_kind?: string
 }
 
-/** What weaves may leave unread, as regions of nodes. */
+/** The parts of a graph that stream operators may leave unread, as regions of nodes. */
 export interface StreamRegions {
-  /** By node: the number of its region, or -1. Weaves that read out of a region belong to it. */
+  /** By node: the number of its region, or -1. Stream operators that read out of a region belong to it. */
   readonly regionByNode: Int32Array
   /** By node: whether all its edges stay within its region. */
   readonly isInnerByNode: readonly boolean[]
-  /** By region: how many weaves read out of it. */
+  /** By region: the number of stream operators that read out of it. */
   readonly readers: readonly number[]
 }
 
@@ -136,11 +136,11 @@ export interface Plan {
   readonly inputs: readonly PlanInput[]
   readonly outputs: readonly PlanOutput[]
   readonly nodes: readonly PlanNode[]
-  /** How many edges carry streams. */
+  /** The number of edges that carry streams. */
   readonly streamEdges: number
-  /** What weaves may leave unread; null: nothing. */
+  /** The regions that stream operators may leave unread; null: none. */
   readonly regions: StreamRegions | null
-  /** Nodes without a connected input: where a run begins. */
+  /** Nodes without a connected input: a run begins with them. */
   readonly roots: readonly number[]
   readonly indexById: ReadonlyMap<string, number>
   readonly inputByName: ReadonlyMap<string, PlanInput>

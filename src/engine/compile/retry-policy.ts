@@ -1,9 +1,9 @@
-// How often and for how long a node's firings are tried: `retry` and `timeout_seconds`, which every node may have.
+// Compiles `retry` and `timeout_seconds`, which every node may have.
 import { createIssue, type DraftNode } from './draft-nodes.ts'
 import type { GraphIssueList } from './graph-issues.ts'
 import type { RetryPolicy } from './plan.ts'
 
-/** Properties that the engine itself reads, whatever the node type. */
+/** Properties that the engine itself reads for every node type. */
 export const COMMON_PROPERTIES: readonly string[] = ['retry', 'timeout_seconds']
 
 const MAX_ATTEMPTS = 100
@@ -14,7 +14,7 @@ export const MAX_BACKOFF_MS = 300_000
 
 const RETRY_FORMAT = `takes {"attempts": 1 to ${MAX_ATTEMPTS}, "backoff_ms": 0 to ${MAX_BACKOFF_MS}}`
 
-/** The value that a node has for a common property; a type may have one of that name itself, which is then its own. */
+/** The value of a common property. If the type has a property of that name, the value belongs to the type. */
 function readCommonProperty(node: DraftNode, name: string): unknown {
   const own = node.info.properties.has(name) || node.dynamic.has(name)
   return own || !Object.hasOwn(node.data, name) ? null : (node.data[name] ?? null)
@@ -32,7 +32,7 @@ function parseRetry(given: unknown): { attempts: number; backoff_ms: number } | 
   return { attempts, backoff_ms }
 }
 
-/** Null where a node has neither: one attempt, without a limit. What is wrong is reported. */
+/** Null if a node has neither property: one attempt without a limit. Invalid values are reported. */
 export function compileRetryPolicy(node: DraftNode, issues: GraphIssueList): RetryPolicy | null {
   const given = { retry: readCommonProperty(node, 'retry'), timeout: readCommonProperty(node, 'timeout_seconds') }
   if (given.retry === null && given.timeout === null) return null
@@ -42,7 +42,7 @@ export function compileRetryPolicy(node: DraftNode, issues: GraphIssueList): Ret
   }
   if (!node.type.run || node.type.role) {
     const pin = given.retry === null ? 'timeout_seconds' : 'retry'
-    return report(pin, `has no meaning: the firings of ${node.type.node_type} are not tried again and not timed`)
+    return report(pin, `is not supported: firings of ${node.type.node_type} are neither retried nor timed`)
   }
   const retry = given.retry === null ? { attempts: 1, backoff_ms: DEFAULT_BACKOFF_MS } : parseRetry(given.retry)
   if (retry === null) return report('retry', RETRY_FORMAT)

@@ -1,9 +1,9 @@
-// The regions of a graph that a weave may leave unread: nodes all of whose edges lead, over any nodes, into streams of weaves. What they do
-// ahead of the weaves that read for nodes outside may come to nothing. Law 68 of the README beside this file.
+// Finds the regions of a graph that a stream operator may leave unread: all edges of their nodes lead, over any nodes, into streams of
+// stream operators. Work done there ahead of need may be wasted. See law 68 in ../README.md.
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 import type { PlanNode, PlanTarget, StreamRegions } from './plan.ts'
 
-/** `order`: the indexes of the nodes, sources before targets. Null where no node opens a stream in such a region. */
+/** `order`: node indexes, sources before targets. Null if no node opens a stream in such a region. */
 export function* findStreamRegions(nodes: readonly PlanNode[], order: readonly number[]): Steps<StreamRegions | null> {
   if (!nodes.some(({ type }) => type.streamOperator !== undefined)) return null
   const inner: boolean[] = new Array(nodes.length).fill(false)
@@ -18,7 +18,7 @@ export function* findStreamRegions(nodes: readonly PlanNode[], order: readonly n
   return yield* numberRegions(nodes, inner)
 }
 
-/** Numbers the regions: nodes that an edge within one joins are in the same. */
+/** Numbers the regions: an edge inside a region puts both of its nodes into that region. */
 function* numberRegions(nodes: readonly PlanNode[], inner: readonly boolean[]): Steps<StreamRegions> {
   const parents = nodes.map((_, index) => index)
   const rootOf = (index: number): number => {
@@ -39,15 +39,15 @@ function* numberRegions(nodes: readonly PlanNode[], inner: readonly boolean[]): 
         parents[rootOf(node)] = rootOf(index)
       }
   })
-  const of = new Int32Array(nodes.length).fill(-1)
+  const regionByNode = new Int32Array(nodes.length).fill(-1)
   const numbers = new Map<number, number>()
   const readers: number[] = []
   yield* forEachSteps(members, (index) => {
     const root = rootOf(index)
     const number = numbers.get(root) ?? numbers.size
     numbers.set(root, number)
-    of[index] = number
+    regionByNode[index] = number
     readers[number] = (readers[number] ?? 0) + (inner[index] ? 0 : 1)
   })
-  return { regionByNode: of, isInnerByNode: inner, readers }
+  return { regionByNode, isInnerByNode: inner, readers }
 }

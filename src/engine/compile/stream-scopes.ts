@@ -1,4 +1,4 @@
-// Third pass: in which streams each node fires. A scope is the chain of nodes that opened the streams around a value.
+// Third pass: the streams in which each node fires. A scope is the chain of nodes that opened the streams around a value.
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 import { createIssue, type DraftEdge, type DraftNode } from './draft-nodes.ts'
 import type { GraphIssueList } from './graph-issues.ts'
@@ -10,13 +10,13 @@ export interface StreamScope {
 }
 
 export interface NodeScope {
-  /** Where the node fires; null is the outermost scope. */
+  /** The scope in which the node fires; null is the outermost scope. */
   readonly fires: StreamScope | null
-  /** Where the items of its stream outputs lie. */
+  /** The scope of the items of its stream outputs. */
   readonly opens: StreamScope | null
 }
 
-/** Streams nested deeper than this are a mistake or an attack. */
+/** Deeper nesting of streams is a mistake or an attack. */
 const MAX_STREAM_DEPTH = 64
 
 export function getScopeDepth(scope: StreamScope | null): number {
@@ -71,7 +71,7 @@ function findLongestScope(
   return found
 }
 
-/** The scope around the streams that a node takes whole; null as well where they don't lie side by side. */
+/** The scope around the streams that a node reads whole; null if they are not siblings. */
 function resolveStreamsScope(
   node: DraftNode,
   streams: readonly DraftEdge[],
@@ -86,7 +86,7 @@ function resolveStreamsScope(
       issues.push(createIssue('incomparable_scopes', text, node.id, edge.input))
     } else if (around === null) around = { scope: stream.parent, edge }
     else if (around.scope !== stream.parent) {
-      const text = `The streams of node "${node.id}" don't lie side by side: that of input "${edge.input}" begins ${describeScope(stream.parent)}, that of input "${around.edge.input}" ${describeScope(around.scope)}.`
+      const text = `The streams of node "${node.id}" must begin in the same scope: that of input "${edge.input}" begins ${describeScope(stream.parent)}, that of input "${around.edge.input}" ${describeScope(around.scope)}.`
       issues.push(createIssue('incomparable_scopes', text, node.id, edge.input))
     }
   }
@@ -114,7 +114,7 @@ function resolveFiringScope(node: DraftNode, scopes: NodeScope[], issues: GraphI
   return around
 }
 
-/** What a round gives back must be one value for each round of that very loop. */
+/** Feedback must be one value for each round of its loop. */
 function validateFeedback(node: DraftNode, scopes: readonly NodeScope[], issues: GraphIssueList): void {
   const own = scopes[node.index]?.opens ?? null
   for (const edge of node.incoming) {
@@ -124,7 +124,7 @@ function validateFeedback(node: DraftNode, scopes: readonly NodeScope[], issues:
     const inside = encloses(own, scope)
     const text = inside
       ? `Input "${edge.input}" of loop "${node.id}" takes one value a round, but "${edge.source.id}" lies ${describeScope(scope)}. Gather that stream with control.Collect or control.Last first.`
-      : `Input "${edge.input}" of loop "${node.id}" takes what a round gives, but "${edge.source.id}" lies ${describeScope(scope)}. Make it from the loop's "value".`
+      : `Input "${edge.input}" of loop "${node.id}" takes one value of each round, but "${edge.source.id}" lies ${describeScope(scope)}. Make it from the loop's "value".`
     issues.push(createIssue('incomparable_scopes', text, node.id, edge.input))
   }
 }
@@ -134,7 +134,7 @@ function doesOpenStream(node: DraftNode): boolean {
   return node.type.supports_dynamic_streams === true && [...node.outputs.values()].some((output) => output.stream)
 }
 
-/** The scopes of all nodes, by index; nodes that are not in `ordered` have none. */
+/** The scopes of all nodes, by index. Nodes that are not in `ordered` have none. */
 export function* resolveScopes(ordered: readonly DraftNode[], issues: GraphIssueList): Steps<NodeScope[]> {
   const scopes: NodeScope[] = []
   yield* forEachSteps(ordered, (node) => {

@@ -1,23 +1,23 @@
-// The services of a run that remembers: what leaves the process waits until all that the run has told its journal is durable. Law 67 of
-// the README beside this file. Each member of the services stands here, so that a new one cannot be added without a decision.
+// The services of a durable run. Requests that leave the process wait until all records of the run are durable. See law 67
+// in ../README.md. The class lists each service, so that adding one requires a decision.
 
 import { NodeError } from '../node-api/node-error.ts'
 import type { AssetAccess, ModelAccess, NodeServices, OutgoingHttp, VectorAccess } from '../node-api/node-services.ts'
 import type { Journal } from './journal.ts'
 
-/** The run that lends the services. */
+/** The run that uses the services. */
 interface ServiceHost {
   readonly signal: AbortSignal
   readonly settled: boolean
   breakDown(fault: unknown): void
 }
 
-/** Makes a request once what it may depend on is durable: at once, where that is so already. */
+/** Sends a request once everything that it may depend on is durable, or at once if it already is. */
 type SendWhenDurable = <T>(send: () => Promise<T>) => Promise<T>
 
 export class DurableServices implements NodeServices {
   readonly owner: string
-  // These stay within the process and its own children.
+  // These services stay within this process and its children.
   readonly sandbox: NodeServices['sandbox']
   readonly media: NodeServices['media']
   readonly compute: NodeServices['compute']
@@ -27,7 +27,7 @@ export class DurableServices implements NodeServices {
   readonly #services: NodeServices
   readonly #journal: Journal
   readonly #run: ServiceHost
-  // Most runs ask for none of them.
+  // Created on demand: most runs use none of them.
   #assets: AssetAccess | null = null
   #models: ModelAccess | null = null
   #vectors: VectorAccess | null = null
@@ -72,7 +72,7 @@ export class DurableServices implements NodeServices {
     return durable ? this.#waitUntilDurable(durable).then(send) : send()
   }
 
-  /** Rejects where the journal fails, which fails the run, and where the run was told to end meanwhile. */
+  /** Rejects if the journal fails, which fails the run, and if the run was stopped meanwhile. */
   async #waitUntilDurable(durable: Promise<void>): Promise<void> {
     try {
       await durable
@@ -84,7 +84,7 @@ export class DurableServices implements NodeServices {
   }
 }
 
-/** Files may lie in a bucket, so that loading one is a request as well. The list comes from the database. */
+/** Files may lie in a bucket, so loading one is a request too. The list comes from the database. */
 function wrapAssets(assets: AssetAccess, sendWhenDurable: SendWhenDurable): AssetAccess {
   return {
     load: (reference, max_bytes, held) => sendWhenDurable(() => assets.load(reference, max_bytes, held)),
@@ -95,7 +95,7 @@ function wrapAssets(assets: AssetAccess, sendWhenDurable: SendWhenDurable): Asse
 
 function wrapModels(models: ModelAccess, sendWhenDurable: SendWhenDurable): ModelAccess {
   return {
-    // The model is called when the first part is asked for.
+    // The model is called when the first part is read.
     async *complete(request) {
       yield* await sendWhenDurable(async () => models.complete(request))
     },
@@ -104,7 +104,7 @@ function wrapModels(models: ModelAccess, sendWhenDurable: SendWhenDurable): Mode
   }
 }
 
-/** Other runs and clients read what is written here. */
+/** Other runs and clients read what `put` and `remove` change. */
 function wrapVectors(vectors: VectorAccess, sendWhenDurable: SendWhenDurable): VectorAccess {
   return {
     put: (index, entries, model, signal) => sendWhenDurable(() => vectors.put(index, entries, model, signal)),

@@ -1,10 +1,10 @@
-// What one firing tells the journal: nothing after its end, nothing once its run is over, and where the journal fails, the run does.
+// The journal calls of one firing: none after its end, and none after the end of its run. A journal error fails the run.
 
 import { NodeError, type OutputValues } from '../node-api/node-type.ts'
 import type { FailedAttempts, FiringEnd, Journal, WaitRequest } from './journal.ts'
 import type { FiringSite } from './run-durability.ts'
 
-/** The run, as a firing that tells of itself sees it. */
+/** The run, as seen by the journal of a firing. */
 interface JournaledRun {
   readonly stopped: boolean
   readonly settled: boolean
@@ -23,24 +23,24 @@ export class FiringJournal {
     this.#run = run
   }
 
-  /** Resolves when the start is committed. Rejects where that can not be, which fails the run, and where the run has stopped. */
+  /** Resolves when the start is committed. Rejects if that fails, which fails the run, and if the run has stopped. */
   async start(): Promise<void> {
     await this.#commit((journal, node_id, place) => journal.start(node_id, place))
     if (this.#run.stopped) throw new NodeError('The run has stopped.', 'cancelled')
   }
 
-  /** Resolves when the begin of a step is committed. Rejects as `start` does. */
+  /** Resolves when the begin of a step is committed. Rejects like `start`. */
   async step(name: string, call: number): Promise<void> {
     await this.#commit((journal, node_id, place) => journal.step(node_id, place, name, call))
     if (this.#run.stopped) throw new NodeError('The run has stopped.', 'cancelled')
   }
 
-  /** Resolves when the end of a step is committed. Where that can not be, the run fails. */
+  /** Resolves when the end of a step is committed. If that fails, the run fails. */
   async stepEnd(name: string, value: unknown): Promise<void> {
     await this.#commit((journal, node_id, place) => journal.stepEnd(node_id, place, name, value))
   }
 
-  /** Resolves when a step that ended as it began is committed: both or neither. Where that can not be, the run fails, unless it has stopped. */
+  /** Commits the begin and the end of a step together: both or neither. If that fails, the run fails unless it has stopped. */
   async stepWithEnd(name: string, call: number, value: unknown): Promise<void> {
     await this.#commit(async (journal, node_id, place) => {
       try {

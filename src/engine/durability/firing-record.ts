@@ -1,5 +1,5 @@
-// One firing as it is remembered: what is known of it from before, and what is to be known after it. Pure synchronous firings leave
-// nothing: they come out the same when they are done again.
+// The durable record of one firing: what the journal knows of it, and what it adds. Pure synchronous firings record nothing, as running
+// them again gives the same result.
 
 import type { PlanNode } from '../compile/plan.ts'
 import { isRetrySafe } from '../node-api/node-metadata.ts'
@@ -25,57 +25,57 @@ import { recordStream } from './recorded-items.ts'
 import type { FiringSite, RunDurability } from './run-durability.ts'
 import type { NonResumable } from './wait-registry.ts'
 
-/** The node and the run of a firing, as its memory sees them. */
+/** The node and the run of a firing, as seen by its record. */
 export interface FiringRecordHost {
   readonly stopped: boolean
   readonly settled: boolean
-  /** Whether firings in flight were told to end. */
+  /** Whether firings in flight were aborted. */
   readonly aborted: boolean
-  /** Whether nobody wants what the node gives at present. */
+  /** Whether no consumer wants the node's output at present. */
   readonly isUnwanted: boolean
   random(): number
-  /** The firing waits for nothing but the workflows that it calls, or goes on. */
+  /** Called when the firing starts or stops waiting only for workflows that it calls. */
   onWaitingChanged(still: boolean): void
-  /** The firing would be interrupted where it may not be. */
+  /** Called when the firing would be interrupted at a point from which it cannot resume. */
   interrupt(error: NodeInterruptedError, path: IndexPath): void
   breakDown(fault: unknown): void
 }
 
 const neverFetchAll = (_ms: number): boolean => false
 
-/** How long a run that has to wait fetches a stream that can go on if need be. */
+/** How long a run that wants to suspend fetches a stream that could resume anyway. */
 const EAGER_FETCH_MS = 10_000
 
 export class FiringRecord implements FiringSite, NonResumable, FiringControl, AttemptJournal, StepStore {
   readonly node: PlanNode
   path: IndexPath
-  /** Its own context, once it has one. */
+  /** Set once the code of the firing has a context. */
   context: NodeContext | null = null
   inputs: InputValues
-  /** Whether it may be run again where it was interrupted. */
+  /** Whether the firing may run again after an interruption. */
   isRetrySafe: boolean
-  /** Its node's code took something from outside of its inputs. */
+  /** The node's code used something besides its inputs. */
   hasUsedOutside = false
-  /** It said something to those who watch: that is the words of this firing alone. */
+  /** The firing sent chunks to followers: its context cannot be reused. */
   hasSentChunks = false
-  /** It may not any more: what it gave before was not remembered. */
+  /** Earlier items were not recorded, so recording can no longer begin. */
   isSealed = false
-  /** The items that its stream gave before an interruption. */
+  /** The items of its stream from before an interruption. */
   knownItems: FiringHistory['items'] = []
-  /** The steps that it had taken before an interruption. */
+  /** The steps taken before an interruption. */
   knownSteps: ReadonlyMap<string, RecordedStep> = NO_STEPS
-  /** Its attempts that failed, those before an interruption included. */
+  /** Its failed attempts, including those before an interruption. */
   failedAttempts = NO_FAILED_ATTEMPTS
-  /** What comes later of it is not remembered for that: it follows from its inputs alone. */
+  /** The result need not be recorded for being asynchronous: it depends only on the inputs. */
   isRepeatable = false
   fetchAll = neverFetchAll
   isBusy = false
-  /** Resolves when an aggregate that has to wait for its start is open. */
+  /** For an aggregate whose start must be committed first: resolves when it is open. */
   whenOpened: Promise<void> | null = null
   readonly #host: FiringRecordHost
   readonly #durability: RunDurability
   readonly #firingJournal: FiringJournal
-  /** Its end is remembered whatever it took: it came later, has an effect, or must not run twice. */
+  /** The end is always recorded: the firing is asynchronous, has an effect, or must not run twice. */
   #mustRecordEnd: boolean
   #pathText: string | null = null
   #isStreaming = false
@@ -96,7 +96,7 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     this.#mustRecordEnd = !this.isRetrySafe || this.node.type.effect === true
   }
 
-  /** Begins the next firing of the node, where this one left nothing behind. False: it did. */
+  /** Prepares the record for the node's next firing. False: this firing left something behind, so a new record is needed. */
   reuse(path: IndexPath, inputs: InputValues): boolean {
     if (
       this.#mustRecordEnd ||
@@ -122,14 +122,14 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     return this.#pathText
   }
 
-  /** Has what is known of it read where that takes long; null: it does not. */
+  /** Loads the history from the journal if that takes long; null: it does not. */
   prepareRecall(): Promise<void> | null {
     const { journal } = this.#durability
     if (!journal || journal.isBlank) return null
     return journal.prepareRecall?.(this.node.observed.node_id, this.pathText) ?? null
   }
 
-  /** What is known of it. Asked once. One whose end is known has nothing more to tell: that nobody wants it now does not take its place. */
+  /** The history of the firing, read once. A firing whose end is known records no other end, even if no consumer wants it now. */
   recall(): FiringHistory | null {
     const { journal } = this.#durability
     if (!journal || journal.isBlank) return null
@@ -138,12 +138,12 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     return known
   }
 
-  /** Whether its stream may be opened anew, and go on behind the items that came before. */
+  /** Whether its stream may be opened again and continue after the known items. */
   get canRepeat(): boolean {
     return this.isRetrySafe && (this.node.type.repeats === true || this.canResume)
   }
 
-  /** Whether its stream goes on behind what it gave by itself. */
+  /** Whether the node's code itself continues its stream after the known items. */
   get canResume(): boolean {
     return this.node.type.resumes === true
   }
@@ -152,7 +152,7 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     return this.#durability.journal !== null && this.node.type.onAnswer !== undefined
   }
 
-  /** Whether what it gives is remembered. */
+  /** Whether the outputs are recorded. */
   get isRecorded(): boolean {
     return this.#durability.journal !== null && (this.#mustRecordEnd || this.hasUsedOutside)
   }
@@ -162,31 +162,30 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     return this.#random()
   }
 
-  /** The workflows that it calls. */
+  /** The workflow calls of the firing. */
   get calls(): FiringCalls {
     const made = () => Math.max(this.failedAttempts.calls, countCalls(this.knownSteps))
     this.#calls ??= new FiringCalls((still) => this.#host.onWaitingChanged(still), made())
     return this.#calls
   }
 
-  /** Whether it waits for nothing but workflows that it called, none of which goes on by itself. */
+  /** Whether the firing waits only for called workflows, none of which can continue by itself. */
   get isQuiescent(): boolean {
     return this.#calls?.isQuiescent === true
   }
 
-  /** The memory of the workflow that a step calls, or of the next one that is called outside of all steps. */
+  /** The durability of the workflow that a step calls, or of the next call outside of all steps. */
   nextCall(step: OpenStep | null): RunDurability {
     if (step === null && this.#steps !== null)
-      throw new Error('A firing that takes steps calls workflows in them alone.')
+      throw new Error('A firing that takes steps must call workflows within steps.')
     return this.#durability.forCall(this, step?.call ?? this.calls.nextNumber())
   }
 
-  /** Begins a step of it. */
   takeStep(name: string): Promise<OpenStep> {
     return this.#openSteps.begin(name)
   }
 
-  /** Without effect once it has ended. */
+  /** Does nothing after the end of the firing. */
   async keep(name: string, value: unknown): Promise<void> {
     if (!this.#firingJournal.hasEnded) await this.#openSteps.keep(name, value)
   }
@@ -199,13 +198,12 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     return this.#openSteps.isInterrupted(name)
   }
 
-  /** Its steps. */
   get #openSteps(): FiringSteps {
     this.#steps ??= new FiringSteps(this.knownSteps, this.calls, this.#firingJournal)
     return this.#steps
   }
 
-  /** Runs its code; of one that is not safe to run again once its start is committed. */
+  /** Runs the firing's code. If the firing is not retry-safe, its start is committed first. */
   run(code: () => unknown): unknown {
     if (this.isRetrySafe || this.#durability.journal === null) return this.runToEnd(code)
     return this.#recordLater(this.#recordStart(code))
@@ -223,12 +221,12 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     if (!this.isRetrySafe && this.#durability.journal !== null) await this.#recordStart(() => {})
   }
 
-  /** What it gives for an answer. */
+  /** The result of the firing for an answer. */
   resumeWithAnswer(value: unknown): unknown {
     return this.runToEnd(() => this.node.type.onAnswer!(this.inputs, value, this.context!))
   }
 
-  /** Runs one step of its code, which gives nothing yet. */
+  /** Runs a part of the code that does not return the result yet. */
   runStep<T>(code: () => T): T {
     try {
       const given = code()
@@ -240,11 +238,11 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     }
   }
 
-  /** Opens an aggregate; one that must not run twice once its start is committed. */
+  /** Opens an aggregate. If it must not run twice, its start is committed first. */
   openAggregate(code: () => AggregateFiring): AggregateFiring {
     if (this.isRetrySafe || this.#durability.journal === null) return this.runStep(code)
     const begun = this.#recordStart(code)
-    // Where it fails, its steps say so.
+    // A failure shows when its promise is used.
     this.whenOpened = begun.then(
       () => {},
       () => {},
@@ -276,17 +274,17 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
 
   failRun(): void {
     const { node_id } = this.node.observed
-    const text = `The run has to wait, and node "${node_id}" could not go on from where it stands.`
+    const text = `The run must wait, but node "${node_id}" cannot resume from its current state.`
     this.#host.interrupt(new NodeInterruptedError(text), this.path)
   }
 
-  /** A failure stands for it. */
+  /** Records that the firing ended with a failure. */
   endWithFailure({ node_id, node_type, type, message }: FailureToken): void {
     const own = node_id === this.node.observed.node_id
     this.end({ failure: own ? { type, message } : { type, message, from: { node_id, node_type } } })
   }
 
-  /** Its code threw. Where nothing holds that, the run ends with it, which the run itself tells. */
+  /** The code of the firing threw. If no Catch lies downstream, the run itself records the failure. */
   failed(error: unknown): void {
     const host = this.#host
     if (!this.isRecorded || host.aborted || error instanceof NodeInterruptedError) return
@@ -301,13 +299,13 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     this.end({ failure: { type, message: addPathToMessage(message, this.path) } })
   }
 
-  /** It waits. Gives what takes it from the list of those who do. `told`: that is known already. */
+  /** Registers the wait; returns a function that removes it. `isJournaled`: the journal already knows it. */
   wait(request: WaitRequest, isJournaled: boolean, answer: (value: unknown) => boolean): () => void {
     if (!isJournaled) this.#firingJournal.wait(request)
     return this.#durability.registerWait(this, request, answer)
   }
 
-  /** Nobody wants it any more. */
+  /** No consumer wants the firing any more. */
   drop(): void {
     if (this.#isDropped) return
     this.#isDropped = true
@@ -317,12 +315,12 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
 
   createInterruptedError(): NodeInterruptedError {
     const { node_id } = this.node.observed
-    const half = ' half-way through its stream, and can not go on there'
-    const how = this.knownItems.length > 0 ? half : ', and is not safe to run twice'
+    const half = ' half-way through its stream and cannot resume there'
+    const how = this.knownItems.length > 0 ? half : ' and is not safe to run twice'
     return new NodeInterruptedError(`Node "${node_id}" was interrupted${how}.`)
   }
 
-  /** Runs the code that gives its end. */
+  /** Runs code that returns the result of the firing. */
   runToEnd(code: () => unknown): unknown {
     try {
       const given = code()
@@ -347,7 +345,7 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     }
   }
 
-  /** It stands in nobody's way any more. */
+  /** The firing no longer prevents its run from being suspended. */
   #release(): void {
     this.#durability.waitRegistry?.nonResumable.delete(this)
   }
@@ -358,14 +356,14 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     return code()
   }
 
-  /** What it gave, remembered where it is to be; of a stream, what remembers its items. */
+  /** Records the outputs if required. Of a stream, returns an iterator that records its items. */
   #recordResult(given: unknown): unknown {
     if (given instanceof Wait) return this.#beginWaiting(given)
     const source = toItemSource(given)
     if (source) {
       this.#isStreaming = true
       this.#mustRecordEnd ||= !source.isSync
-      // A stream that came when nobody wanted it any more is never opened.
+      // A stream that arrives when no consumer wants it is never opened.
       if (this.#isDropped) this.end({ unwanted: true })
       return recordStream(source, this)
     }
@@ -374,7 +372,7 @@ export class FiringRecord implements FiringSite, NonResumable, FiringControl, At
     return outputs
   }
 
-  /** What it took before it waits is in its request; only what comes after counts for its end. */
+  /** What was used before the wait is part of its request; only later use counts for recording the end. */
   #beginWaiting(wait: Wait): Wait {
     if (!this.canWait) throw createCannotWaitError(this.node)
     this.#isWaiting = true

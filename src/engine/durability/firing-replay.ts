@@ -1,4 +1,4 @@
-// A firing of which something is known from before an interruption: it comes out as it had, waits on, or may not run again.
+// Restores a firing from its history: its result is replayed, its wait is resumed, or it fails as it must not run again.
 
 import type { OutputValues } from '../node-api/node-type.ts'
 import { NO_FAILED_ATTEMPTS } from '../runtime/firings/attempts.ts'
@@ -9,7 +9,7 @@ import { FailureToken } from '../runtime/streams/tokens.ts'
 import type { FiringRecord } from './firing-record.ts'
 import { type FiringEnd, type FiringHistory, UnreadValue } from './journal.ts'
 
-/** What stands for a firing that had ended: its outputs or failure, or null where the run has failed. Never of one that was unwanted. */
+/** The outputs or failure of a firing that had ended; null if the run has failed. */
 export function restoreFiringEnd(
   end: Exclude<FiringEnd, { unwanted: true }>,
   codeRunner: NodeCodeRunner,
@@ -19,7 +19,7 @@ export function restoreFiringEnd(
   return from ? new FailureToken(from, type, message) : codeRunner.restoreFailure(end.failure)
 }
 
-/** Goes on with a firing as far as it is known. False: it has to run. */
+/** Continues a firing from its history. False: the firing has to run. */
 export function replayFiring(
   record: FiringRecord,
   history: FiringHistory,
@@ -46,7 +46,7 @@ function replayEnd(
   codeRunner: NodeCodeRunner,
 ): void {
   const source = new ItemSource(null, false)
-  // Those that are not in memory weigh nothing.
+  // Items that are not in memory do not count as held memory.
   for (const item of items) source.push(item as OutputValues)
   source.validate = UnreadValue.read
   if ('unwanted' in end) {

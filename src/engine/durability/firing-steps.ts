@@ -1,38 +1,38 @@
-// The steps of one firing: pieces of its work that are remembered one by one, so that a firing that is run again does none of them twice
-// that had ended. Law 61 and following of the README beside this file.
+// The steps of one firing: pieces of its work that are recorded one by one, so that a firing that runs again repeats no step that had
+// ended. See law 61 and following in ../README.md.
 
 import type { FiringCalls } from '../runtime/firings/calls.ts'
 import type { HaltableWait } from '../runtime/workflow-call.ts'
 import type { RecordedStep } from './journal.ts'
 
-/** What a firing tells of its steps; all resolve when it is committed. */
+/** The journal calls for steps; each resolves when it is committed. */
 export interface StepJournal {
   step(name: string, call: number): Promise<void>
   stepEnd(name: string, value: unknown): Promise<void>
-  /** A step that ended as it began. */
+  /** A step that begins and ends at once. */
   stepWithEnd(name: string, call: number, value: unknown): Promise<void>
 }
 
-/** Who knows the steps of a firing over its attempts. */
+/** The steps of a firing, over all of its attempts. */
 export interface StepStore {
-  /** Begins a step of it. */
+  /** Begins a step of the firing. */
   takeStep(name: string): Promise<OpenStep>
   keep(name: string, value: unknown): Promise<void>
-  /** What a step came to, or null. */
+  /** The recorded value of a step, or null. */
   findKept(name: string): { readonly value: unknown } | null
 }
 
 export const NO_STEPS: ReadonlyMap<string, RecordedStep> = new Map()
 
-/** One step, from its begin to its end. */
+/** A step from its begin to its end. */
 export class OpenStep implements HaltableWait {
-  /** Which of the firing's calls it makes. */
+  /** The number of the step's call among the calls of the firing. */
   readonly call: number
   readonly known: { readonly value: unknown } | null
   readonly interrupted: boolean
   readonly #steps: FiringSteps
   readonly #name: string
-  /** The call that it waits for. */
+  /** The call that the step waits for. */
   currentCall: HaltableWait | null = null
 
   constructor(steps: FiringSteps, name: string, from: RecordedStep) {
@@ -47,7 +47,7 @@ export class OpenStep implements HaltableWait {
     await this.#steps.endStep(this, this.#name, value)
   }
 
-  /** It is over, whether or not it came to its end. */
+  /** Closes the step, ended or not. */
   leave(): void {
     this.#steps.leaveStep(this)
   }
@@ -78,14 +78,14 @@ export class FiringSteps {
     this.#journal = journal
   }
 
-  /** Resolves when its begin is committed, so that it can never be done without being known; with one that had ended, at once. */
+  /** Resolves when the begin is committed, so that no work is done unrecorded. Resolves at once if the step had ended. */
   async begin(name: string): Promise<OpenStep> {
     if (this.#takenNames.has(name)) throw new Error(`A firing has two steps of the name "${name}".`)
     this.#takenNames.add(name)
     const known = this.#known.get(name) ?? { call: this.#calls.nextNumber(), begun: false, end: null }
     const step = new OpenStep(this, name, known)
     if (known.end) return step
-    // The firing can go on meanwhile, but for what the step waits for itself.
+    // The firing may continue meanwhile, except for what the step itself waits for.
     this.#openSteps.add(step)
     this.#calls.setWaiting(step, false)
     if (!known.begun) await this.#journal.step(name, known.call)
@@ -99,22 +99,22 @@ export class FiringSteps {
     this.leaveStep(step)
   }
 
-  /** A step that ends as it begins. It counts for all attempts, whether or not its own is over. */
+  /** Records a step that ends as it begins. It counts for all attempts, even if the current one is over. */
   async keep(name: string, value: unknown): Promise<void> {
     const known = this.#known.get(name)
     if (known?.begun || known?.end || this.#takenNames.has(name))
-      throw new Error(`A firing keeps two things of the name "${name}".`)
+      throw new Error(`A firing keeps two values under the name "${name}".`)
     const call = known?.call ?? this.#calls.nextNumber()
     this.#known.set(name, { call, begun: true, end: { value } })
     await this.#journal.stepWithEnd(name, call, value)
   }
 
-  /** What a step came to, or null. */
+  /** The recorded value of a step, or null. */
   findKept(name: string): { readonly value: unknown } | null {
     return this.#known.get(name)?.end ?? null
   }
 
-  /** Whether a step that is not asked for yet had begun before an interruption, and had not ended. */
+  /** Whether a step that was not taken yet had begun, but not ended, before an interruption. */
   isInterrupted(name: string): boolean {
     const known = this.#known.get(name)
     return known?.begun === true && known.end === null
@@ -124,7 +124,7 @@ export class FiringSteps {
     if (this.#openSteps.delete(step)) this.#calls.remove(step)
   }
 
-  /** Another attempt begins: it finds those that had ended, and nothing of the others. */
+  /** Prepares for another attempt: steps that had ended are kept, all others are forgotten. */
   restart(): void {
     for (const step of [...this.#openSteps]) this.leaveStep(step)
     for (const [name, { end }] of this.#known) if (!end) this.#known.delete(name)
@@ -132,7 +132,7 @@ export class FiringSteps {
   }
 }
 
-/** The number of the first call that no step of these has. */
+/** The number of the first call after those of all these steps. */
 export function countCalls(steps: ReadonlyMap<string, RecordedStep>): number {
   return [...steps.values()].reduce((most, { call }) => Math.max(most, call + 1), 0)
 }

@@ -1,15 +1,15 @@
-// The steps of a firing in a run without a journal: they are known as long as the firing is under way, over all its attempts. Law 65 of the
-// README beside this file.
+// The steps of a firing in a run without a journal: known while the firing is under way, over all of its attempts. See law 65 in
+// ../README.md.
 import { type AttemptJournal, NO_FAILED_ATTEMPTS } from '../runtime/firings/attempts.ts'
 import { FiringCalls } from '../runtime/firings/calls.ts'
 import { FiringSteps, NO_STEPS, type OpenStep, type StepJournal, type StepStore } from './firing-steps.ts'
 
-/** There is nobody to tell. */
+/** Records nothing. */
 const NO_JOURNAL: StepJournal = { async step() {}, async stepEnd() {}, async stepWithEnd() {} }
 
 export class InMemorySteps implements StepStore, AttemptJournal {
   readonly failedAttempts = NO_FAILED_ATTEMPTS
-  /** Made with the first step. */
+  /** Created with the first step. */
   #steps: FiringSteps | null = null
 
   takeStep(name: string): Promise<OpenStep> {
@@ -31,7 +31,7 @@ export class InMemorySteps implements StepStore, AttemptJournal {
   async beginNext(): Promise<void> {}
 
   get #openSteps(): FiringSteps {
-    // Nothing rests in a run without a journal: nobody asks what its calls wait for.
+    // A run without a journal is never suspended, so its calls need not report when they wait.
     this.#steps ??= new FiringSteps(NO_STEPS, new FiringCalls(() => {}, 0), NO_JOURNAL)
     return this.#steps
   }

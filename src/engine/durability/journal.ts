@@ -1,88 +1,88 @@
-// What a run remembers beyond its process, so that one that was interrupted goes on where it stood. The engine says what happened and
-// asks what is known; its host stores it. Law 48 and following of the README beside this file.
+// The interface through which a run is made durable, so that an interrupted run continues where it stopped. The engine reports events and
+// asks for known ones; the host stores them. See law 48 and following in ../README.md.
 import type { InputValues, OutputValues } from '../node-api/node-type.ts'
 import type { WaitRequest } from '../node-api/wait.ts'
 import type { RunError } from '../runtime/run/error.ts'
 
 export type { WaitRequest } from '../node-api/wait.ts'
 
-/** A firing that waits. */
+/** A waiting firing. */
 export interface WaitingFiring {
   /** Names the firing within the whole run, called workflows included; opaque to hosts. */
   readonly firing: string
-  /** The waiting node; for one of a called workflow, the node of the run's own graph that called. */
+  /** The waiting node; in a called workflow, the calling node of the root's graph. */
   readonly node_id: string
   readonly request: WaitRequest
 }
 
-/** A failure that a `Catch` holds. `from`: the node that failed, where the firing only passed it on. */
+/** A failure that a Catch receives. `from`: the node that failed, if the firing only passed the failure on. */
 export interface CaughtFailure {
   readonly type: string
   readonly message: string
   readonly from?: { readonly node_id: string; readonly node_type: string }
 }
 
-/** What a firing gave; the failure that stands for it; or that nobody wanted the rest of its stream any more (law 17), so that it never ends. */
+/** The end of a firing: its outputs, its failure, or the fact that no consumer wanted the rest of its stream (law 17). */
 export type FiringEnd =
   | { readonly outputs: OutputValues }
   | { readonly failure: CaughtFailure }
   | { readonly unwanted: true }
 
-/** The attempts at a firing that have failed (law 31), where another one follows. */
+/** The failed attempts of a firing (law 31) that is tried again. */
 export interface FailedAttempts {
   readonly failed: number
-  /** How many of them count no more, since the run was begun anew. */
+  /** The number of failed attempts that no longer count, as the run was restarted. */
   readonly forgiven: number
-  /** How many workflows they called: the next attempt counts its calls from there. */
+  /** The number of workflows that the attempts called: the next attempt counts on from there. */
   readonly calls: number
-  /** When the next one may begin, in milliseconds since the epoch. */
+  /** When the next attempt may begin, in milliseconds since the epoch. */
   readonly next_at: number
 }
 
-/** A step of a firing (law 61): a piece of its work that is remembered by itself. */
+/** A step of a firing (law 61): a piece of its work that is recorded by itself. */
 export interface RecordedStep {
-  /** Which of the firing's calls of workflows it makes, if any. */
+  /** The number of the step's workflow call among the calls of the firing. */
   readonly call: number
-  /** False: the run was begun anew, so that nothing of the step is under way any more. */
+  /** False: the run was restarted, so nothing of the step is under way. */
   readonly begun: boolean
-  /** What it came to; null where it had not ended. */
+  /** The recorded value; null if the step had not ended. */
   readonly end: { readonly value: unknown } | null
 }
 
-/** A value that is not in memory: it is read when it is taken. */
+/** A value that is not in memory and is read when it is used. */
 export class UnreadValue {
   readonly #read: () => unknown
 
-  /** @throws what `read` throws, when the value is taken */
+  /** @throws errors of `read`, when the value is used */
   constructor(read: () => unknown) {
     this.#read = read
   }
 
-  /** A value, read where it is not in memory. */
+  /** Returns a value, reading it if it is not in memory. */
   static read<T>(value: T | UnreadValue): T {
     return value instanceof UnreadValue ? (value.#read() as T) : value
   }
 }
 
-/** What is known of a firing from before an interruption. */
+/** What the journal knows of a firing from before an interruption. */
 export interface FiringHistory {
-  /** Its start was recorded: its node is not safe to run again. */
+  /** The start was recorded: the node is not safe to run again. */
   readonly started: boolean
-  /** Its attempts that had failed; null: none had. */
+  /** The failed attempts; null: none. */
   readonly attempts: FailedAttempts | null
-  /** The items of its stream that had come, in order: together they may be more than memory has. */
+  /** The recorded items of its stream, in order. All together may exceed the memory. */
   readonly items: readonly (OutputValues | UnreadValue)[]
-  /** By name. */
+  /** The recorded steps by name. */
   readonly steps: ReadonlyMap<string, RecordedStep>
-  /** How it ended; null where it had not. */
+  /** The end; null if the firing had not ended. */
   readonly end: FiringEnd | null
-  /** What it waits for, or waited for; null: it does not wait. */
+  /** The request that the firing waits or waited for; null: none. */
   readonly wait: WaitRequest | null
-  /** The value that it was given for that; null: none yet. */
+  /** The answer to that request; null: none yet. */
   readonly answer: { readonly value: unknown } | null
 }
 
-/** A change of a node's own values while a run went on: it holds for firings from number `from` of the node on, counted from 0. */
+/** A change of a node's own values during a run. It applies from firing number `from` of the node, counted from 0. */
 export interface NodeUpdate {
   readonly node_id: string
   readonly from: number
@@ -90,42 +90,40 @@ export interface NodeUpdate {
 }
 
 /**
- * The memory of one run. A firing is named by its node and its index path, as text: `''` outside of all streams, else `2.0`. All but
- * `start` and those of steps are synchronous: the host commits what it is told, in this order, before or together with anything that follows from it and can be seen.
+ * The journal of one run. A firing is named by its node and its index path as text: `''` outside of all streams, else `2.0`. Most methods
+ * are synchronous: the host commits their events in order, before or together with any visible consequence. Only `start` and the methods of
+ * steps resolve when committed.
  */
 export interface Journal {
-  /** True: nothing is known of any firing, so that there is no need to ask. */
+  /** True: no firing has a history, so that it need not be read. */
   readonly isBlank?: boolean
-  /** The failure that the run had come to; null: none. Asked once, before the run begins. */
+  /** The failure of the run; null: none. Read once, before the run begins. */
   recallFailure(): RunError | null
-  /** A firing has failed and nothing holds that: the run ends with it. */
+  /** A firing has failed and no Catch holds it: the run ends with this failure. */
   fail(error: RunError): void
-  /** What is known of a firing; null: nothing. Asked once, before the firing begins. */
+  /** The history of a firing; null: none. Read once, before the firing begins. */
   recall(node_id: string, path: string): FiringHistory | null
-  /** Asked before: reads what is known of a firing where that takes long; null: it does not. It does not reject: `recall` throws what it meets. */
+  /** Called before `recall`: loads the history if that takes long; null: it does not. Never rejects; `recall` throws its errors. */
   prepareRecall?(node_id: string, path: string): Promise<void> | null
-  /** A firing that must not run twice is about to begin. Resolves when that is committed; rejects where it can not be. */
+  /** A firing that must not run twice is about to begin. Resolves when that is committed; rejects if it cannot be. */
   start(node_id: string, path: string): Promise<void>
-  /** A step of a firing begins, and it ends. Both resolve when that is committed, and reject where it can not be. */
+  /** The begin and the end of a step. Both resolve when they are committed, and reject if they cannot be. */
   step(node_id: string, path: string, name: string, call: number): Promise<void>
   stepEnd(node_id: string, path: string, name: string, value: unknown): Promise<void>
-  /**
-   * An attempt has failed, and another one follows: with what is told here, in place of what was told before. Its start counts no more, nor do
-   * its steps that had not ended.
-   */
+  /** An attempt failed and another one follows. `attempts` replaces the previous state; the recorded start and unfinished steps no longer count. */
   attempt(node_id: string, path: string, attempts: FailedAttempts): void
-  /** An item of a stream has come, and may go out to its consumers. */
+  /** A stream item was produced and may be sent to its consumers. */
   item(node_id: string, path: string, item: OutputValues): void
   end(node_id: string, path: string, end: FiringEnd): void
-  /** A firing waits; what it gets later is its `answer`. */
+  /** A firing waits; its answer comes later. */
   wait(node_id: string, path: string, request: WaitRequest): void
   /**
-   * Resolves when all that was told until now of the whole execution, called workflows included, is durable; null: it is already. Rejects where
-   * it can not be.
+   * Resolves when all events of the whole execution so far, including called workflows, are durable; null: they already are. Rejects if
+   * they cannot become durable.
    */
   whenDurable(): Promise<void> | null
-  /** The name of a firing, as `Waiting.firing` has it. */
+  /** The name of a firing, as in `WaitingFiring.firing`. */
   formatName(node_id: string, path: string): string
-  /** The memory of the workflow that a firing calls; `call` counts the calls of that firing from 0. */
+  /** The journal of a workflow that a firing calls; `call` counts the calls of that firing from 0. */
   forCall(node_id: string, path: string, call: number): Journal
 }

@@ -1,5 +1,5 @@
-// The items of one firing as they come: each is remembered before it goes out, and those that had come before an interruption take the
-// place of the first ones of a stream that is opened anew.
+// Records the items of one firing before they are sent. Items known from before an interruption replace the first items of a stream that is
+// opened again.
 
 import type { PlanNode } from '../compile/plan.ts'
 import type { NodeInterruptedError, OutputValues } from '../node-api/node-type.ts'
@@ -8,13 +8,13 @@ import type { ItemSource } from '../runtime/firings/firing.ts'
 import { validateItem, validateOutputs } from '../runtime/firings/result-validation.ts'
 import { type FiringEnd, type FiringHistory, UnreadValue } from './journal.ts'
 
-/** The firing, as its items know it. */
+/** The firing, as seen by its items. */
 interface ItemRecord {
   readonly node: PlanNode
-  /** Whether what it gives is remembered. */
+  /** Whether the outputs are recorded. */
   readonly isRecorded: boolean
   readonly knownItems: FiringHistory['items']
-  /** Whether it begins behind the known items by itself. */
+  /** Whether the stream itself begins after the known items. */
   readonly canResume: boolean
   isSealed: boolean
   item(item: OutputValues): void
@@ -25,10 +25,10 @@ interface ItemRecord {
 
 type ItemStep = IteratorResult<unknown>
 
-/** The steps of a stream, judged and remembered. */
+/** The steps of a stream's iterator, validated and recorded. */
 class RecordedSteps {
   readonly #record: ItemRecord
-  /** How many of the known items went out, and how many of the stream's own were passed over for them. */
+  /** How many known items were sent, and how many of the stream's own items were skipped for them. */
   #knownGiven = 0
   #skipped = 0
 
@@ -44,12 +44,12 @@ class RecordedSteps {
     return { done: false, value: UnreadValue.read(item) }
   }
 
-  /** Whether the stream's own next item has gone out before. */
+  /** Whether the stream's own next item was already sent before the interruption. */
   get isBehind(): boolean {
     return !this.#record.canResume && this.#skipped < this.#record.knownItems.length
   }
 
-  /** Compares an item with the one that went out in its place. @throws Interrupted */
+  /** Compares an item with the one that was sent in its place. @throws NodeInterruptedError if they differ */
   skipKnown(step: ItemStep): void {
     const { node, knownItems: known } = this.#record
     const same = !step.done && isDeepEqual(validateItem(node, step.value), UnreadValue.read(known[this.#skipped]))
@@ -58,8 +58,8 @@ class RecordedSteps {
   }
 
   recordStep(step: ItemStep): ItemStep {
-    const { node, isRecorded: keeps } = this.#record
-    if (!keeps) this.#record.isSealed = true
+    const { node, isRecorded } = this.#record
+    if (!isRecorded) this.#record.isSealed = true
     else if (step.done) this.#record.end({ outputs: validateOutputs(node, step.value) })
     else this.#record.item(validateItem(node, step.value))
     return step
@@ -117,7 +117,7 @@ function recordAsyncItems(
   }
 }
 
-/** A generator that remembers what it gives. */
+/** Wraps the stream of a firing so that its items are recorded. */
 export function recordStream(source: ItemSource, record: ItemRecord): Iterator<unknown> | AsyncIterator<unknown> {
   if (source.isSync) return recordItems(source.iterator as Iterator<unknown>, record)
   return recordAsyncItems(source.iterator as AsyncIterator<unknown>, record)

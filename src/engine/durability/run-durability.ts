@@ -1,5 +1,5 @@
-// What one run remembers by: its journal, the seed of its random numbers, and where it stands in the execution that it is a part of.
-// What is remembered of a firing, memo.ts says.
+// The durability of one run: its journal, the seed of its random numbers, and its position in the execution. firing-record.ts records the
+// firings.
 
 import type { PlanNode } from '../compile/plan.ts'
 import type { IndexPath } from '../runtime/streams/position.ts'
@@ -7,7 +7,7 @@ import type { Journal, WaitRequest } from './journal.ts'
 import { seededRandom } from './seeded-random.ts'
 import { WaitRegistry } from './wait-registry.ts'
 
-/** Where a called workflow stands: the calling node of the root's graph, and its order among all firings. */
+/** The origin of a called workflow: the calling node of the root's graph, and its order among all firings. */
 interface CallOrigin {
   readonly node_id: string
   readonly order: readonly number[]
@@ -22,7 +22,7 @@ interface RunDurabilityOptions {
   readonly origin: CallOrigin | null
 }
 
-/** A firing, as its memory knows it. */
+/** The node and path of a firing. */
 export interface FiringSite {
   readonly node: PlanNode
   readonly path: IndexPath
@@ -45,7 +45,7 @@ export class RunDurability {
     return this.#options.waitRegistry
   }
 
-  /** The random numbers of a firing after so many failed attempts, or null where the run has no seed. */
+  /** The random numbers of a firing after `failed` attempts; null if the run has no seed. */
   createRandom({ node, pathText: place }: FiringSite, failed: number): (() => number) | null {
     const { seed, scope } = this.#options
     if (seed === null) return null
@@ -53,22 +53,22 @@ export class RunDurability {
     return seededRandom(`${seed} ${scope} ${JSON.stringify(node.observed.node_id)} ${place}${again}`)
   }
 
-  /** Lists a firing as one that waits. Gives what takes it away again. */
+  /** Registers a waiting firing; returns a function that removes it. */
   registerWait(site: FiringSite, request: WaitRequest, answer: (value: unknown) => boolean): () => void {
-    const { journal, waitRegistry: parking, origin } = this.#options
+    const { journal, waitRegistry, origin } = this.#options
     const { node_id } = site.node.observed
     const firing = journal!.formatName(node_id, site.pathText)
     const waiting = { firing, node_id: origin?.node_id ?? node_id, request }
-    return parking!.register({ waiting, order: this.#orderOf(site), answer })
+    return waitRegistry!.register({ waiting, order: this.#orderOf(site), answer })
   }
 
-  /** The memory of a workflow that a firing calls. */
+  /** The durability of a workflow that a firing calls. */
   forCall(site: FiringSite, call: number): RunDurability {
-    const { journal, waitRegistry: parking, seed, scope, origin } = this.#options
+    const { journal, waitRegistry, seed, scope, origin } = this.#options
     const { node_id } = site.node.observed
     return new RunDurability({
       journal: journal?.forCall(node_id, site.pathText, call) ?? null,
-      waitRegistry: parking,
+      waitRegistry,
       seed,
       scope: `${scope}${JSON.stringify(node_id)}${site.pathText}#${call}/`,
       origin: { node_id: origin?.node_id ?? node_id, order: [...this.#orderOf(site), call] },
@@ -80,7 +80,7 @@ export class RunDurability {
   }
 }
 
-/** The memory of an execution's root; null where it has neither journal nor seed. */
+/** The durability of an execution's root; null without journal and seed. */
 export function createRunDurability(journal: Journal | undefined, seed: number | undefined): RunDurability | null {
   if (!journal && seed === undefined) return null
   return new RunDurability({

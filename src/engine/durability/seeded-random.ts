@@ -1,7 +1,7 @@
-// Random numbers that come out the same wherever a firing is run again: each firing has a generator of its own, made from the run's
-// seed and the firing's name. The generator is sfc32 (C. Doty-Humphrey, PractRand), the hash FNV-1a in four lanes.
+// Random numbers that repeat when a firing runs again: each firing has its own generator, seeded by the run's seed and the firing's name.
+// The generator is sfc32 (C. Doty-Humphrey, PractRand), the hash FNV-1a in four lanes.
 
-/** The text as four numbers of 32 bits. */
+/** Hashes the text to four 32-bit numbers. */
 function hashText(text: string): [number, number, number, number] {
   const parts: [number, number, number, number] = [0x811c9dc5, 0x01000193, 0x9e3779b9, 0x85ebca6b]
   for (let at = 0; at < text.length; at++) {
@@ -11,7 +11,7 @@ function hashText(text: string): [number, number, number, number] {
   return parts
 }
 
-/** Gives numbers from 0 (inclusive) to 1, the same ones for the same text. */
+/** A generator of numbers from 0 (inclusive) to 1 (exclusive), equal for equal texts. */
 export function seededRandom(text: string): () => number {
   let [a, b, c, counter] = hashText(text)
   const next = () => {
@@ -22,8 +22,8 @@ export function seededRandom(text: string): () => number {
     c = ((c << 21) | (c >>> 11)) + sum
     return sum >>> 0
   }
-  // What the first numbers say of the text is stirred away.
+  // Discards the first numbers, which still correlate with the text.
   for (let round = 0; round < 12; round++) next()
-  // 53 bits, as many as a number between 0 and 1 can have.
+  // 53 bits, the precision of a number between 0 and 1.
   return () => ((next() >>> 5) * 2 ** 26 + (next() >>> 6)) / 2 ** 53
 }

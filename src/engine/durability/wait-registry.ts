@@ -1,34 +1,33 @@
-// The firings of one execution that wait for something outside of it, those of called workflows included, and the moment from which
-// nothing of it can go on without them.
+// The waiting firings of one execution, including called workflows. Suspends the execution once nothing else in it can continue.
 import type { WaitingFiring } from './journal.ts'
 
-/** A run of the execution: its root, or a workflow that is being called. */
+/** A run of the execution: its root, or a called workflow. */
 export interface SuspendableRun {
-  /** Whether nothing of it can go on by itself. */
+  /** Whether nothing in the run can continue by itself. */
   readonly isIdle: boolean
-  /** Whether something that nobody wants any more is under way in it. */
+  /** Whether work of the run that no consumer wants is still under way. */
   readonly hasLeftovers: boolean
-  /** `leftovers`: some run of the execution has them, and they have to end before. */
+  /** `leftovers`: a run of the execution has unwanted work, which has to end first. */
   suspend(waiting: WaitingFiring[], leftovers: boolean): void
 }
 
 export interface RegisteredWait {
   readonly waiting: WaitingFiring
-  /** Where it stands in the whole execution: lists are in this order. */
+  /** Its position in the whole execution, by which lists are sorted. */
   readonly order: readonly number[]
   /** False: its run has stopped. */
   answer(value: unknown): boolean
 }
 
-/** A firing that could not go on from where it stands, or might not: it must not run again, or gives other items. */
+/** A firing that cannot, or may not be able to, resume: it must not run again, or could give other items. */
 export interface NonResumable {
-  /** It will end by itself. */
+  /** The firing will end by itself. */
   readonly isBusy: boolean
-  /** It may well go on: what can be done for it is done, but nothing fails for it. */
+  /** The firing may be able to resume: its items are fetched if possible, but the run does not fail for it. */
   readonly mayContinue: boolean
-  /** Has its items fetched to the end of its stream. False: that can not be. */
+  /** Starts fetching its items to the end of its stream. False: that is impossible. */
   fetchToEnd(): boolean
-  /** Fails its run. */
+  /** Fails the run of the firing. */
   failRun(): void
 }
 
@@ -40,11 +39,11 @@ function compareOrders(a: readonly number[], b: readonly number[]): number {
 export class WaitRegistry {
   readonly #runs = new Set<SuspendableRun>()
   readonly #waits = new Map<string, RegisteredWait>()
-  /** What must end before the execution can be suspended. */
+  /** Firings that must end before the execution can be suspended. */
   readonly nonResumable = new Set<NonResumable>()
   #root: SuspendableRun | null = null
 
-  /** The first one to join is the root. */
+  /** Adds a run; the first is the root. */
   addRun(run: SuspendableRun): void {
     this.#root ??= run
     this.#runs.add(run)
@@ -54,7 +53,7 @@ export class WaitRegistry {
     this.#runs.delete(run)
   }
 
-  /** Gives what takes the firing away again. */
+  /** Registers a wait; returns a function that removes it. */
   register(wait: RegisteredWait): () => void {
     const { firing } = wait.waiting
     this.#waits.set(firing, wait)
@@ -65,18 +64,18 @@ export class WaitRegistry {
     return this.#waits.get(firing)?.answer(value) ?? false
   }
 
-  /** Suspends the execution where a firing waits and nothing can go on. */
+  /** Suspends the execution if a firing waits and nothing can continue. */
   suspendIfIdle(): void {
     if (this.#waits.size === 0) return
     for (const run of this.#runs) if (!run.isIdle) return
     if (!this.#fetchToEnd([...this.nonResumable])) this.#suspend()
   }
 
-  /** Whether something has to end before, or has failed its run since it can not. */
-  #fetchToEnd(brittle: readonly NonResumable[]): boolean {
-    const ending = brittle.filter((one) => one.isBusy || one.fetchToEnd())
+  /** Whether a firing still has to end, or has failed its run because it cannot. */
+  #fetchToEnd(firings: readonly NonResumable[]): boolean {
+    const ending = firings.filter((one) => one.isBusy || one.fetchToEnd())
     if (ending.length > 0) return true
-    const first = brittle.find((one) => !one.mayContinue)
+    const first = firings.find((one) => !one.mayContinue)
     first?.failRun()
     return first !== undefined
   }

@@ -1,20 +1,20 @@
-// Time as nodes see it. Tests hand in one they can turn by hand; everything else uses the system's.
+// Time as nodes see it. Tests use a clock that they set; all other callers use the system's.
 
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Milliseconds since the epoch as time passes, whatever is done to the machine's clock; `now` where it is absent. For delays that are remembered. */
+  /** Milliseconds since the epoch, unaffected by changes of the machine's clock; absent: `now` is used. For recorded delays. */
   steady?(): number
-  /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts, and leaves nothing behind. */
+  /** Resolves after `ms`. Rejects with the signal's reason as soon as it aborts, and then leaves no timer behind. */
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** The time that remembered delays are counted in. */
+/** The time base of recorded delays. */
 export function readSteadyTime(clock: Clock): number {
   return clock.steady?.() ?? clock.now()
 }
 
-/** The longest delay of one timer; longer sleeps are taken in pieces. */
+/** The longest delay of one timer; longer sleeps are split. */
 const MAX_TIMER_MS = 2_147_483_647
 
 function sleepOnce(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,48 +1,14 @@
-// "Did you mean …?" for names of node types, handles, properties and whatever else has names.
+// "Did you mean …?" suggestions for names of node types, handles, properties and other things.
+import { computeEditDistance } from './edit-distance.ts'
 import type { NodeRegistry, NodeTypeLookup } from './node-type.ts'
 
-/**
- * Edits (insert, delete, replace, swap of neighbours) between two words, or `limit + 1` where it is more. Of the table of all their beginnings only those are
- * looked at that are at most `limit` letters longer or shorter than each other: others are too far apart.
- */
-function computeEditDistance(a: string, b: string, limit: number): number {
-  const tooFar = limit + 1
-  if (Math.abs(a.length - b.length) > limit) return tooFar
-  let before: number[] = []
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index)
-  let current: number[] = new Array(b.length + 1).fill(tooFar)
-  for (let i = 1; i <= a.length; i++) {
-    const letter = a.charCodeAt(i - 1)
-    const from = Math.max(1, i - limit)
-    const to = Math.min(b.length, i + limit)
-    let least = from === 1 ? i : tooFar
-    current[from - 1] = least
-    for (let j = from; j <= to; j++) {
-      const other = b.charCodeAt(j - 1)
-      let cost = Math.min(previous[j]! + 1, current[j - 1]! + 1, previous[j - 1]! + (letter === other ? 0 : 1))
-      const isSwapped = i > 1 && j > 1 && letter === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === other
-      if (isSwapped) cost = Math.min(cost, before[j - 2]! + 1)
-      current[j] = cost
-      least = Math.min(least, cost)
-    }
-    if (least > limit) return tooFar
-    // The next row looks one letter further.
-    if (to < b.length) current[to + 1] = tooFar
-    const spare = i > 1 ? before : new Array<number>(b.length + 1).fill(tooFar)
-    before = previous
-    previous = current
-    current = spare
-  }
-  return previous[b.length]!
-}
-
-/** Names longer than this are nobody's typing mistake, and would be slow to compare. */
+/** Longer names are no typos, and would be slow to compare. */
 const MAX_NAME_LENGTH = 80
 
-/** Among more candidates than these nobody looks for the nearest: it would be slow. */
+/** With more candidates no suggestion is searched, as that would be slow. */
 const MAX_CANDIDATES = 200
 
-/** Node types are not the graph's to choose, and there is only one list of them. */
+/** The limit for node types is higher: graphs cannot choose them, and there is only one list. */
 const MAX_TYPES = 2000
 
 export interface TitledNodeType {
@@ -50,29 +16,29 @@ export interface TitledNodeType {
   readonly title: string
 }
 
-/** More typing mistakes than these nobody makes in one name, and long ones would be slow to compare. */
+/** The limit of typos in one name: more are implausible, and long names would be slow to compare. */
 const MAX_MISTAKES = 6
 
-/** How far a word may be from what was meant. Very short ones would otherwise be near to everything. */
+/** The largest accepted distance of a word. Very short words would otherwise match everything. */
 function getMaxEdits(word: string): number {
   return word.length < 3 ? 0 : Math.min(MAX_MISTAKES, Math.max(1, Math.floor(word.length / 3)))
 }
 
-/** A name without what people write differently: case, and what stands between the words of it. */
+/** A name without differences of case and separators. */
 function normalizeName(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '')
 }
 
-/** The namespace, empty where there is none, and the name in it. */
+/** The namespace, or an empty text, and the name. */
 function splitTypeName(type: string): [string, string] {
   const dot = type.lastIndexOf('.')
   return [type.slice(0, Math.max(dot, 0)), type.slice(dot + 1)]
 }
 
-/** What an abbreviation costs: `sep` for `separator`. */
+/** The cost of an abbreviation, such as `sep` for `separator`. */
 const ABBREVIATION_COST = 2
 
-/** Like `distance`, in any case; infinite where it is not to be tolerated. */
+/** The edit distance regardless of case; infinite if it is too large. */
 function rateDistance(written: string, meant: string): number {
   const most = getMaxEdits(written)
   const [a, b] = [written.toLowerCase(), meant.toLowerCase()]
@@ -81,10 +47,10 @@ function rateDistance(written: string, meant: string): number {
   return far > most ? Number.POSITIVE_INFINITY : far
 }
 
-/** What the right name in quite another namespace costs: less than two typing mistakes. */
+/** The cost of the right name in a wrong namespace: less than two typos. */
 const OTHER_NAMESPACE_COST = 1.5
 
-/** How far a candidate is from what was written. The namespace of a node type may be missing, or be another one. */
+/** The distance of a candidate from the written name. The namespace of a node type may be missing or wrong. */
 function rateCandidate(squashed: string, [namespace, name]: [string, string], candidate: string): number {
   if (squashed !== '' && normalizeName(candidate) === squashed) return 0
   const [otherNamespace, other] = splitTypeName(candidate)
@@ -94,7 +60,7 @@ function rateCandidate(squashed: string, [namespace, name]: [string, string], ca
   return far === 0 ? Math.min(elsewhere, OTHER_NAMESPACE_COST) : far + elsewhere
 }
 
-/** The candidates that are nearest to what was written, as near as each other. */
+/** All candidates with the smallest distance from the written name. */
 function findNearby(written: string, candidates: Iterable<string>): string[] {
   if (written.length === 0 || written.length > MAX_NAME_LENGTH) return []
   const squashed = normalizeName(written)
@@ -110,12 +76,12 @@ function findNearby(written: string, candidates: Iterable<string>): string[] {
   return best
 }
 
-/** The candidate that is nearest to what was written, the first of several, or null where none is near. */
+/** The candidate that is nearest to the written name, the first of several, or null if none is near. */
 export function findNearest(written: string, candidates: Iterable<string>): string | null {
   return findNearby(written, candidates)[0] ?? null
 }
 
-/** The words of a name or title in one form, in the order of the alphabet. */
+/** The words of a name or title, normalized and in alphabetical order. */
 function sortWords(name: string): string {
   const words = name.match(/\p{Lu}*\p{Ll}+|\p{Lu}+|\p{N}+/gu) ?? []
   return words
@@ -124,7 +90,7 @@ function sortWords(name: string): string {
     .join(' ')
 }
 
-/** The node types whose title has the very words that were written: `input.Text` for the one called "Text input". */
+/** The node types whose title has the same words as the name: `input.Text` for the type titled "Text input". */
 function findByTitle(written: string, types: readonly TitledNodeType[]): string[] {
   if (written.length > MAX_NAME_LENGTH) return []
   const words = sortWords(written)
@@ -144,7 +110,7 @@ function quoteNames(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(', ')
 }
 
-/** So many names are proposed at most. */
+/** The limit of suggested names. */
 const MAX_PROPOSED = 3
 
 function formatQuestion(names: readonly string[]): string {
@@ -153,17 +119,17 @@ function formatQuestion(names: readonly string[]): string {
   return ` Did you mean ${all.length > 0 ? `${all.join(', ')} or ${last}` : last}?`
 }
 
-/** ` Did you mean "x"?`, or the names there are where they are few, or nothing. */
+/** ` Did you mean "x"?`, or all names if there are few, or an empty text. */
 export function suggestName(written: string, candidates: Iterable<string>): string {
   const names = collectNames(candidates, MAX_CANDIDATES)
   if (names === null) return ''
   const near = findNearby(written, names)
   if (near.length > 0) return formatQuestion(near)
-  if (names.length === 1) return ` There is only ${quoteNames(names)}.`
-  return names.length > 0 && names.length <= 8 ? ` There is ${quoteNames(names)}.` : ''
+  if (names.length === 1) return ` Available: ${quoteNames(names)}.`
+  return names.length > 0 && names.length <= 8 ? ` Available: ${quoteNames(names)}.` : ''
 }
 
-/** Hints for one graph: so many names are looked up at most, as a hostile graph shall not cost seconds. */
+/** Suggestions for one graph. The number of lookups is limited, as a hostile graph must not cost seconds. */
 export class NameSuggestions {
   #left: number
 
@@ -187,13 +153,13 @@ export class NameSuggestions {
     return found.length > 0 ? formatQuestion(found) : ''
   }
 
-  /** The nearest name itself, or null. */
+  /** The nearest name, or null. */
   findNearest(written: string, candidates: () => Iterable<string>): string | null {
     return this.#left-- > 0 ? findNearest(written, candidates()) : null
   }
 }
 
-/** The node types of a registry, with a few hints. */
+/** The node types of a registry, with a limited number of suggestions. */
 export function createNodeTypeLookup(registry: NodeRegistry): NodeTypeLookup {
   const hints = new NameSuggestions()
   return {

@@ -1,6 +1,6 @@
 import type { NodeContext } from './node-type.ts'
 
-/** Counts so many bytes among what the run holds until the work is done. */
+/** Counts `bytes` as memory held by the run until the work is done. */
 export async function withHeldMemory<T>(
   bytes: number,
   context: Pick<NodeContext, 'hold'>,

@@ -1,6 +1,6 @@
-// The errors with which node code, and the engine itself, say what went wrong.
+// The errors of node code and of the engine.
 
-/** An error whose message may be shown to whoever started the run. */
+/** An error whose message may be shown to the user who started the run. */
 export class NodeError extends Error {
   readonly type: string
   constructor(message: string, type = 'node_error', options?: ErrorOptions) {
@@ -10,10 +10,10 @@ export class NodeError extends Error {
   }
 }
 
-/** The node has come to its end: another attempt could only come to the same one, or take more than it may. It is not tried again. */
+/** A final error: another attempt would fail as well, or use more than is allowed. The firing is not retried. */
 export class NonRetryableError extends NodeError {}
 
-/** A firing was interrupted and may not run again. No Catch holds it, and it is not tried again. */
+/** A firing was interrupted and must not run again. No Catch receives it, and it is not retried. */
 export class NodeInterruptedError extends NodeError {
   constructor(message: string) {
     super(message, 'node_interrupted')

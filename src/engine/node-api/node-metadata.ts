@@ -55,7 +55,7 @@ function createPropertyMetadata(property: NodeProperty): PropertyMetadata {
   }
 }
 
-/** Whether a firing with these inputs may run again after it was interrupted. */
+/** Whether a firing with these inputs may run again after an interruption. */
 export function isRetrySafe(type: NodeType, inputs: InputValues): boolean {
   return typeof type.retry_safe === 'function' ? type.retry_safe(inputs) : type.retry_safe !== false
 }

@@ -1,19 +1,19 @@
-// How many called workflows are alive at once. Each depth of calls has its own places, so that a waiting call never
-// waits for one above it: the deepest always go on, and what is alive stays bounded however wide the calls fan out.
+// Limits the called workflows that are alive at once. Each depth of calls has its own permits, so a call never waits for one at a lesser
+// depth: the deepest always proceed, and the number stays bounded however wide calls fan out.
 
-/** How many called workflows are alive at each depth, for one root run. */
+/** The limit of live called workflows per depth, for one root run. */
 const MAX_LIVE_CALLS = 16
 
 interface DepthLevel {
   live: number
-  /** In the order in which they asked. */
+  /** Waiting calls in the order of their requests. */
   readonly waiting: Set<() => void>
 }
 
 export class CallDepthLimiter {
   readonly #levels = new Map<number, DepthLevel>()
 
-  /** Calls `go` once it has a place at this depth: now, or when one is given back. */
+  /** Calls `onPermit` when a permit at this depth is free: now or later. */
   acquire(depth: number, onPermit: () => void): void {
     const level = this.#levelOf(depth)
     if (level.live >= MAX_LIVE_CALLS) {
@@ -24,7 +24,7 @@ export class CallDepthLimiter {
     onPermit()
   }
 
-  /** Gives a place back, to the one who has waited longest. */
+  /** Returns a permit and passes it to the call that has waited longest. */
   release(depth: number): void {
     const level = this.#levelOf(depth)
     const [next] = level.waiting
@@ -34,7 +34,7 @@ export class CallDepthLimiter {
     } else level.live--
   }
 
-  /** Waits no longer. */
+  /** Withdraws a waiting call. */
   cancel(depth: number, onPermit: () => void): void {
     this.#levelOf(depth).waiting.delete(onPermit)
   }

@@ -1,4 +1,4 @@
-// One run of a plan, as its host sees it.
+// The host's interface to one run of a plan.
 
 import type { Plan } from '../compile/compiler.ts'
 import type { InputValues } from '../node-api/node-type.ts'
@@ -21,25 +21,28 @@ export type { ExecuteOptions } from './sub-workflow.ts'
 export interface Execution {
   /** Resolves with the outcome; never rejects. */
   readonly done: Promise<RunOutcome>
-  /** The outcome as soon as there is one: for a small synchronous graph already when `execute` returns. */
+  /** The outcome once the run is over; a small synchronous graph is over when `executePlan` returns. */
   readonly outcome: RunOutcome | null
-  /** Appends a value to a streamed input; `full` where too many wait already. `not_running` also where the input's stream has already ended. */
+  /** Appends a value to a streamed input; `full` if too many values wait. `not_running` also if the input's stream has ended. */
   pushInput(name: string, value: unknown, handle?: string): PushResult
-  /** Ends a streamed input; a second time it is `ok` and changes nothing. */
+  /** Ends a streamed input. Ending it again returns `ok` and changes nothing. */
   endInput(name: string, handle?: string): PushResult
-  /** What `pushInput` would give, with what is on its way to the input before the value. Nothing is changed. */
+  /** The result that `pushInput` would return once the values in transit have arrived. Changes nothing. */
   previewPush(name: string, value: unknown, handle: string | undefined, inTransit: InputsInTransit): PushResult
-  /** What `endInput` would give. Nothing is changed. */
+  /** The result that `endInput` would return. Changes nothing. */
   previewEnd(name: string, handle: string | undefined): PushResult
-  /** Appends a value that was judged before, however much waits; without effect where the stream has ended. */
+  /** Appends a validated value, however many values wait. Does nothing if the stream has ended. */
   appendInput(name: string, value: unknown): void
-  /** Changes values of a node, which `changeable` gave, for firings not yet begun. Gives the number of those that have begun, also where it changes none. */
+  /**
+   * Changes values of a node, from `resolvePropertyUpdates`, for firings not yet begun. Returns the number of begun firings, even without
+   * changes.
+   */
   updateProperties(node_id: string, values: InputValues): number
-  /** Gives a firing that waits what it waits for. False: none of that name waits, or the run has stopped. */
+  /** Answers a waiting firing. False: no firing of that name waits, or the run has stopped. */
   answer(firing: string, value: unknown): boolean
 }
 
-/** Runs a plan. Never throws: whatever happens is the outcome. */
+/** Runs a plan. Never throws: errors are part of the outcome. */
 export function executePlan(plan: Plan, options: ExecuteOptions): Execution {
   const run = createRun(plan, options)
   run.start()

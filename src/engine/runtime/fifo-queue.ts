@@ -1,11 +1,11 @@
-// A line in which very many may wait: whoever is first leaves it without all others moving up.
+// A queue for very many items: removing the first does not move the others.
 
-/** How many that have left are kept at least before the list is cut, which happens once they are half of it. */
+/** The array is compacted once at least this many items, and half of it, were removed. */
 const COMPACT_AFTER = 1024
 
 export class FifoQueue<T> {
   #items: T[] = []
-  /** Those before it have left. */
+  /** Items before this index were removed. */
   #head = 0
 
   get length(): number {
@@ -16,7 +16,7 @@ export class FifoQueue<T> {
     this.#items.push(item)
   }
 
-  /** Takes the first one out; undefined where there is none. */
+  /** Removes and returns the first item; undefined if the queue is empty. */
   shift(): T | undefined {
     if (this.length === 0) return undefined
     const item = this.#items[this.#head++]

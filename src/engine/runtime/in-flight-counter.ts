@@ -1,23 +1,23 @@
-// What is under way in one run: how many asynchronous pieces of work there are, and how many firings wait without being one.
+// Counts the asynchronous work of one run in flight, and the firings that wait without any.
 
 export class InFlightCounter {
   #all = 0
-  /** How many of them are wanted, and how many of those wait for nothing but the workflows that they call. */
+  /** Wanted pieces of work, and how many of them wait only for called workflows. */
   #wanted = 0
   #waiting = 0
-  /** Firings that wait to be answered. */
+  /** Firings that wait for an answer. */
   waitingFirings = 0
 
   get isEmpty(): boolean {
     return this.#all === 0
   }
 
-  /** Whether nothing of what is wanted goes on by itself. */
+  /** Whether none of the wanted work can continue by itself. */
   get isQuiescent(): boolean {
     return this.#wanted === this.#waiting
   }
 
-  /** Whether something goes on that nobody wants any more. */
+  /** Whether unwanted work is in flight. */
   get hasLeftovers(): boolean {
     return this.#all > this.#wanted
   }
@@ -27,7 +27,7 @@ export class InFlightCounter {
     if (isWanted) this.#wanted++
   }
 
-  /** Nobody wants a piece of work any more. */
+  /** A piece of work is no longer wanted. */
   release(): void {
     this.#wanted--
   }

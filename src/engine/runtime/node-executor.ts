@@ -1,4 +1,4 @@
-// One node in one run: reads its join in lock step and fires. When it may do so is the scheduler's business.
+// One node in one run: reads its inputs in lock step and fires. The scheduler decides when.
 
 import type { PlanNode, RetryPolicy } from '../compile/plan.ts'
 import type { FiringRecord } from '../durability/firing-record.ts'
@@ -26,19 +26,19 @@ import { SideInputs } from './streams/side-inputs.ts'
 import type { FiringResult } from './streams/token-sender.ts'
 import { FailureToken, type StreamEndToken } from './streams/tokens.ts'
 
-/** How many steps an actor takes at most before it lets others have their turn. */
+/** The limit of steps per turn. */
 const MAX_STEPS_PER_TURN = 64
 
-/** Milliseconds of a turn: a longer one ends, and is followed by shorter ones; one below half of it is followed by longer ones. */
+/** Target length of a turn, in milliseconds: a longer turn makes the next ones shorter; one below half of it makes them longer. */
 const TARGET_TURN_MS = 2
 
-/** How many steps are taken between two looks at the time. */
+/** The number of steps between two readings of the clock. */
 const STEPS_PER_CLOCK_READ = 4
 
-/** A node that feeds more edges has those behind them made in slices before it sends anything: each takes some microseconds. */
+/** A node with more edges has its targets created in time slices before it sends anything: each takes some microseconds. */
 const MANY_EDGES = 1_000
 
-/** Work in slices fails where its run was told to end: then nothing is done with it. */
+/** Work in slices fails if the run was aborted; its result is then not used. */
 const ignoreAbort = () => {}
 
 export class NodeExecutor implements RunParticipant {
@@ -59,24 +59,24 @@ export class NodeExecutor implements RunParticipant {
   readonly #streamOperator: StreamOperatorState | null
   readonly #loop: LoopState | null
   readonly #propertyValues: NodePropertyValues
-  /** Whether its firings may run apart from the main thread. */
+  /** Whether its firings may run outside of the main thread. */
   readonly #canRunInWorker: boolean
-  /** Whether a firing may take long: all that came so far is small where it may not. */
+  /** Whether a firing may be heavy; false while all received values are small. */
   #mayBeHeavy: boolean
-  /** Whether its firings may have to be remembered; of input nodes none has. */
+  /** Whether its firings may be recorded; those of input nodes are not. */
   readonly #isJournaled: boolean
   #hasFired = false
   #haveInputsEnded = false
-  /** What was read last is not taken in yet: its value is made ready to be told, or what is known of its firing is read. */
+  /** True while the last read item is being prepared: its value for publication, or the history of its firing. */
   #isPreparing = false
-  /** Whether the stage was asked to make the result ready. */
+  /** Whether the host was asked to prepare the result. */
   #isResultReady = false
   #batch = 1
-  /** Whether very many nodes that it feeds may not be made yet. */
+  /** Whether very many target nodes may still have to be created. */
   #hasTargetsToCreate: boolean
-  /** How many of its consumers' inboxes drop what comes. */
+  /** The number of consumers whose inboxes drop tokens. */
   #unsubscribedConsumers = 0
-  /** Its relief is to be seen to at its next turn. */
+  /** Whether its next turn must check if its inputs are still wanted. */
   #isReliefDue = false
 
   constructor(node: PlanNode, host: RunHost) {
@@ -135,7 +135,7 @@ export class NodeExecutor implements RunParticipant {
     this.#isReliefDue = false
     for (let left = this.#batch; left > 0; left--) {
       if (!this.#step()) return
-      // What came so far may have been small, and what comes now large.
+      // Earlier values may have been small, and the current one large.
       if (this.#mayBeHeavy && left % STEPS_PER_CLOCK_READ === 0 && performance.now() - began > TARGET_TURN_MS) break
     }
     if (!this.closed) this.#host.schedule(this)
@@ -186,7 +186,7 @@ export class NodeExecutor implements RunParticipant {
     this.#inputJoin.clear()
   }
 
-  /** One step: sends a result that is due, or reads and fires. False: it has to wait. */
+  /** Sends a result that is due, or reads and fires. False: it has to wait. */
   #step(): boolean {
     if (this.#host.stopped || this.closed) return false
     if (!this.#reorderBuffer.flush() && !this.#advanceFirings()) return false
@@ -194,12 +194,12 @@ export class NodeExecutor implements RunParticipant {
     return true
   }
 
-  /** Whether what it read last has to be taken in before it reads on. */
+  /** Whether the last read item must be processed before the next is read. */
   get #isTakingIn(): boolean {
     return this.#isPreparing || this.#aggregate?.isPushing === true
   }
 
-  /** The firing that reads its sides while it is open. */
+  /** The open firing that reads its side inputs. */
   get #openFiring(): StreamOperatorState | LoopState | null {
     if (this.#streamOperator?.isBusy) return this.#streamOperator
     return this.#loop?.isOpen ? this.#loop : null
@@ -228,7 +228,7 @@ export class NodeExecutor implements RunParticipant {
     this.#waitThen(this.#host.context(this).inSlices(steps).catch(ignoreAbort), () => {})
   }
 
-  /** Nobody wants what it gives until the end of the stream of that level, the soonest that one of its edges awaits. */
+  /** Handles that no consumer wants the outputs up to the end of the stream of a level: the earliest that an edge waits for. */
   #unsubscribeInputs(): void {
     this.bound?.lift()
     const targets = this.node.ports.flatMap((port) => port.targets)
@@ -309,7 +309,7 @@ export class NodeExecutor implements RunParticipant {
     else {
       position.isWholeStream = false
       aggregate.push(this.#inputJoin.tokenOf(this.node.driverSlots[0]!))
-      // What is left of a stream whose firing has failed is not wanted.
+      // The rest of a stream is unwanted once its firing has failed.
       if (aggregate.hasFailed) this.#inputJoin.unsubscribe(this.node.readDepth)
     }
   }
@@ -338,7 +338,7 @@ export class NodeExecutor implements RunParticipant {
     this.#reorderBuffer.passEnd(end)
   }
 
-  /** What the present path gives: inputs, a failure in their place, or null where it gives no firing, or the run has failed. */
+  /** The inputs at the current path, a failure instead of them, or null if there is no firing or the run has failed. */
   #gather(): InputValues | FailureToken | null {
     const own = this.#propertyValues.takeNext()
     try {
@@ -373,14 +373,14 @@ export class NodeExecutor implements RunParticipant {
     }
   }
 
-  /** What is large of what is known of a firing is read before. */
+  /** Loads the large parts of a firing's history first. */
   #prepareReplay(record: FiringRecord): void {
     const reading = record.prepareRecall()
     if (reading) this.#waitThen(reading, () => this.#replayOrRun(record))
     else this.#replayOrRun(record)
   }
 
-  /** Goes on with a firing as far as it is known, or runs it. */
+  /** Continues a firing from its history, or runs it. */
   #replayOrRun(record: FiringRecord): void {
     const { policy } = this.node
     const { inputs } = record
@@ -389,7 +389,7 @@ export class NodeExecutor implements RunParticipant {
     const inWorker = this.#shouldRunInWorker(inputs)
     const code = () =>
       policy ? this.#runAttempts(policy, inputs, record) : this.#run(inputs, record.context!, inWorker)
-    // Without a policy, of what runs apart nothing is remembered either: it would come out the same again.
+    // Without a retry policy, a firing in a compute thread is not recorded either: it would give the same result again.
     record.isRepeatable = inWorker && !policy
     const result = this.#codeRunner.runCode(() => record.run(code))
     if (this.#host.stopped) return
@@ -414,7 +414,7 @@ export class NodeExecutor implements RunParticipant {
       : type.run!(prepared, context)
   }
 
-  /** What was prepared is no value of an edge, and waits for its turn to be computed. */
+  /** Prepared inputs lie on no edge, so they count as held memory while they wait for a compute thread. */
   #computeWithHeldMemory(prepared: InputValues, context: NodeContext): Promise<OutputValues> {
     return withHeldMemory(estimateMemory(prepared), context, () => this.#compute(prepared, context))
   }
@@ -424,29 +424,28 @@ export class NodeExecutor implements RunParticipant {
     return compute.run({ node_type: this.node.type.node_type, inputs, owner, run, signal })
   }
 
-  /** Whether a firing with these inputs would hold the thread for long, and need not run there. */
+  /** Whether a firing with these inputs would block the main thread for long and can run elsewhere. */
   #shouldRunInWorker(inputs: InputValues): boolean {
     const { type } = this.node
     return this.#canRunInWorker && this.#mayBeHeavy && !type.prepare && isHeavyFiring(type, inputs)
   }
 
   #runAttempts(policy: RetryPolicy, inputs: InputValues, record: FiringRecord | null = null): Promise<unknown> {
-    const stage = this.#host
+    const host = this.#host
     const steps = record ?? new InMemorySteps()
     const inWorker = this.#shouldRunInWorker(inputs)
-    const begin = (signal: AbortSignal) =>
-      this.#run(inputs, stage.context(this, { signal, record: record, steps }), inWorker)
-    return runAttempts(policy, begin, stage.attemptHost(this, record), steps)
+    const begin = (signal: AbortSignal) => this.#run(inputs, host.context(this, { signal, record, steps }), inWorker)
+    return runAttempts(policy, begin, host.attemptHost(this, record), steps)
   }
 
-  /** The items of a firing as they come, or what stands for a firing that did not take place. */
+  /** Adds the items of a firing, or the result of a firing that did not take place. */
   #openItems(items: ItemSource | FiringResult): void {
     if (this.#host.stopped) return
     if (items instanceof ItemSource) this.#reorderBuffer.addStream(items)
     else this.#reorderBuffer.addResult(items)
   }
 
-  /** Whatever takes long to weigh is looked into in steps before. */
+  /** Large values are measured in steps first. */
   #publish(value: unknown): void {
     try {
       validateOutputValue(this.node, value)
@@ -455,8 +454,8 @@ export class NodeExecutor implements RunParticipant {
       return
     }
     if (!needsUtf8Steps(value)) return this.#prepare(value)
-    const looking = this.#host.context(this).inSlices(countExtraUtf8Steps(value))
-    this.#waitThen(looking.catch(ignoreAbort), () => {
+    const measuring = this.#host.context(this).inSlices(countExtraUtf8Steps(value))
+    this.#waitThen(measuring.catch(ignoreAbort), () => {
       if (!this.#host.stopped) this.#prepare(value)
     })
   }
@@ -469,7 +468,7 @@ export class NodeExecutor implements RunParticipant {
       this.#codeRunner.fail(error)
       return
     }
-    // Its values are told in their order.
+    // Values are published in their order.
     if (preparing) this.#waitThen(preparing, () => this.#publishNow(value))
     else this.#publishNow(value)
   }
@@ -479,15 +478,15 @@ export class NodeExecutor implements RunParticipant {
     this.#reorderBuffer.addResult({})
   }
 
-  /** The node reads no more until then. `preparing` does not reject. */
+  /** Stops reading until `preparing` resolves; it never rejects. */
   #waitThen(preparing: Promise<void>, then: () => void): void {
     this.#isPreparing = true
     this.#codeRunner.awaitWork(preparing, null, () => {
       this.#isPreparing = false
       then()
-      // What nobody wants any more was not there yet when that was seen to.
+      // The consumers may have unsubscribed before this work existed.
       if (this.isUnwanted) this.#isReliefDue = true
-      // Its next turn may find nothing to do.
+      // The next turn may find nothing to do.
       this.#closeIfDone()
     })
   }
@@ -502,16 +501,16 @@ export class NodeExecutor implements RunParticipant {
     )
       return
     const preparing = this.#prepareResult()
-    // It comes back here.
+    // `#waitThen` calls this method again.
     if (preparing) return this.#waitThen(preparing, () => {})
     this.closed = true
     this.#inputJoin.clear()
-    // The ends that come back to a loop are no news to it.
+    // A loop ignores the ends that return along its feedback edges, so their end is reported here.
     if (this.#loop) this.#sideInputs!.reportEnd()
     this.#host.onNodeFinished(this, this.#hasFired, this.#reorderBuffer.lastOutputs)
   }
 
-  /** Null where there is nothing to wait for, or no longer. */
+  /** Null if there is nothing to wait for. */
   #prepareResult(): Promise<void> | null {
     if (!this.#hasFired || this.#isResultReady) return null
     this.#isResultReady = true

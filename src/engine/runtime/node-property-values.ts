@@ -1,5 +1,5 @@
-// The own values of one node in one run: what the graph says, as it was changed while the run went on. Changes hold from one firing on,
-// before an interruption and after it.
+// The constants of one node in one run, with changes made during the run. A change applies from a certain firing on, before and after an
+// interruption alike.
 
 import type { PlanNode } from '../compile/plan.ts'
 import type { NodeUpdate } from '../durability/journal.ts'
@@ -9,13 +9,13 @@ import { resolveNodeUpdates } from './property-updates.ts'
 export class NodePropertyValues {
   readonly #node: PlanNode
   #values: InputValues
-  /** Changes that no firing has taken yet: there may be thousands between two of them, and the node may have very many values. */
+  /** Changes that no firing has used yet. A map, as there may be thousands of changes, and the node may have very many values. */
   #changes: Map<string, unknown> | null = null
-  /** How many firings have begun: how many paths were read. */
+  /** The number of begun firings, that is, of paths read. */
   #firingsBegun = 0
-  /** Changes from before an interruption, in the order of the firings that they hold from. */
+  /** Changes from before an interruption, in the order of the firings from which they apply. */
   readonly #updates: NodeUpdate[]
-  /** How many of them hold already. */
+  /** How many of them apply already. */
   #updatesApplied = 0
 
   constructor(node: PlanNode, updates: readonly NodeUpdate[]) {
@@ -24,7 +24,7 @@ export class NodePropertyValues {
     this.#updates = updates.toSorted((a, b) => a.from - b.from)
   }
 
-  /** The values of the firing that begins. */
+  /** The values for the next firing. */
   takeNext(): InputValues {
     this.#applyDueUpdates()
     this.#firingsBegun++
@@ -33,7 +33,7 @@ export class NodePropertyValues {
     return this.#values
   }
 
-  /** Changes some for firings not yet begun, those of before an interruption included. Gives how many have begun. */
+  /** Changes values for firings not yet begun, including those of before an interruption. Returns the number of begun firings. */
   update(values: InputValues): number {
     this.#applyDueUpdates()
     const last = this.#updatesApplied < this.#updates.length ? this.#updates.at(-1)! : null
@@ -49,7 +49,7 @@ export class NodePropertyValues {
     }
   }
 
-  /** Of changes that were kept the last one of each value is all that counts. */
+  /** Applies recorded changes that are due; only the last change of each value counts. */
   #applyDueUpdates(): void {
     if (this.#updatesApplied === this.#updates.length) return
     const due = new Map<string, unknown>()

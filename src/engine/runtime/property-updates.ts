@@ -1,4 +1,4 @@
-// Which own values of a node may change while a run goes on: those that shape no graph and that no edge feeds.
+// Decides which constants of a node may change during a run: those that do not shape the graph and that no edge feeds.
 
 import type { Plan } from '../compile/compiler.ts'
 import { createPropertyCheck, tryCoerce } from '../compile/node-constants.ts'
@@ -6,10 +6,10 @@ import { getNodeTypeInfo } from '../compile/node-type-info.ts'
 import type { PlanNode } from '../compile/plan.ts'
 import type { InputValues } from '../node-api/node-type.ts'
 
-/** What belongs to the graph's interface, or is read once before anything else. */
+/** Properties of the graph's interface, or read once at the start. */
 const FIXED_PROPERTIES = { input: new Set(['name', 'value', 'stream']), output: new Set(['name']) }
 
-/** A node may have very many edges, and be changed very often. */
+/** Cached, as a node may have very many edges and change very often. */
 const connectedInputsByNode = new WeakMap<PlanNode, ReadonlySet<string | null>>()
 
 /** The inputs of a node that edges feed. */
@@ -19,7 +19,7 @@ function findConnectedInputs(node: PlanNode): ReadonlySet<string | null> {
   return connected
 }
 
-/** The given properties that apply, converted; null: no such node. */
+/** The applicable properties, converted; null: no such node. */
 export function resolvePropertyUpdates(
   plan: Plan,
   node_id: string,
@@ -29,7 +29,7 @@ export function resolvePropertyUpdates(
   return node ? resolveNodeUpdates(node, properties) : null
 }
 
-/** The given properties that apply, converted as the node takes them. */
+/** The applicable properties, converted for the node. */
 export function resolveNodeUpdates(node: PlanNode, properties: Readonly<Record<string, unknown>>): InputValues {
   const connected = findConnectedInputs(node)
   const { properties: declared } = getNodeTypeInfo(node.type)

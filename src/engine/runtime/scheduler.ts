@@ -1,5 +1,4 @@
-// Whose turn it is in one run: a fair queue, the wait for places among the asynchronous firings, and the relief of
-// inboxes that block the graph.
+// The scheduler of one run: a fair queue of nodes, the wait for concurrency permits, and the growth of inboxes that block the graph.
 
 import type { Schedulable } from './run/node-interfaces.ts'
 import type { RunResources } from './run/resources.ts'
@@ -7,7 +6,7 @@ import type { Inbox } from './streams/inbox.ts'
 import { findInboxToGrow } from './streams/inbox-deadlock.ts'
 import { resumeProducer } from './streams/inbox-flow-control.ts'
 
-/** How many past turns are kept at least before the queue is cut, which happens once they are half of it. */
+/** The queue is compacted once at least this many entries, and half of it, were served. */
 const COMPACT_AFTER = 1024
 
 export class Scheduler {
@@ -15,51 +14,51 @@ export class Scheduler {
   readonly #resources: RunResources
   readonly #starved = new Set<Schedulable>()
   readonly #full = new Set<Inbox>()
-  /** What waits until nobody has a turn to take. */
+  /** Work that waits until no node has a turn to take. */
   readonly #lastTasks: (() => void)[] = []
   #queue: Schedulable[] = []
-  /** Those before it had their turn. */
+  /** Entries before this index had their turn. */
   #head = 0
-  /** What is to be called in a later turn of the event loop. */
+  /** Work for a later turn of the event loop. */
   #scheduledWork: (() => void) | null = null
-  /** The time at the last turn, in milliseconds of the monotonic clock. */
+  /** The time of the last turn, in milliseconds of the monotonic clock. */
   time = 0
 
-  constructor(executor: (node: number) => Schedulable, resources: RunResources) {
-    this.#executorOf = executor
+  constructor(executorOf: (node: number) => Schedulable, resources: RunResources) {
+    this.#executorOf = executorOf
     this.#resources = resources
   }
 
-  /** Whether some performer waits for a place among the asynchronous firings. */
+  /** Whether an executor waits for a permit. */
   get hasStarved(): boolean {
     return this.#starved.size > 0
   }
 
-  /** Whether a slice of work is still to come by itself. */
+  /** Whether work is scheduled for a later turn of the event loop. */
   get isPending(): boolean {
     return this.#scheduledWork !== null
   }
 
-  /** Whether nobody waits for a turn or for a place, now or later. */
+  /** Whether no executor waits for a turn or a permit. */
   get isQuiet(): boolean {
     return this.#queue.length === 0 && this.#lastTasks.length === 0 && !this.hasStarved && !this.isPending
   }
 
-  schedule(performer: Schedulable): void {
-    if (performer.isQueued || performer.closed) return
-    performer.isQueued = true
-    performer.region?.beginWork()
-    this.#queue.push(performer)
+  schedule(executor: Schedulable): void {
+    if (executor.isQueued || executor.closed) return
+    executor.isQueued = true
+    executor.region?.beginWork()
+    this.#queue.push(executor)
   }
 
   runLast(work: () => void): void {
     this.#lastTasks.push(work)
   }
 
-  admit(performer: Schedulable): boolean {
+  admit(executor: Schedulable): boolean {
     if (this.#resources.hasFreePermit) return true
-    if (!this.#starved.has(performer)) performer.region?.beginWork()
-    this.#starved.add(performer)
+    if (!this.#starved.has(executor)) executor.region?.beginWork()
+    this.#starved.add(executor)
     return false
   }
 
@@ -75,7 +74,7 @@ export class Scheduler {
     if (!producer.closed && --producer.fullInboxes === 0) this.schedule(producer)
   }
 
-  /** Has `work` called in a later turn of the event loop; once, however often it is asked for. */
+  /** Calls `work` in a later turn of the event loop; once, however often it is requested. */
   runLater(work: () => void): void {
     if (this.#scheduledWork) return
     this.#scheduledWork = () => {
@@ -85,7 +84,7 @@ export class Scheduler {
     this.#resources.timeSlice.runLater(this.#scheduledWork)
   }
 
-  /** Gives turns until nobody can go on, `over` says so, or the slice has passed; then true: there is more to do. */
+  /** Gives turns until no node can continue, `over` returns true, or the slice has passed. True: there is more to do. */
   work(over: () => boolean): boolean {
     for (;;) {
       this.time = performance.now()
@@ -93,28 +92,28 @@ export class Scheduler {
       const end = this.#giveTurns(over)
       if (end !== 'empty') return end === 'passed'
       if (!this.#admitStarved() && !this.#growInbox() && !this.#runLastTask()) return false
-      // To find an inbox to enlarge takes the longer, the more are full, and many may have to grow before somebody has a turn.
+      // Finding an inbox to enlarge takes longer the more are full, and many may have to grow before a node can continue.
       if (over()) return false
     }
   }
 
-  /** Gives turns until the queue is empty, `over` says so, or the slice has passed. */
+  /** Gives turns until the queue is empty, `over` returns true, or the slice has passed. */
   #giveTurns(over: () => boolean): 'empty' | 'over' | 'passed' {
-    const { timeSlice: slice } = this.#resources
-    for (let performer = this.#next(); performer; performer = this.#next()) {
-      performer.isQueued = false
-      performer.takeTurn(this.time)
+    const { timeSlice } = this.#resources
+    for (let executor = this.#next(); executor; executor = this.#next()) {
+      executor.isQueued = false
+      executor.takeTurn(this.time)
       if (over()) return 'over'
-      performer.region?.endWork()
+      executor.region?.endWork()
       const now = performance.now()
-      performer.adjustPace(now - this.time)
+      executor.adjustPace(now - this.time)
       this.time = now
-      if (slice.isUsedUp(this.time)) return 'passed'
+      if (timeSlice.isUsedUp(this.time)) return 'passed'
     }
     return 'empty'
   }
 
-  /** Forgets all that waits. */
+  /** Drops all waiting work. */
   clear(): void {
     if (this.#scheduledWork) this.#resources.timeSlice.cancel(this.#scheduledWork)
     this.#scheduledWork = null
@@ -126,8 +125,8 @@ export class Scheduler {
   }
 
   #next(): Schedulable | undefined {
-    const performer = this.#queue[this.#head]
-    if (!performer) {
+    const executor = this.#queue[this.#head]
+    if (!executor) {
       this.#queue.length = 0
       this.#head = 0
       return undefined
@@ -136,10 +135,10 @@ export class Scheduler {
       this.#queue = this.#queue.slice(this.#head)
       this.#head = 0
     }
-    return performer
+    return executor
   }
 
-  /** Lets the one who has starved longest have a free place. */
+  /** Schedules the executor that has waited longest, if a permit is free. */
   #admitStarved(): boolean {
     const [starved] = this.#starved
     if (!starved || !this.#resources.hasFreePermit) return false
@@ -155,7 +154,7 @@ export class Scheduler {
     return work !== undefined
   }
 
-  /** Enlarges an inbox where the graph blocks itself. */
+  /** Enlarges an inbox if the graph blocks itself. */
   #growInbox(): boolean {
     const inbox = this.#full.size > 0 ? findInboxToGrow(this.#executorOf, this.#full) : null
     if (!inbox) return false

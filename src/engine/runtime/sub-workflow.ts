@@ -1,4 +1,4 @@
-// Runs one workflow inside another: its own plan and scope, the caller's signal, budget, clock and log.
+// Runs one workflow inside another: with its own plan and scope, but the caller's signal, resources, clock and log.
 
 import type { Plan } from '../compile/compiler.ts'
 import type { Journal, NodeUpdate } from '../durability/journal.ts'
@@ -23,36 +23,36 @@ export interface ExecuteOptions {
   /** Aborting it cancels the run. */
   signal: AbortSignal
   observer: RunObserver
-  /** How many asynchronous firings may be in flight at once, sub-workflows included. Default 64. */
+  /** The limit of asynchronous firings in flight, including sub-workflows. Default 64. */
   concurrency?: number
-  /** How many tokens wait on an edge before its producer pauses. Default 64. */
+  /** The number of tokens on an edge before its producer pauses. Default 64. */
   inboxLimit?: number
-  /** About how many bytes the values may take that the run and its sub-workflows hold at once. Default: no limit. */
+  /** The limit in approximate bytes of the values held by the run and its sub-workflows. Default: no limit. */
   memoryLimit?: number
-  /** What it shares with all other runs of the process. Default: nothing. */
+  /** The memory account shared by all runs of the process. Default: none. */
   sharedMemory?: ProcessMemoryAccount
   clock?: Clock
   /** Milliseconds after which the run fails with `timed_out`. Default: no limit. */
   timeLimit?: number
   /** Default Math.random. */
   random?: () => number
-  /** What nodes may use besides. Default: nothing. */
+  /** The services of the nodes. Default: none. */
   services?: NodeServices
-  /** What makes the run one that can go on after an interruption: with the same plan, params and seed. Absent: nothing is remembered. */
+  /** Makes the run durable: it can continue after an interruption with the same plan, params and seed. Absent: nothing is recorded. */
   journal?: Journal
-  /** A whole number from which all random numbers of the run are made. Absent: `random` gives them. */
+  /** An integer that seeds all random numbers of the run. Absent: `random` is used. */
   seed?: number
-  /** The changes of nodes' own values from before an interruption, in their order. */
+  /** Property changes from before an interruption, in their order. */
   updates?: readonly NodeUpdate[]
-  /** Finds the plan of a workflow that a `workflow.Call` names; throws NodeError where there is none. */
+  /** Loads the plan of a workflow that a `workflow.Call` names; throws NodeError if there is none. */
   loadPlan?: (workflow_id: string) => Promise<Plan>
-  /** About how much memory the plan of a called workflow takes, in bytes, which the run holds meanwhile. Default: nothing. */
+  /** The approximate memory of a called workflow's plan, in bytes, held during the call. Default: 0. */
   estimatePlanBytes?: (plan: Plan) => number
 }
 
 /**
- * Watchers of a run see its own nodes; of the workflows it calls they see what these say, as the caller's words. What a step calls says nothing
- * in its name: the caller has its own words. `site` is before the ids of calls of tools, so that those of two firings differ.
+ * Followers of a run see only its own nodes. Chunks, logs and tool reports of called workflows appear as the caller's, but chunks of calls
+ * within steps are dropped, as the caller writes its own. `site` prefixes tool call ids, so that those of two firings differ.
  */
 function createCallerObserver(observer: RunObserver, caller: ObservedNode, site: string, inStep: boolean): RunObserver {
   return {
@@ -63,9 +63,9 @@ function createCallerObserver(observer: RunObserver, caller: ObservedNode, site:
     chunk: (_node, chunk, speaker) => {
       if (!inStep) observer.chunk(caller, chunk, speaker)
     },
-    tool: (_node, told) => observer.tool?.(caller, { ...told, tool_call_id: `${site}/${told.tool_call_id}` }),
+    tool: (_node, report) => observer.tool?.(caller, { ...report, tool_call_id: `${site}/${report.tool_call_id}` }),
     log: (node, severity: LogSeverity, content) => observer.log(caller, severity, `${node.node_id}: ${content}`),
-    fault: (_node, cause, told) => observer.fault(caller, cause, told),
+    fault: (_node, cause, hasPublicMessage) => observer.fault(caller, cause, hasPublicMessage),
   }
 }
 
@@ -76,7 +76,7 @@ function validateParams(plan: Plan, workflow_id: string, params: Record<string, 
   }
 }
 
-/** A single output is its value, a streamed one its list; what got nothing is missing. */
+/** A single output is its value, a streamed one its list; outputs without a value are missing. */
 function readOutcome(plan: Plan, workflow_id: string, outcome: RunOutcome): OutputValues {
   if (outcome.status === 'cancelled' || outcome.status === 'suspended')
     throw new NodeError(`Workflow "${workflow_id}" was cancelled.`, 'cancelled')
@@ -107,45 +107,45 @@ function createRunResources({
   })
 }
 
-/** Makes a run whose nodes may call workflows, down to the depth limit. */
+/** Creates a run whose nodes may call workflows, down to the depth limit. */
 export function createRun(
   plan: Plan,
   options: ExecuteOptions,
-  budget = createRunResources(options),
+  resources = createRunResources(options),
   depth = 0,
-  memory: RunDurability | null = createRunDurability(options.journal, options.seed),
+  durability: RunDurability | null = createRunDurability(options.journal, options.seed),
 ): GraphRun {
   return new GraphRun(plan, {
     params: options.params,
     signal: options.signal,
     observer: options.observer,
-    resources: budget,
+    resources,
     inboxLimit: options.inboxLimit ?? 64,
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     timeLimitMs: depth === 0 ? (options.timeLimit ?? null) : null,
     services: options.services ?? noServices,
-    durability: memory,
+    durability,
     updates: depth === 0 ? (options.updates ?? []) : [],
-    async callWorkflow(caller, workflow_id, params, calls, { signal, record: memo, step }) {
+    async callWorkflow(caller, workflow_id, params, calls, { signal, record, step }) {
       if (depth >= MAX_CALL_DEPTH) {
         throw new NodeError(`Workflows call each other more than ${MAX_CALL_DEPTH} deep.`, 'too_deep')
       }
       const { loadPlan } = options
       if (!loadPlan) throw new NodeError('Workflows can not be called here.', 'no_workflows')
-      // An attempt that is over calls nothing any more: the calls of the next one are counted from here.
+      // An attempt that is over must not call: the next attempt counts its calls from here.
       signal.throwIfAborted()
-      const inside = memo?.nextCall(step) ?? null
-      const site = memo ? `${memo.pathText}#${step?.call ?? memo.calls.count - 1}` : workflow_id
-      const call: WorkflowCall = new WorkflowCall(budget, depth + 1, (still) =>
-        memo?.calls.setWaiting(step ?? call, still),
+      const inside = record?.nextCall(step) ?? null
+      const site = record ? `${record.pathText}#${step?.call ?? record.calls.count - 1}` : workflow_id
+      const call: WorkflowCall = new WorkflowCall(resources, depth + 1, (still) =>
+        record?.calls.setWaiting(step ?? call, still),
       )
       if (step) step.currentCall = call
       calls.add(call)
       try {
         return await call.withPermit(async () => {
           const called = await loadPlan(workflow_id)
-          using _ = budget.calledPlans.hold(called, options.estimatePlanBytes?.(called) ?? 0)
+          using _ = resources.calledPlans.hold(called, options.estimatePlanBytes?.(called) ?? 0)
           validateParams(called, workflow_id, params)
           const inner = {
             ...options,
@@ -153,7 +153,7 @@ export function createRun(
             signal,
             observer: createCallerObserver(options.observer, caller, site, step !== null),
           }
-          const run = createRun(called, inner, budget, depth + 1, inside)
+          const run = createRun(called, inner, resources, depth + 1, inside)
           try {
             return readOutcome(called, workflow_id, await call.runToEnd(run))
           } finally {
@@ -162,9 +162,9 @@ export function createRun(
         })
       } finally {
         calls.delete(call)
-        // What a step called is not the end of the step.
-        if (step && memo) memo.calls.setWaiting(step, false)
-        else memo?.calls.remove(call)
+        // The end of a step's call is not the end of the step.
+        if (step && record) record.calls.setWaiting(step, false)
+        else record?.calls.remove(call)
       }
     },
   })

@@ -1,16 +1,16 @@
-// Shares out the time of the thread: all runs of the process have one slice of synchronous work in each turn of the event loop. When
-// it has passed, they wait until timers, sockets and cancels have had their turn. Owners of runs get their slices one after the other.
+// Shares the time of the main thread: all runs of the process have one slice of synchronous work per turn of the event loop. Then they wait
+// until timers, sockets and cancels had their turn. Owners of runs get slices one after the other.
 import type { Steps } from '../../shared/time-slices.ts'
 import { FifoQueue } from './fifo-queue.ts'
 
 /** Milliseconds of work before the event loop gets its turn. */
 const SLICE_MS = 4
-/** How many that wait with promises may go on in one turn, if there is time. */
+/** The limit of waiters with promises that continue in one turn, if there is time. */
 const MAX_PROMISED_PER_TURN = 16
 
-/** The slice of the present turn of the event loop, and what waits for a later one. */
+/** The slice of the current turn of the event loop, and the work that waits for a later one. */
 class ThreadSchedule {
-  /** By owner, each in the order of their turns. No line is empty. */
+  /** Waiting slices by owner, each in the order of turns. No queue is empty. */
   readonly #queues = new Map<string, Set<TimeSlice>>()
   #immediate: NodeJS.Immediate | null = null
   /** When the slice began; null before the first work of a turn. */
@@ -19,28 +19,28 @@ class ThreadSchedule {
   isUsedUp(now: number): boolean {
     if (this.#start === null) {
       this.#start = now
-      // The work of the next turn has a slice of its own.
+      // The work of the next turn has its own slice.
       this.#immediate ??= setImmediate(this.#serve)
     }
     return now - this.#start >= SLICE_MS
   }
 
   add(slice: TimeSlice): void {
-    const line = this.#queues.get(slice.owner) ?? new Set()
-    this.#queues.set(slice.owner, line.add(slice))
+    const queue = this.#queues.get(slice.owner) ?? new Set()
+    this.#queues.set(slice.owner, queue.add(slice))
     this.#immediate ??= setImmediate(this.#serve)
   }
 
   remove(slice: TimeSlice): void {
-    const line = this.#queues.get(slice.owner)
-    line?.delete(slice)
-    if (line?.size === 0) this.#queues.delete(slice.owner)
+    const queue = this.#queues.get(slice.owner)
+    queue?.delete(slice)
+    if (queue?.size === 0) this.#queues.delete(slice.owner)
     if (this.#queues.size > 0 || this.#start !== null || !this.#immediate) return
     clearImmediate(this.#immediate)
     this.#immediate = null
   }
 
-  /** Gives a slice to those who wait, as far as it goes. */
+  /** Gives the time of a slice to waiting runs. */
   readonly #serve = (): void => {
     this.#immediate = null
     this.#start = performance.now()
@@ -51,24 +51,24 @@ class ThreadSchedule {
     for (let left = Math.min(this.#queues.size, MAX_PROMISED_PER_TURN); left > 0; left--) setImmediate(this.#goOn)
   }
 
-  /** Node runs what waits for promises before the next immediate, so that what the one before has used shows. */
+  /** Node runs promise callbacks before the next immediate, so that their time is measured before more work is served. */
   readonly #goOn = (): void => {
     if (this.#queues.size > 0 && !this.isUsedUp(performance.now())) this.#serveSome()
   }
 
-  /** What waits with a promise works after this: nobody else is served before it shows how long that takes. */
+  /** Work behind a promise runs after this function: no other work is served before its time is known. */
   #serveSome(): void {
     for (let next = this.#next(); next; next = this.#next())
       if (next.serve() === 'promised' || this.isUsedUp(performance.now())) return
   }
 
-  /** The next turn of its owner comes after that of all other owners. */
+  /** The next turn of the owner comes after those of all other owners. */
   #next(): TimeSlice | undefined {
-    for (const [owner, line] of this.#queues) {
-      const [slice] = line
+    for (const [owner, queue] of this.#queues) {
+      const [slice] = queue
       this.#queues.delete(owner)
-      line.delete(slice!)
-      if (line.size > 0) this.#queues.set(owner, line)
+      queue.delete(slice!)
+      if (queue.size > 0) this.#queues.set(owner, queue)
       return slice
     }
     return undefined
@@ -77,20 +77,20 @@ class ThreadSchedule {
 
 const threadSchedule = new ThreadSchedule()
 
-/** Null: the work may go on. Otherwise others have to finish first what it has left to them, and it goes on when that has ended, however it does. */
+/** Null: the work may continue. Otherwise consumers must first process its results; it continues when the promise settles. */
 export type BacklogCheck = () => Promise<void> | null
 
-/** What one run, and the workflows that it calls, have of the thread's time. */
+/** The share of the thread's time of one run and the workflows that it calls. */
 export class TimeSlice {
   /** Runs of one owner share the turns of that owner. */
   readonly owner: string
   readonly #waiting = new Set<() => void>()
-  /** The same in the order in which they asked, beside some that were forgotten. */
+  /** Waiting work in the order of requests, including some that was cancelled. */
   readonly #queue = new FifoQueue<() => void>()
-  /** Those among them that do nothing but keep a promise. */
+  /** Waiting work that only resolves a promise. */
   readonly #promised = new WeakSet<() => void>()
   readonly #backlog: BacklogCheck
-  /** Whether it waits for its backlog. */
+  /** Whether the work waits for its backlog. */
   #isWaitingForBacklog = false
 
   constructor(owner: string, backlog: BacklogCheck = () => null) {
@@ -98,7 +98,7 @@ export class TimeSlice {
     this.#backlog = backlog
   }
 
-  /** Whether the slice of this turn has passed at a time (milliseconds of the monotonic clock), or the work waits for its backlog. */
+  /** Whether the slice of this turn has passed at `now` (monotonic milliseconds), or the work waits for its backlog. */
   isUsedUp(now: number): boolean {
     return this.#mustWaitForBacklog() || threadSchedule.isUsedUp(now)
   }
@@ -120,7 +120,7 @@ export class TimeSlice {
     if (this.#waiting.size > 0 && !this.#isWaitingForBacklog) threadSchedule.add(this)
   }
 
-  /** Has `work` called in a later turn of the event loop; once, however often it is asked for. */
+  /** Calls `work` in a later turn of the event loop; once, however often it is requested. */
   runLater(work: () => void): void {
     if (!this.#waiting.has(work)) this.#queue.push(work)
     this.#waiting.add(work)
@@ -135,7 +135,7 @@ export class TimeSlice {
 
   /** Resolves as soon as there is time left: at once, or in a later turn of the event loop. */
   async waitForTurn(): Promise<void> {
-    // Those who waited before may have used the next slice up too, so it asks again.
+    // Earlier waiters may have used up the next slice too, so it is checked again.
     while (this.isUsedUp(performance.now())) await new Promise<void>((resolve) => this.#queuePromise(resolve))
   }
 
@@ -144,10 +144,10 @@ export class TimeSlice {
     this.runLater(resolve)
   }
 
-  /** Does all of the work, as far as the slice of each turn goes. @throws what the work throws; the signal's reason */
+  /** Runs all steps within the slices of successive turns. @throws what a step throws; the signal's reason */
   runSteps<T>(steps: Steps<T>, signal: AbortSignal): Promise<T> {
     return new Promise((resolve, reject) => {
-      // Called when there is time, and at once: what comes with a promise would have to ask again, behind others.
+      // Called directly when there is time: a promise would have to wait again, behind others.
       const goOn = () => {
         try {
           if (!this.#runSome(steps, signal, resolve)) this.runLater(goOn)
@@ -160,7 +160,7 @@ export class TimeSlice {
     })
   }
 
-  /** Works until the slice has passed, at least one step; whether all is done. */
+  /** Runs steps until the slice has passed, at least one; returns whether all are done. */
   #runSome<T>(steps: Steps<T>, signal: AbortSignal, done: (value: T) => void): boolean {
     signal.throwIfAborted()
     do {
@@ -173,10 +173,10 @@ export class TimeSlice {
     return false
   }
 
-  /** Gives the time that is left to those who wait. `promised`: the last of them works only after this. */
+  /** Gives the remaining time to waiting work. `promised`: the last of it runs only after this call. */
   serve(): 'promised' | 'worked' {
     let last: () => void = () => {}
-    // What asks again meanwhile has its time later.
+    // Work that is requested again meanwhile is served later.
     for (let left = this.#queue.length; left > 0; left--) {
       const work = this.#queue.shift()
       if (!work || !this.#waiting.delete(work)) continue

@@ -1,24 +1,24 @@
-// One call of a workflow by another: waits for its place and its time, and stops with its caller.
+// One call of a workflow by another: waits for its permit and its turn, and stops with its caller.
 
 import { NodeError } from '../node-api/node-type.ts'
 import type { RunOutcome } from './run/observer.ts'
 import type { RunResources } from './run/resources.ts'
 
-/** What stops as soon as the run that it belongs to stops. */
+/** Work that stops as soon as its run stops. */
 export interface Haltable {
-  /** Begins nothing more. What is in flight settles. */
+  /** Begins nothing more; work in flight settles. */
   halt(): void
-  /** Whether nothing of it goes on by itself: it waits for something outside of the run, or for its place. */
+  /** Whether nothing in it can continue by itself: it waits for an outside event, or for its permit. */
   readonly isQuiescent: boolean
 }
 
-/** What may wait for something when it is halted. */
+/** Work that may be waiting when it is halted. */
 export interface HaltableWait extends Haltable {
-  /** Once it is halted: what it waits for comes no more, and it ends. */
+  /** Called after `halt`: the event that it waits for will not come, so it ends. */
   wake(): void
 }
 
-/** A run, as its call sees it. */
+/** A run, as seen by its call. */
 interface CalledRun extends Haltable {
   start(): void
   readonly done: Promise<RunOutcome>
@@ -38,14 +38,14 @@ export class WorkflowCall implements HaltableWait {
   #isHalted = false
   #run: CalledRun | null = null
 
-  /** `waits` hears when it waits for its place or for the called run, and when it goes on. */
+  /** `onWaitingChanged` is called when it starts or stops waiting for its permit or for the called run. */
   constructor(resources: RunResources, depth: number, onWaitingChanged: (still: boolean) => void) {
     this.#resources = resources
     this.#depth = depth
     this.#onWaitingChanged = onWaitingChanged
   }
 
-  /** Asked while it waits: without a run, that is for its place. */
+  /** Only used while the call waits: without a run, it waits for its permit. */
   get isQuiescent(): boolean {
     return this.#run?.isQuiescent ?? true
   }
@@ -60,13 +60,13 @@ export class WorkflowCall implements HaltableWait {
     this.#ready.resolve()
   }
 
-  /** Does the work in a place of its depth. @throws NodeError where the caller stopped before it began. */
+  /** Does the work with a permit of its depth. @throws NodeError `cancelled` if the caller stopped before it began */
   async withPermit<T>(work: () => Promise<T>): Promise<T> {
     this.#resources.callLimiter.acquire(this.#depth, this.#onPermit)
     if (!this.#hasPermit) this.#onWaitingChanged(true)
     await this.#ready.promise
     try {
-      // Very many may be halted in the same moment.
+      // Very many calls may be halted at the same moment.
       await this.#resources.timeSlice.waitForTurn()
       if (this.#isHalted) throw new NodeError('The run has stopped.', 'cancelled')
       return await work()
@@ -75,7 +75,7 @@ export class WorkflowCall implements HaltableWait {
     }
   }
 
-  /** Runs it to its end. */
+  /** Runs the called run to its end. */
   async runToEnd(run: CalledRun): Promise<RunOutcome> {
     if (this.#isHalted) return { status: 'cancelled' }
     this.#run = run

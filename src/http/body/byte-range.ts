@@ -1,12 +1,12 @@
-// The Range header (RFC 9110, section 14): one range of bytes is served, everything else gets the whole content.
+// Parses the Range header (RFC 9110, section 14): a single range of bytes is served; all other ranges get the whole content.
 import type { ByteRange } from '../../assets/stores/object-store.ts'
 
-/** Spaces are matched in one way alone: where they could be in several, a header of a thousand of them would take a third of a second. */
+/** Each space matches in only one way: otherwise a header of a thousand spaces would take a third of a second. */
 const RANGE_HEADER = /^\s*bytes\s*=\s*(?:(\d+)\s*)?-\s*(?:(\d+)\s*)?$/i
 
 /**
- * The bytes that a Range header asks for out of `size`, cut off at the end; `unsatisfiable` where it begins beyond the end, null for
- * the whole: several ranges, other units and malformed headers are ignored.
+ * The range that a header requests of `size` bytes, cut off at the end; `unsatisfiable` if it begins beyond the end. Null means the whole content:
+ * several ranges, other units and malformed headers are ignored.
  */
 export function parseByteRange(header: string, size: number): ByteRange | 'unsatisfiable' | null {
   const match = RANGE_HEADER.exec(header)
@@ -25,6 +25,6 @@ function parseSuffixRange(digits: string, size: number): ByteRange | 'unsatisfia
   if (digits === '') return null
   const length = Math.min(Number(digits), size)
   if (Number(digits) === 0) return 'unsatisfiable'
-  // The last bytes of no bytes are all of them, and Content-Range cannot say so.
+  // The last bytes of an empty content are the whole content, which Content-Range cannot express.
   return size === 0 ? null : { start: size - length, length }
 }

@@ -1,5 +1,5 @@
-// How bytes of a file are answered, whichever operation serves them: conditions and ranges, and the headers that keep a browser from running
-// what is not ours.
+// Responses with the bytes of a file, for every operation that serves files: conditions, ranges, and headers that keep a browser from running foreign
+// content.
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { StoredFile } from '../../assets/file-lookup.ts'
@@ -11,9 +11,9 @@ import { parseByteRange } from './byte-range.ts'
 import { type ConditionalHeaders, evaluatePreconditions, isRangeCurrent } from './conditional-requests.ts'
 import { formatAttachment, formatDisposition } from './content-disposition.ts'
 
-/** What is not ours runs nowhere: not as a page, not in a frame, with no origin. Styles are those that browsers give plain files. */
+/** Foreign content runs neither as a page nor in a frame, and has no origin. The styles are those that browsers give plain files. */
 const FILE_CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-/** Whoever keeps a copy asks again: the file may have been removed, or the signature have expired. */
+/** A cache has to revalidate its copy: the file may have been removed, or the signature have expired. */
 const PRIVATE_REVALIDATED_CACHE = 'private, no-cache'
 
 export interface FileRequestHeaders extends ConditionalHeaders {
@@ -21,13 +21,13 @@ export interface FileRequestHeaders extends ConditionalHeaders {
 }
 
 export interface FileReplyOptions {
-  /** The Cache-Control; without it, copies are private and asked about each time. */
+  /** The Cache-Control. By default, copies are private and revalidated each time. */
   readonly cache_control?: string
-  /** Whether it is saved whatever it is, and not only where a browser would run it. */
+  /** Whether the file is always saved, and not only where a browser would run it. */
   readonly as_attachment?: boolean
 }
 
-/** A file that is served. `created_at` is null where nobody knows a time at which its bytes came to be: it has no date then. */
+/** A file to serve. `created_at` is null if it is unknown when the bytes came to be: the response then has no date. */
 export interface ServedFile extends Pick<StoredFile, 'name' | 'content_type' | 'size' | 'sha256'> {
   readonly created_at: string | null
   read(range: ByteRange): Promise<Readable | null>
@@ -35,13 +35,13 @@ export interface ServedFile extends Pick<StoredFile, 'name' | 'content_type' | '
 
 type ReplyHeaders = Record<string, string | number>
 
-/** An answer about a file without its bytes: which of them are to follow, or that the caller has them. */
+/** A response without its body: the range of bytes that follows, or 304 if the caller has the file. */
 export type FileReplyHead =
   | { status: 304; headers: ReplyHeaders }
   | { status: 200 | 206; headers: ReplyHeaders; content_type: string; range: ByteRange }
 
 /**
- * Judges what is asked of a file in the order of RFC 9110, section 13.2.2.
+ * Evaluates the conditions of a request for a file in the order of RFC 9110, section 13.2.2.
  * @throws PRECONDITION_FAILED, RANGE_NOT_SATISFIABLE
  */
 export function evaluateFileRequest(
@@ -81,8 +81,8 @@ export function evaluateFileRequest(
 }
 
 /**
- * The answer with the bytes that are asked for. Its type is that of no operation: whoever gives it says which one's it is.
- * @throws as `decide`, NOT_FOUND where the file was removed meanwhile, and what the store does where not even the first bytes can be read
+ * The response with the requested bytes. Its type belongs to no operation: the handler narrows it.
+ * @throws as `evaluateFileRequest`, NOT_FOUND if the file was removed meanwhile, and the store's error if not even the first bytes can be read
  */
 export async function createFileReply(
   request_headers: FileRequestHeaders,
@@ -99,7 +99,10 @@ export async function createFileReply(
   return { ...reply, body }
 }
 
-/** The bytes, all of them compared with their digest, once the first of them are there: what goes wrong before that has an answer, and does not only break one off. */
+/**
+ * Resolves once the first bytes are there, so that an earlier failure gets an error response. A whole file is compared with its digest while it is
+ * read.
+ */
 async function openFileBytes(file: ServedFile, range: ByteRange): Promise<Readable | null> {
   const body = await file.read(range)
   const isWhole = range.length > 0 && range.length === file.size

@@ -1,18 +1,18 @@
-// The way of a file into an answer, one piece after the other: each is given back when the connection has taken it. Whoever takes nothing for too
-// long is cut off, and may ask for the rest: an answer that nobody reads keeps a file open.
+// Writes a file into a response, and releases each piece once the connection has taken it. A client that reads nothing for too long is cut off, since
+// the response keeps a file open; the client may request the rest.
 import type { ServerResponse } from 'node:http'
 import { type Readable, Writable } from 'node:stream'
 import { FileReadStream } from '../../assets/stores/file-read-stream.ts'
 import { onResponseClose } from '../connection/response-close-callbacks.ts'
 
-/** Longer than any store is waited for. */
+/** Longer than the timeout of any store. */
 const STALL_TIMEOUT_MS = 300_000
 
 export class FileResponseSink extends Writable {
   readonly #response: ServerResponse
   readonly #pieces: FileReadStream | null
 
-  /** Ends and breaks off with the answer, and the answer with it; after `stalled_ms` in which no byte was sent, too. */
+  /** The sink and the response are destroyed together; also after `stall_timeout_ms` in which no byte was sent. */
   constructor(response: ServerResponse, source: Readable, stall_timeout_ms = STALL_TIMEOUT_MS) {
     super()
     this.#response = response
@@ -23,7 +23,7 @@ export class FileResponseSink extends Writable {
 
   override _write(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.#response.write(piece, (error) => {
-      // Of a connection that is gone nobody knows what it still looks at.
+      // A closed connection may still refer to the piece, which is then not released.
       if (error) this.destroy()
       else this.#pieces?.release(piece)
       done()
@@ -31,7 +31,7 @@ export class FileResponseSink extends Writable {
   }
 
   override _final(done: () => void): void {
-    // The connection may be asked for what takes longer next.
+    // The next request on the connection may take longer.
     this.#response.setTimeout(0)
     this.#response.end(done)
   }

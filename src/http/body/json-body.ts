@@ -1,4 +1,4 @@
-// Bodies before they are validated: their content type, their parsing, and what the parser says of them.
+// Parses JSON bodies before they are validated: checks their content type, and translates errors of the parser.
 import { isUtf8 } from 'node:buffer'
 import express, { type Request, type RequestHandler } from 'express'
 import { type Problem, ServiceError } from '../../errors.ts'
@@ -16,9 +16,8 @@ import type { RequestScheduler } from '../pipeline/request-scheduler.ts'
 import { isPlainJson, readPlainJson } from './uncompressed-json-body.ts'
 
 /**
- * Parses a body of at most `limit` bytes as JSON. Where there is no content the body stays undefined: whether one is needed is the schema's
- * business. One that is not there after `ms`, if that is given, is waited for no longer. A large one is kept as bytes, for `takeLarge`, and so is one of
- * middling size where others have used the turn of the event loop.
+ * Parses a body of at most `limit` bytes as JSON, and waits at most `ms` for it, if given. An absent body stays undefined; the schema says whether
+ * one is required. A large body is kept as bytes for `takeLargeBody`, and so is a middling one when others have used up the turn of the event loop.
  */
 export function createJsonBodyParser(
   turn: Pick<RequestScheduler, 'isUsed'>,
@@ -44,7 +43,7 @@ export function createJsonBodyParser(
     })
     const onTimeout = () => {
       closeWithUnreadBody(request, response)
-      finish(invalidRequestError('/body', 'The body did not come in time.'))
+      finish(invalidRequestError('/body', 'The body was not received in time.'))
     }
     enforceLength(request, limit, finish)
     const timer = ms === undefined ? undefined : setTimeout(onTimeout, ms)
@@ -55,7 +54,7 @@ export function createJsonBodyParser(
   }
 }
 
-/** Does with a plain body what the parser does with any. */
+/** Parses a plain body as the library's parser does others. */
 function parsePlainBody(request: Request, response: unknown, verify: Verify, done: (error?: unknown) => void): void {
   const take = (bytes: Buffer) => {
     try {
@@ -69,7 +68,7 @@ function parsePlainBody(request: Request, response: unknown, verify: Verify, don
   readPlainJson(request, take, () => done(unreadableRequestError()))
 }
 
-/** Fails at the first byte beyond the limit: the parser would tell only after the last one. */
+/** Fails at the first byte beyond the limit: the parser would fail only after the last byte. */
 function enforceLength(request: Request, limit: number, fail: (error: ServiceError) => void): void {
   const announced = request.headers['content-length']
   if (announced !== undefined) {
@@ -106,18 +105,18 @@ function requireJsonContentType(request: Request): void {
   throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message })
 }
 
-/** Thrown in the place of the value of a large body, which is not parsed yet. */
+/** Thrown instead of a value for a large body, which is not parsed yet. */
 const LARGE_BODY = 'body.large'
 const NOT_UTF8 = 'not.utf8'
 const UNSUPPORTED_CHARSET = 'charset.unsupported'
 
-/** Requests whose texts may hold half a character: in UTF-8 only an escape can make one. */
+/** Requests whose strings may hold a lone surrogate: in UTF-8 only an escape can make one. */
 const illFormedSuspects = new WeakSet<object>()
 
 /** The text of requests that may hold an integer beyond 2^53. */
 const wideSuspects = new WeakMap<object, string>()
 
-/** Looks at the bytes of a body before it is parsed. */
+/** Inspects the bytes of a body before it is parsed. */
 type BodyInspector = (request: object, buffer: Buffer, encoding: string) => void
 
 function markWideIntegers(request: object, buffer: Buffer, encoding: string): void {
@@ -127,10 +126,10 @@ function markWideIntegers(request: object, buffer: Buffer, encoding: string): vo
   else if (mayHoldWideInteger(utf8)) wideSuspects.set(request, decodeUtf8Text(utf8))
 }
 
-/** Requests whose text nobody but the parser can read. */
+/** Requests whose text only the library's parser can decode. */
 const undecodableBodies = new WeakSet<object>()
 
-/** JSON text in another encoding; null where the platform does not know that, or reads no JSON. */
+/** Decodes JSON in another encoding. Null if the platform does not know the encoding, or the text is no JSON. */
 function decodeJsonText(buffer: Buffer, encoding: string): Buffer | null {
   try {
     const text = new TextDecoder(encoding).decode(buffer)
@@ -141,12 +140,12 @@ function decodeJsonText(buffer: Buffer, encoding: string): Buffer | null {
   }
 }
 
-/** What of a body would be stored as something else. */
+/** Refuses values that would be stored as others. */
 function checkExactness(request: Request): ServiceError | undefined {
   const texts = illFormedSuspects.has(request) ? findIllFormedTexts(request.body, '/body') : []
   if (texts.length > 0) return illFormedTextError(texts)
   if (undecodableBodies.has(request))
-    return new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message: 'The body is to be in UTF-8.' })
+    return new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message: 'The body must be encoded in UTF-8.' })
   const text = wideSuspects.get(request)
   const integers = text === undefined ? [] : findWideIntegersInJson(text, '/body')
   return integers.length > 0 ? wideIntegerError(integers) : undefined
@@ -154,7 +153,7 @@ function checkExactness(request: Request): ServiceError | undefined {
 
 type Verify = (request: object, response: unknown, buffer: Buffer, encoding: string) => void
 
-/** What is smaller, in bytes, is parsed at once, however many others were. */
+/** Bytes up to which a body is parsed at once, however many others were. */
 const SMALL_PAYLOAD = 8_192
 
 function inspectBody(request: object, buffer: Buffer, encoding: string, turn: Pick<RequestScheduler, 'isUsed'>): void {
@@ -162,12 +161,12 @@ function inspectBody(request: object, buffer: Buffer, encoding: string, turn: Pi
   if (buffer.length === 0) throw Object.assign(new Error('the body is empty'), { type: 'entity.empty' })
   const isLarge = buffer.length > LARGE_PAYLOAD_BYTES
   if (isLarge || (encoding === 'utf-8' && buffer.length > SMALL_PAYLOAD && turn.isUsed())) {
-    // RFC 8259, section 8.1: whoever exchanges JSON with others encodes it in UTF-8.
+    // RFC 8259, section 8.1: JSON that is exchanged between systems is encoded in UTF-8.
     if (encoding !== 'utf-8') throw Object.assign(new Error('the body is not in UTF-8'), { type: UNSUPPORTED_CHARSET })
     largeBodies.set(request, buffer)
     throw Object.assign(new Error('the body is large'), { type: LARGE_BODY })
   }
-  // It would put a sign for what cannot be read in its place.
+  // The parser would replace invalid bytes by U+FFFD.
   if (encoding === 'utf-8' && !isUtf8(buffer))
     throw Object.assign(new Error('the body is not UTF-8'), { type: NOT_UTF8 })
   if (encoding !== 'utf-8' || buffer.includes('\\ud') || buffer.includes('\\uD')) illFormedSuspects.add(request)
@@ -175,7 +174,7 @@ function inspectBody(request: object, buffer: Buffer, encoding: string, turn: Pi
 
 const largeBodies = new WeakMap<object, Buffer>()
 
-/** The bytes of a large body, which was not parsed, once; null where it was. */
+/** Takes the bytes of a large body that was not parsed. Null if it was parsed, or taken already. */
 export function takeLargeBody(request: object): Buffer | null {
   const bytes = largeBodies.get(request) ?? null
   largeBodies.delete(request)
@@ -184,7 +183,7 @@ export function takeLargeBody(request: object): Buffer | null {
 
 type ReadableVerdict = { kind: 'valid' | 'invalid' }
 
-/** What is wrong with a large body before its schema is looked at, in the words that a small one is refused with. */
+/** The error of a large body before its validation, in the words of the error of a small one. */
 export function bodyVerdictError(verdict: Exclude<BodyVerdict, ReadableVerdict>): ServiceError {
   if (verdict.kind === 'ill_formed') return illFormedTextError(verdict.problems)
   if (verdict.kind === 'wide') return wideIntegerError(verdict.problems)
@@ -194,19 +193,22 @@ export function bodyVerdictError(verdict: Exclude<BodyVerdict, ReadableVerdict>)
 
 const bodyTexts = new WeakMap<object, Uint8Array>()
 
-/** The same, for operations that hand the text on as it came. */
+/** As `createJsonBodyParser`, for operations that forward the text unchanged. */
 export function createTextBodyParser(turn: Pick<RequestScheduler, 'isUsed'>, limit: number): RequestHandler {
   return createJsonBodyParser(turn, limit, undefined, (request, buffer, encoding) => {
     if (encoding === 'utf-8') bodyTexts.set(request, buffer)
   })
 }
 
-/** Keeps the bytes of a large body as the text that `takeText` gives: whoever judged it had them meanwhile. */
+/** Keeps the bytes of a large body as the text for `takeBodyText`: the worker that validated the body had them meanwhile. */
 export function replaceBodyText(request: object, bytes: Buffer): void {
   if (bodyTexts.has(request)) bodyTexts.set(request, bytes)
 }
 
-/** The bytes of a body that `textBody` read, once: it may be long, and its request stays as long as its answer. Null where it is not UTF-8. */
+/**
+ * Takes the bytes that `createTextBodyParser` kept, once: they may be many, and the request lives as long as its response. Null if they are not
+ * UTF-8.
+ */
 export function takeBodyText(request: object): Uint8Array | null {
   const text = bodyTexts.get(request) ?? null
   bodyTexts.delete(request)
@@ -217,11 +219,11 @@ interface ParserError {
   type?: unknown
   status?: unknown
   limit?: unknown
-  /** The text that was not parsed. */
+  /** The text that could not be parsed. */
   body?: unknown
 }
 
-/** Turns the errors of the body parser and of the router into ours; everything else passes unchanged. */
+/** Translates errors of the body parser and of the router into ServiceErrors; other values pass unchanged. */
 export function translateParserError(thrown: unknown): unknown {
   if (thrown instanceof ServiceError || !(thrown instanceof Error)) return thrown
   const { type, status, limit, body } = thrown as ParserError
@@ -250,7 +252,7 @@ function tooManyKeysError(path: string): ServiceError {
 }
 
 function illFormedTextError(problems: readonly Problem[]): ServiceError {
-  return new ServiceError('INVALID_REQUEST', { message: 'A text of the body is not well-formed.', problems })
+  return new ServiceError('INVALID_REQUEST', { message: 'A string of the body is not well-formed Unicode.', problems })
 }
 
 function wideIntegerError(problems: readonly Problem[]): ServiceError {
@@ -258,10 +260,10 @@ function wideIntegerError(problems: readonly Problem[]): ServiceError {
   return new ServiceError('INVALID_REQUEST', { message: `${first!.path}: ${first!.message}`, problems })
 }
 
-/** Characters of a text in which the mistake is looked for: it is read some twenty times for that. People write no longer ones. */
+/** Characters up to which a text is searched for its syntax error, which reads it some twenty times. Longer texts are not written by hand. */
 const MAX_EXPLAINED_LENGTH = 16_384
 
-/** Of a text with the error of its parser, if it is at hand. */
+/** The text and the parser's error explain the mistake, if they are given. */
 function notJsonError(text?: string, error?: unknown): ServiceError {
   const explanation = text !== undefined && text.length <= MAX_EXPLAINED_LENGTH ? describeJsonMistake(text, error) : ''
   return invalidRequestError('/body', `The body is not valid JSON.${explanation}`)

@@ -1,4 +1,4 @@
-// Bodies that are bytes and nothing else, read as they come, and no faster than they are taken. Whatever is wrong with one has its answer here.
+// Reads bodies of plain bytes with backpressure, and makes the errors of all their faults.
 import { createHash, type Hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { ServiceError } from '../../errors.ts'
@@ -15,15 +15,15 @@ export interface RawBodyLimits {
   readonly md5: string | null
 }
 
-/** So many bytes wait for whoever takes them before the connection does. */
+/** Bytes that are buffered for the reader before the connection is paused. */
 const MAX_BUFFERED_BYTES = 524_288
-/** Bytes of a piece. Smaller ones may be parts of memory that is shared. */
+/** Bytes. Smaller pieces may be parts of shared memory. */
 const MIN_FREED_BYTES = 16_384
 
 /**
- * Whether a body may be read at all, by its head.
- * @throws UNSUPPORTED_MEDIA_TYPE for an encoded one, INVALID_REQUEST for a transfer coding that Node leaves to us (RFC 9112, section 6.1) and for a part
- * of something (RFC 9110, section 14.5), UPLOAD_TOO_LARGE
+ * Checks the head of a request with such a body.
+ * @throws UNSUPPORTED_MEDIA_TYPE for a content coding, INVALID_REQUEST for a transfer coding that Node ignores (RFC 9112, section 6.1) and for a
+ * partial body (RFC 9110, section 14.5), UPLOAD_TOO_LARGE
  */
 export function validateRawBodyHeaders({ headers }: IncomingMessage, largest: number): void {
   const coding = headers['content-encoding']?.toLowerCase() || 'identity'
@@ -32,11 +32,11 @@ export function validateRawBodyHeaders({ headers }: IncomingMessage, largest: nu
   if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked')
     throw invalidInputError('/headers/transfer-encoding', 'must be chunked, and nothing else')
   if (headers['content-range'] !== undefined)
-    throw invalidInputError('/headers/content-range', 'is not taken: an object is stored as a whole')
+    throw invalidInputError('/headers/content-range', 'is not supported: an object is stored as a whole')
   if (Number(headers['content-length'] ?? 0) > largest) throw fileTooLargeError(largest)
 }
 
-/** A body that is being sent. Dispose of it, whatever came of it: what was not read is dropped. */
+/** A body that is being received. Dispose of it in any case: the unread rest is dropped. */
 export class RawBody implements Disposable {
   readonly #incoming: IncomingMessage
   readonly #largest: number
@@ -44,11 +44,10 @@ export class RawBody implements Disposable {
   readonly #hash: Hash | null
   readonly #paceWatch: Disposable
   readonly #buffered: Buffer[] = []
-  /** Bytes in it. */
   #buffered_bytes = 0
   #received = 0
   #isComplete = false
-  /** What is wrong, once something is. */
+  /** The first fault, once there is one. */
   #error: ServiceError | null = null
   #wake: (() => void) | null = null
 
@@ -63,9 +62,7 @@ export class RawBody implements Disposable {
     if (incoming.destroyed) this.#onCut()
   }
 
-  /**
-   * The bytes, to be read once: each piece is good until the next is asked for. Throws a ServiceError for everything that is wrong with them.
-   */
+  /** The bytes, which can be read once. Each piece is valid until the next is requested. Throws a ServiceError for every fault. */
   async *bytes(): AsyncGenerator<Uint8Array> {
     sendContinue(this.#incoming)
     for (;;) {
@@ -119,22 +116,22 @@ export class RawBody implements Disposable {
     if (this.#isComplete || this.#error) return
     this.#error = error
     this.#detach()
-    // Of a long body this is the beginning of its end (unread.ts); a short one makes room for the next request.
+    // A long body ends with the connection (unread-body.ts); a short one is drained for the next request.
     this.#incoming.resume()
   }
 
   #detach(): void {
     this.#paceWatch[Symbol.dispose]()
     this.#incoming.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onCut).off('close', this.#onCut)
-    // Errors of a request that nobody listens for would be thrown.
+    // Without a listener, errors of a request would be thrown.
     this.#incoming.on('error', () => {})
     this.#wake?.()
   }
 }
 
 /**
- * Frees the memory of a piece at once, where it has some of its own. What waits for the garbage collector is tens of megabytes of a large body, and
- * each collection goes through all that the service keeps in memory.
+ * Frees the memory of a piece at once, if the piece owns it. Otherwise tens of megabytes of a large body wait for the garbage collector, and each
+ * collection scans all memory of the service.
  */
 function freeMemory({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength && byteLength >= MIN_FREED_BYTES)

@@ -1,5 +1,5 @@
-// Bodies as nearly every client sends them: JSON in UTF-8, not compressed, of a length that is announced. They are read without the library, which
-// does more than they need; every other body is left to it. Both come to the same verdicts.
+// Reads plain bodies, as nearly every client sends them: JSON in UTF-8, uncompressed, of announced length. The library does more than these need, and
+// reads all others. Both give the same errors.
 import type { IncomingMessage } from 'node:http'
 
 const PLAIN_JSON_TYPE = /^application\/json(?: ?; ?charset=utf-8)?$/i
@@ -14,8 +14,8 @@ export function isPlainJson({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Hands all of it to `take` once it is there, or says by `cut` that it ends before. Nothing of it stays with the request. It is put together while it
- * arrives: copying 16 MB in one turn of the event loop takes 15 to 50 ms. Whoever calls has room for what is announced.
+ * Calls `onBody` with the whole body, or `onCut` if it ends early. The request keeps nothing of it. The pieces are joined as they come: copying 16 MB
+ * in one turn of the event loop takes 15 to 50 ms. The caller has reserved the announced memory.
  */
 export function readPlainJson(request: IncomingMessage, onBody: (bytes: Buffer) => void, onCut: () => void): void {
   let bytes: Buffer | null = Buffer.allocUnsafe(Number(request.headers['content-length']))

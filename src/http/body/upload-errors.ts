@@ -1,47 +1,47 @@
-// What may be wrong with a body of one file, as answers.
+// Errors of uploads: bodies with a single file.
 import type { FileInfo } from 'busboy'
 import { ServiceError } from '../../errors.ts'
 
 export const MULTIPART_FORM_DATA = 'multipart/form-data'
 export const FILE_PART_NAME = 'file'
-/** Content-Transfer-Encodings under which bytes are what they are (RFC 7578, section 4.7). */
+/** Content-Transfer-Encodings that leave bytes unchanged (RFC 7578, section 4.7). */
 export const PLAIN_TRANSFER_ENCODINGS = ['7bit', '8bit', 'binary']
 
-/** What is wrong with a file of a form, the `count`th; null where nothing is. */
+/** The error of the `count`th file of a form, or null. */
 export function validateFilePart(
   name: string | undefined,
   { mimeType, encoding }: FileInfo,
   count: number,
 ): ServiceError | null {
   const path = `/body/${FILE_PART_NAME}`
-  if (name !== FILE_PART_NAME) return invalidInputError('/body', `holds a file that is not named ${FILE_PART_NAME}`)
-  if (count > 1) return invalidInputError(path, 'is there more than once')
-  if (/^multipart\//i.test(mimeType)) return invalidInputError(path, 'holds several parts; one file is needed')
+  if (name !== FILE_PART_NAME) return invalidInputError('/body', `contains a file that is not named ${FILE_PART_NAME}`)
+  if (count > 1) return invalidInputError(path, 'occurs more than once')
+  if (/^multipart\//i.test(mimeType)) return invalidInputError(path, 'contains several parts; send a single file')
   return PLAIN_TRANSFER_ENCODINGS.includes(encoding)
     ? null
-    : invalidInputError(path, 'has a Content-Transfer-Encoding; bytes are sent as they are')
+    : invalidInputError(path, 'has a Content-Transfer-Encoding; send the bytes unencoded')
 }
 
 export function invalidInputError(path: string, message: string, cause?: unknown): ServiceError {
   return new ServiceError('INVALID_REQUEST', { message: `${path}: ${message}`, problems: [{ path, message }], cause })
 }
 
-/** Of a part that the parser leaves out. */
+/** The error of a part that the parser skips. */
 export function notFormDataError(): ServiceError {
-  return invalidInputError('/body', 'holds a part without a valid Content-Disposition: form-data')
+  return invalidInputError('/body', 'contains a part without a valid Content-Disposition: form-data')
 }
 
-/** Of what stands between the file and the end of the form. */
+/** The error if data follows the file. */
 export function fileNotLastError(): ServiceError {
-  return invalidInputError('/body', 'holds more behind the file, which comes last')
+  return invalidInputError('/body', 'contains data after the file, which must be the last part')
 }
 
-/** Of a body that did not come whole. */
+/** The error of a body that was not received whole. */
 export function incompleteBodyError(how: string): ServiceError {
   return invalidInputError('/body', how)
 }
 
-/** What the parser says of a body. */
+/** Translates an error of the form parser. */
 export function malformedFormError(cause: unknown): ServiceError {
   return invalidInputError(
     '/body',
@@ -64,5 +64,7 @@ export function fileTooLargeError(max_bytes: number): ServiceError {
 }
 
 export function envelopeTooLargeError(max_bytes: number): ServiceError {
-  return new ServiceError('UPLOAD_TOO_LARGE', { message: `More than ${max_bytes} bytes stand around the file.` })
+  return new ServiceError('UPLOAD_TOO_LARGE', {
+    message: `The envelope around the file is larger than ${max_bytes} bytes.`,
+  })
 }

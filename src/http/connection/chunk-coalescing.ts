@@ -1,26 +1,26 @@
-// Bodies in pieces of a few bytes each, be they chunks or packets. Node hands over every one by itself, and to read and to keep a piece of one byte costs about
-// the same as one of thousands: small ones are put together first.
+// Joins the pieces of bodies that come in a few bytes each, as chunks or packets. Node delivers each piece by itself, and a piece of one byte costs
+// about as much as one of thousands.
 import type { IncomingMessage, Server } from 'node:http'
 import { isPlainJson } from '../body/uncompressed-json-body.ts'
 import { countSmallChunks } from './read-throttling.ts'
 
-/** Bytes. Larger pieces are handed on as they come, and small ones when they have so many together. */
+/** Bytes. Larger pieces are delivered as they come; smaller ones once they have so many bytes together. */
 const SMALL_CHUNK_BYTES = 1_024
-/** How long small ones wait for others, in milliseconds. */
+/** How long small pieces wait for others, in milliseconds. */
 const WAIT_MS = 100
-/** How many small pieces are put together at most. Then nothing more is read in this turn. */
+/** Small pieces that are joined at most. After these nothing more is read in this turn. */
 const MAX_COALESCED_CHUNKS = 1_024
-/** After so many it is looked how long they took. */
+/** After so many small pieces, the throttle of reads is told. */
 const CHUNKS_PER_REPORT = 64
 
-/** Has small pieces of bodies put together, whoever reads them. To be called before anybody reads requests. */
+/** Joins small pieces of bodies for every reader. Call this before any listener reads requests. */
 export function coalesceChunks(server: Server): void {
   server.prependListener('request', (request: IncomingMessage) => {
     if (mayHaveManyChunks(request)) coalesceRequestChunks(request)
   })
 }
 
-/** Whether a body may come in very many pieces that somebody keeps. A plain one is put together by whoever reads it. */
+/** Whether a body may come in very many pieces that a reader keeps. The reader of plain JSON joins the pieces itself. */
 function mayHaveManyChunks(request: IncomingMessage): boolean {
   const { headers } = request
   if (headers['transfer-encoding'] !== undefined) return true
@@ -49,10 +49,10 @@ function coalesceRequestChunks(request: IncomingMessage): void {
     chunks.push(chunk)
     const isEnough = bytes < SMALL_CHUNK_BYTES && bytes + chunk.length >= SMALL_CHUNK_BYTES
     bytes += chunk.length
-    // Not before the end of this turn: more of them may be here already.
+    // Not before the end of this turn, in which more pieces may come.
     if (isEnough) setImmediate(flush)
     if (chunks.length % CHUNKS_PER_REPORT === 0) countSmallChunks(request.socket)
-    // False has Node read nothing more from the connection until something is handed on.
+    // False makes Node stop reading from the connection until a piece is delivered.
     return chunks.length < MAX_COALESCED_CHUNKS
   }
 }

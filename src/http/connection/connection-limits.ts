@@ -1,4 +1,4 @@
-// How many may be connected: all together, so that descriptors are left for files, and one caller, so that others get in as well.
+// Limits the number of connections: of all callers together, so that descriptors are left for files, and of each caller, so that others can connect.
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,17 +9,17 @@ import type { IpRange } from '../../net/ip-addresses.ts'
 import { heapShareBytes } from '../../payloads/fair-memory-account.ts'
 
 export interface ConnectionLimits {
-  /** Of all callers together. Null for no bound. Absent: as many as there may be open files, and as the heap has room for. */
+  /** Of all callers together. Null: no limit. If absent, the limit on open files and the size of the heap decide. */
   connections: number | null
-  /** Proxies that speak for many: only the bound of all is theirs. */
+  /** Proxies that forward for many clients. Only the limit of all callers holds for them. */
   trusted_proxies: readonly IpRange[]
-  /** Refused connections are told of at most so often, in milliseconds. */
+  /** Milliseconds between two log lines about refused connections. */
   log_interval_ms: number
 }
 
 const LOG_INTERVAL_MS = 60_000
 
-/** Closes connections at once that are too many, and says in the log how many they were. */
+/** Closes excess connections at once, and logs their number. */
 export function limitConnections(server: Server, log: Log, limits: Partial<ConnectionLimits>): void {
   const connections =
     limits.connections === undefined
@@ -37,8 +37,8 @@ export function limitConnections(server: Server, log: Log, limits: Partial<Conne
     const now = (openByPeer.get(key) ?? 0) + 1
     openByPeer.set(key, now)
     socket.once('close', () => {
-      const left = openByPeer.get(key)! - 1
-      if (left > 0) openByPeer.set(key, left)
+      const remaining = openByPeer.get(key)! - 1
+      if (remaining > 0) openByPeer.set(key, remaining)
       else openByPeer.delete(key)
     })
     if (now <= most) return
@@ -47,7 +47,7 @@ export function limitConnections(server: Server, log: Log, limits: Partial<Conne
   })
 }
 
-/** Where a connection comes from: an address, or an IPv6 network. */
+/** The address of the peer, or its IPv6 network. */
 export function networkKeyOf({ remoteAddress = '' }: Socket): string {
   return (
     clientKey(createPeerFacts(remoteAddress), { trusted_proxies: [], rate_limit_trust_proxy: false }) ?? remoteAddress
@@ -58,7 +58,10 @@ function createPeerFacts(address: string) {
   return { peer: address, own_connection: false, forwards: false, forwarded_for: null }
 }
 
-/** A quarter for each address, and for each IPv6 network; half for the processes of this machine, among which a proxy may be. Null: no bound. */
+/**
+ * An address or an IPv6 network may hold a quarter of the connections. The processes of this machine, among which a proxy may be, share a half. Null:
+ * no limit of its own.
+ */
 function connectionShareOf(
   { remoteAddress = '' }: Socket,
   connections: number,
@@ -71,14 +74,14 @@ function connectionShareOf(
   return { key: key ?? 'loopback', most: Math.max(1, Math.floor(connections / parts)) }
 }
 
-/** Tells of the first one at once, and of those that follow together. */
+/** Logs the first refusal at once, and later ones together. */
 function createRefusalLogger(server: Server, log: Log, connections: number, log_interval_ms: number): () => void {
   let refused = 0
   let timer: NodeJS.Timeout | null = null
   const logRefusals = () => {
     timer = null
     if (refused === 0) return
-    log.warn({ connections, refused }, 'connections are refused: as many are open as may be, of all callers or of one')
+    log.warn({ connections, refused }, 'connections refused: the limit of all callers or of one caller is reached')
     refused = 0
     timer = setTimeout(logRefusals, log_interval_ms).unref()
   }
@@ -91,26 +94,26 @@ function createRefusalLogger(server: Server, log: Log, connections: number, log_
   }
 }
 
-/** Descriptors that are kept for the database, files of assets and outgoing requests. */
+/** Descriptors that are reserved for the database, files of assets and outgoing requests. */
 const RESERVED_DESCRIPTORS = 256
 
-/** The part of what is left of the heap that heads may take which have not come to their end. */
+/** The part of the free heap that incomplete request heads may take. */
 const HEADS_HEAP_PART = 0.5
-/** What the service takes of the heap while nobody asks for anything, and what it then needs to accept connections. */
+/** The heap that the idle service takes, with what it needs to accept connections. */
 const SERVICE_HEAP_BYTES = 96 * 1_048_576
-/** The part of a heap that is left at the least, whatever the service takes of it. */
+/** The part of a heap that counts as free at the least, whatever the service takes of it. */
 const MIN_FREE_HEAP_PART = 1 / 8
-/** What one of them takes at the most: of 16 KiB of the shortest names, Node keeps each as a text of its own. */
+/** The most that one head takes: Node keeps each of the shortest names in 16 KiB as a string of its own. */
 const MAX_HEAD_MEMORY_BYTES = 98_304
 
-/** How much of so large a heap heads may take which have not come to their end. */
+/** Bytes of a heap of this size that incomplete request heads may take. */
 export function computeHeadMemory(heap_bytes: number): number {
   return Math.max(heap_bytes - SERVICE_HEAP_BYTES, heap_bytes * MIN_FREE_HEAP_PART) * HEADS_HEAP_PART
 }
 
 /**
- * How many connections fit into so many open files, and their heads into so many bytes: a database that cannot open its own file, or a process that ends
- * for want of memory, is worse than a caller who has to wait.
+ * The number of connections whose files fit into `open_files` and whose heads fit into `head_bytes`. A caller who has to wait is better than a
+ * database that cannot open its file, or a process that runs out of memory.
  */
 export function computeMaxConnections(open_files: number | null, head_bytes: number): number {
   const within_files =
@@ -118,7 +121,7 @@ export function computeMaxConnections(open_files: number | null, head_bytes: num
   return Math.max(1, Math.min(within_files ?? Number.POSITIVE_INFINITY, Math.floor(head_bytes / MAX_HEAD_MEMORY_BYTES)))
 }
 
-/** How many files the process may have open; null where that is not known, or without bounds. */
+/** The limit on open files of this process. Null where it is unknown or unlimited. */
 function readOpenFileLimit(): number | null {
   try {
     return parseOpenFileLimit(readFileSync('/proc/self/limits', 'utf8'))

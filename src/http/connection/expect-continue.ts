@@ -1,10 +1,10 @@
-// Clients that ask before they send (RFC 9110, section 10.1.1): they are told to go on when somebody begins to read their body, and not before. Whoever
-// is refused by its head sends nothing.
+// Answers `Expect: 100-continue` (RFC 9110, section 10.1.1): a client is told to send its body when a handler begins to read it, and not before. A
+// client that is refused by its head sends nothing.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
 const awaitingContinue = new WeakMap<IncomingMessage, ServerResponse>()
 
-/** Has requests that ask answered like any other. */
+/** Handles requests with this expectation like any other. */
 export function acceptExpectContinue(server: Server): void {
   server.on('checkContinue', (request, response) => {
     awaitingContinue.set(request, response)
@@ -12,12 +12,12 @@ export function acceptExpectContinue(server: Server): void {
   })
 }
 
-/** Whether a client waits for a word before it sends its body. */
+/** Whether a client waits for 100 Continue before it sends its body. */
 export function isAwaitingContinue(request: IncomingMessage): boolean {
   return awaitingContinue.has(request)
 }
 
-/** Tells a client that asked to send its body. For others, and a second time, it does nothing. */
+/** Sends 100 Continue to a client that expects it. For other clients, and a second time, this does nothing. */
 export function sendContinue(request: IncomingMessage): void {
   const response = awaitingContinue.get(request)
   awaitingContinue.delete(request)

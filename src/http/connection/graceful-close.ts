@@ -1,14 +1,14 @@
-// The end of a listener: answers that are under way go out, and nobody waits for those who ask nothing.
+// Closes a listener: pending responses go out, and idle connections are closed at once.
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** For the last answers, in milliseconds. */
+/** Milliseconds for pending responses. */
 const GRACE_PERIOD_MS = 2_000
 const IDLE_CHECK_MS = 20
 
 const openSockets = new WeakMap<Server, Set<Socket>>()
 
-/** Keeps account of the connections of a listener, so that it can be closed in time. */
+/** Tracks the connections of a listener for `closeListener`. */
 export function trackConnections(server: Server): void {
   const sockets = new Set<Socket>()
   openSockets.set(server, sockets)
@@ -18,7 +18,7 @@ export function trackConnections(server: Server): void {
   })
 }
 
-/** Takes no more connections, lets the answers that are under way go out, and cuts what is left after that. */
+/** Accepts no more connections, lets pending responses go out, and cuts the remaining connections. */
 export function closeListener(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const idle = setInterval(() => closeIdleSockets(server), IDLE_CHECK_MS)
@@ -32,7 +32,7 @@ export function closeListener(server: Server): Promise<void> {
   })
 }
 
-/** Node counts as idle only what was asked before. Clients connect ahead of their next request as well, some whenever they leave an answer. */
+/** Node counts a connection as idle only after its first request. Clients also connect ahead of their next request. */
 function closeIdleSockets(server: Server): void {
   server.closeIdleConnections()
   for (const socket of openSockets.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy()

@@ -1,4 +1,4 @@
-// Faults in what a connection brings: whoever is owed an answer gets one, made by whoever reads the body, and then the connection ends.
+// Handles malformed requests: if a response is due, the reader of the body makes it; then the connection ends.
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ServiceError } from '../../errors.ts'
@@ -9,12 +9,12 @@ type FailureListener = (error: ServiceError) => void
 
 const bodyErrors = new WeakMap<IncomingMessage, ServiceError>()
 
-/** Not a WeakMap: see when-closed.ts. */
+/** Not a WeakMap: see response-close-callbacks.ts. */
 const FAILURE_LISTENERS = Symbol('listeners')
 
 type RequestWithListeners = IncomingMessage & { [FAILURE_LISTENERS]?: FailureListener[] }
 
-/** Tells whoever reads a body that nothing more will come of it; at once where that is known. */
+/** Tells the reader of a body that nothing more of it will come; at once if that is known already. */
 export function onBodyFailure(request: RequestWithListeners, listener: FailureListener): void {
   const error = bodyErrors.get(request)
   if (error) return listener(error)
@@ -27,26 +27,26 @@ function failBody(request: RequestWithListeners, error: ServiceError): void {
   for (const listener of request[FAILURE_LISTENERS] ?? []) listener(error)
 }
 
-/** What Node's parser says of a body. */
+/** Translates an error of Node's parser. */
 function toBodyError(code: string): ServiceError {
   if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW')
-    return new ServiceError('REQUEST_TOO_LARGE', { message: 'The pieces of the body say too much besides it.' })
-  const message = code === 'HPE_INVALID_EOF_STATE' ? 'was cut off' : 'is not what its transfer coding says'
+    return new ServiceError('REQUEST_TOO_LARGE', { message: 'The chunk extensions of the body are too long.' })
+  const message = code === 'HPE_INVALID_EOF_STATE' ? 'was cut off' : 'does not match its transfer coding'
   return new ServiceError('INVALID_REQUEST', { message: `/body: ${message}`, problems: [{ path: '/body', message }] })
 }
 
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Answers that the connection owes, this one included. */
+  /** Responses that the connection still owes, this one included. */
   pending: number
 }
 
-/** What each connection was asked last, and what becomes of it where it brings something that is no HTTP. */
+/** Keeps the last exchange of each connection, and ends connections that send malformed HTTP. */
 export class ExchangeTracker {
   readonly #lastExchange = new WeakMap<Socket, Exchange>()
   readonly #ending = new WeakSet<Socket>()
-  /** Those that were answered here, and are about to close. */
+  /** Connections that got an error response here, and are about to close. */
   readonly #answeredSockets = new WeakSet<Socket>()
 
   constructor(server: Server) {
@@ -61,7 +61,7 @@ export class ExchangeTracker {
     return (this.#lastExchange.get(socket)?.pending ?? 0) > 0
   }
 
-  /** Whether a fault is taken care of. Those of a head that nobody was told of are for `answer`, and so is silence. */
+  /** Returns whether the fault is handled. A fault of a head that no handler saw, or silence, is left to `sendHeadError`. */
   handleBodyError({ code }: NodeJS.ErrnoException, socket: Socket): boolean {
     const last = this.#lastExchange.get(socket)
     if (!last || !code?.startsWith('HPE_')) return false
@@ -73,19 +73,19 @@ export class ExchangeTracker {
     return true
   }
 
-  /** Answers in the place of Node; false where an answer is on its way already, and for faults that are Node's to settle. */
+  /** Responds instead of Node. Returns false where a response is on its way already, and for faults that Node handles. */
   sendHeadError(error: NodeJS.ErrnoException, socket: Socket, context: HeadErrorContext): boolean {
     if (this.#answeredSockets.has(socket)) return true
     const last = this.#lastExchange.get(socket)
-    // Where others are answered before it, one of these answers may have begun.
-    const mayBeIn = last !== undefined && (last.pending > 1 || last.response.headersSent)
-    if (mayBeIn || !sendHeadErrorResponse(error, socket, last !== undefined, context))
-      return destroyIfResponding(socket, mayBeIn)
+    // If other responses are due before this one, one of them may have begun.
+    const isResponding = last !== undefined && (last.pending > 1 || last.response.headersSent)
+    if (isResponding || !sendHeadErrorResponse(error, socket, last !== undefined, context))
+      return destroyIfResponding(socket, isResponding)
     this.#answeredSockets.add(socket)
     return true
   }
 
-  /** What nothing is left to come of is forgotten: a connection may stay for long. */
+  /** Forgets an exchange that is complete: a connection may stay open for long. */
   #onResponseClosed(socket: Socket): void {
     const last = this.#lastExchange.get(socket)
     if (!last) return
@@ -94,13 +94,13 @@ export class ExchangeTracker {
   }
 }
 
-/** Ends a connection in the middle of an answer, into which nothing else may be written; gives whether it did. */
+/** Ends a connection in the middle of a response, into which nothing else may be written. Returns whether it did. */
 function destroyIfResponding(socket: Socket, isResponding: boolean): boolean {
   if (isResponding) socket.destroy()
   return isResponding
 }
 
-/** Ends a connection with an answer, begun or not; false for one in the middle of which it is. */
+/** Ends a connection after the response that is due, begun or not. Returns false if the response is half sent. */
 function closeAfterResponse(response: ServerResponse, socket: Socket): boolean {
   if (!response.headersSent) response.shouldKeepAlive = false
   else if (!response.writableEnded) return false

@@ -1,20 +1,23 @@
-// What clients send, taken apart a little at a time. Node takes apart at once what it reads at once, and a packet may hold more than a thousand requests. Packets
-// of very many connections may come in one turn of the event loop.
+// Throttles the parsing of what clients send. Node parses all that it reads at once: a packet may hold more than a thousand requests, and packets of
+// very many connections may come in one turn of the event loop.
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type PausableConnection, ReadThrottle } from '../../net/read-throttle.ts'
 import { networkKeyOf } from './connection-limits.ts'
 
-/** Bytes that are taken apart at once in a flood: room for most heads, and for some dozens of the shortest requests. A body of a length that is announced is not cut. */
+/**
+ * Bytes that are parsed at once in a flood: enough for most heads, and for some dozens of the shortest requests. A body of announced length is not
+ * cut.
+ */
 const FLOOD_SLICE_BYTES = 2_048
-/** The same of a body in large chunks, of which nobody knows how long it is. */
+/** The same for a body in large chunks, whose length is unknown. */
 const CHUNKED_SLICE_BYTES = 32_768
 
 /** More requests than this in one packet are a flood. */
 const MAX_REQUESTS_PER_PACKET = 16
 /** More batches of small chunks than this in one packet are a flood as well; a batch is some dozens. */
 const MAX_SMALL_CHUNK_BATCHES = 4
-/** How long a flood lasts behind the last such packet, in milliseconds. */
+/** How long a flood lasts after the last such packet, in milliseconds. */
 const FLOOD_MS = 10_000
 
 /** When the flood ends, in milliseconds of the monotonic clock. */
@@ -27,52 +30,52 @@ function isFlooded(): boolean {
 const reading = new ReadThrottle()
 const throttledConnections = new WeakMap<Socket, ThrottledConnection>()
 
-/** Has connections wait for their turn to be read. To be called before anybody reads requests. */
+/** Makes connections wait for their turn to be read. Call this before any listener reads requests. */
 export function throttleReads(server: Server): void {
   server.on('connection', (socket) => {
-    const line = new ThrottledConnection(socket)
-    if (isFlooded()) line.sliceReads()
-    throttledConnections.set(socket, line)
-    reading.add(line)
-    socket.once('close', () => reading.remove(line))
+    const throttled = new ThrottledConnection(socket)
+    if (isFlooded()) throttled.sliceReads()
+    throttledConnections.set(socket, throttled)
+    reading.add(throttled)
+    socket.once('close', () => reading.remove(throttled))
   })
   server.prependListener('request', (request: IncomingMessage) => {
-    const line = throttledConnections.get(request.socket)
-    if (!line) return
-    line.beginRequest(request)
-    reading.recordRead(line)
+    const throttled = throttledConnections.get(request.socket)
+    if (!throttled) return
+    throttled.beginRequest(request)
+    reading.recordRead(throttled)
   })
-  // Whoever speaks on it then minds what it reads.
+  // After the upgrade, the code of the new protocol limits its own reads.
   server.prependListener('upgrade', ({ socket }) => {
-    const line = throttledConnections.get(socket)
-    if (!line) return
-    reading.remove(line)
-    line.detach()
+    const throttled = throttledConnections.get(socket)
+    if (!throttled) return
+    reading.remove(throttled)
+    throttled.detach()
   })
 }
 
-/** Some dozens of small chunks of a body were taken apart. */
+/** Records that some dozens of small chunks of a body were parsed. */
 export function countSmallChunks(socket: Socket): void {
-  const line = throttledConnections.get(socket)
-  if (!line) return
-  line.addSmallChunkBatch()
-  reading.recordRead(line)
+  const throttled = throttledConnections.get(socket)
+  if (!throttled) return
+  throttled.addSmallChunkBatch()
+  reading.recordRead(throttled)
 }
 
 /**
- * A connection that Node reads requests from. One that Node has paused stays so. One that waits for its turn does so whoever wants to read on: to Node each end of an
- * answer is a reason to, and in the same turn it would take apart what else is here, which is megabytes.
+ * A connection that Node reads requests from. A connection that Node has paused stays paused. While a connection waits for its turn, `resume` by
+ * others has no effect: Node resumes after each response, and would parse all buffered megabytes in the same turn.
  */
 class ThrottledConnection implements PausableConnection {
   readonly origin: string
   readonly #socket: Socket & { _paused?: boolean }
-  /** How many requests came in the last packet, how often dozens of small chunks did, and how much was read when it had come. */
+  /** Requests and batches of small chunks in the last packet, and the bytes that the socket had read by then. */
   #requests = 0
   #smallChunkBatches = 0
   #read_bytes = 0
-  /** Whether the packet before was a flood. */
+  /** Whether the previous packet was a flood. */
   #hasFlooded = false
-  /** The last request that came, and about how much of its body is to come. */
+  /** The last request, and about how much of its body is still to come. */
   #request: IncomingMessage | null = null
   #body_bytes = 0
   #paused = false
@@ -83,12 +86,11 @@ class ThrottledConnection implements PausableConnection {
     this.#socket = socket
     this.origin = networkKeyOf(socket)
     const resume = socket.resume.bind(socket)
-    // `_paused` is Node's own mark.
+    // `_paused` is an internal flag of Node.
     socket.resume = () => (this.#paused || this.#socket._paused ? socket : resume())
     socket.on('resume', () => this.#onResume())
   }
 
-  /** What comes next is its body. */
   beginRequest(request: IncomingMessage): void {
     this.#request = request
     this.#body_bytes = Number(request.headers['content-length'] ?? 0)
@@ -97,7 +99,7 @@ class ThrottledConnection implements PausableConnection {
     if (this.#isOverLimit) flooded_until = performance.now() + FLOOD_MS
   }
 
-  /** Its body comes in small chunks, some dozens of which were taken apart. */
+  /** A batch is some dozens of small chunks of the body. */
   addSmallChunkBatch(): void {
     this.#startPacket()
     this.#smallChunkBatches++
@@ -112,7 +114,7 @@ class ThrottledConnection implements PausableConnection {
     return this.#requests > MAX_REQUESTS_PER_PACKET || this.#smallChunkBatches > MAX_SMALL_CHUNK_BATCHES
   }
 
-  /** Counts anew where another packet has come. */
+  /** Resets the counts when a new packet has come. */
   #startPacket(): void {
     const { bytesRead } = this.#socket
     if (bytesRead === this.#read_bytes) return
@@ -122,7 +124,7 @@ class ThrottledConnection implements PausableConnection {
     this.#smallChunkBatches = 0
   }
 
-  /** Has it taken apart in pieces from now on. Whole packets are read as long as nobody floods, since that costs less. */
+  /** Parses in slices from now on. Without a flood, whole packets are read, which costs less. */
   sliceReads(): void {
     if (this.#isSliced || this.#hasEnded) return
     this.#isSliced = true
@@ -132,8 +134,8 @@ class ThrottledConnection implements PausableConnection {
   }
 
   /**
-   * No requests come on it any more. What comes waits in the stream until whoever speaks on it then reads: to resume it here would lose that. Where reading was
-   * stopped while Node took the packet apart, nobody but this begins it again.
+   * Ends throttling: no more requests come on this connection. What comes waits in the stream for the code of the new protocol; a resume here would
+   * lose it. If reading was stopped while Node parsed the packet, only this call starts it again.
    */
   detach(): void {
     this.#hasEnded = true
@@ -153,14 +155,17 @@ class ThrottledConnection implements PausableConnection {
     this.#socket.resume()
   }
 
-  /** Comes a little later than what it tells of: one that was paused meanwhile has Node stop again. One that is cut while Node has stopped would not go on. */
+  /**
+   * Node emits `resume` late: if the socket was paused meanwhile, Node has to stop again. Slicing begins only here, since a stopped socket would not
+   * go on.
+   */
   #onResume(): void {
     if (this.#isSliced) return
     if (this.#socket.isPaused()) this.#socket.emit('pause')
     else if (isFlooded()) this.sliceReads()
   }
 
-  /** Each piece is a chunk of the stream: those behind the one at which the connection is paused wait in it. */
+  /** Each slice is a chunk of the stream: while the connection is paused, later slices wait in the stream. */
   #pushSliced(bytes: Buffer, push: Socket['push']): boolean {
     this.#startPacket()
     let goOn = true
@@ -173,7 +178,7 @@ class ThrottledConnection implements PausableConnection {
     return goOn
   }
 
-  /** How much may be taken apart at once. */
+  /** Bytes that may be parsed at once. */
   #maxSliceBytes(): number {
     if (this.#hasEnded) return Number.POSITIVE_INFINITY
     const isInChunks = this.#request?.complete === false && this.#request.headers['transfer-encoding'] !== undefined
@@ -181,8 +186,8 @@ class ThrottledConnection implements PausableConnection {
   }
 }
 
-/** Has Node take apart what it gets from the stream of the connection: it reads around that, whole packets, until somebody else has listened to it. */
+/** Makes Node parse what the stream delivers. Node reads whole packets past the stream until a listener for `data` was added once. */
 function forceStreamReads(socket: Socket): void {
-  const nobody = () => {}
-  socket.on('data', nobody).off('data', nobody)
+  const ignore = () => {}
+  socket.on('data', ignore).off('data', ignore)
 }

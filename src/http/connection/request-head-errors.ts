@@ -1,22 +1,22 @@
-// Answers to what is no request yet: a head that is too large, that does not come in time, or that is no HTTP. No handler hears of them.
+// Responses to malformed request heads: too large, too late, or no HTTP. Handlers never see such requests.
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorBodies, ServiceError } from '../../errors.ts'
 import type { Log } from '../../log.ts'
 import { closeLingering } from '../../net/lingering-close.ts'
 
-/** How long a peer may take to see its answer, in milliseconds. */
+/** Milliseconds in which a peer may read its response. */
 const LINGER_MS = 1_000
 
 export interface HeadErrorContext {
   readonly log: Log
-  /** Makes the id that the answer and the log give to what was sent. */
+  /** Makes the request id for the response and the log. */
   newId(): string
 }
 
 /**
- * Answers and ends a connection of which nothing more is read; false for a fault that is none of a head, which is Node's to settle. `asked`: a
- * handler is at work, whose answer has not begun. Nothing of what was sent is repeated, nor written down.
+ * Responds and ends the connection. Returns false for a fault that Node handles, which is not of a head. `hasRequest`: a handler is at work whose
+ * response has not begun. Nothing of what the client sent is repeated or logged.
  */
 export function sendHeadErrorResponse(
   { code }: NodeJS.ErrnoException,
@@ -27,9 +27,9 @@ export function sendHeadErrorResponse(
   const error = toHeadError(code)
   if (!error || !socket.writable) return false
   const request_id = newId()
-  log.debug({ request_id, status: error.status, fault: code }, 'what a connection brought was no request')
+  log.debug({ request_id, status: error.status, fault: code }, 'malformed request head')
   socket.write(formatErrorResponse(error, request_id))
-  // Whoever makes an answer hears at once that nobody will have it.
+  // The handler at work learns at once that its response cannot be sent.
   if (hasRequest) socket.destroy()
   else closeLingering(socket, LINGER_MS)
   return true
@@ -38,10 +38,12 @@ export function sendHeadErrorResponse(
 function toHeadError(code: string | undefined): ServiceError | null {
   if (code === 'HPE_HEADER_OVERFLOW') return new ServiceError('REQUEST_HEAD_TOO_LARGE')
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ServiceError('REQUEST_TIMEOUT')
-  return code?.startsWith('HPE_') ? new ServiceError('INVALID_REQUEST', { message: 'This is no HTTP request.' }) : null
+  return code?.startsWith('HPE_')
+    ? new ServiceError('INVALID_REQUEST', { message: 'The request is not valid HTTP.' })
+    : null
 }
 
-/** Its form is that of `/api`, whatever was asked for: the path may be what could not be read. */
+/** Errors have the form of `/api`, whatever was requested: the path may be unreadable. */
 function formatErrorResponse(error: ServiceError, request_id: string): string {
   const { status } = error
   const body = JSON.stringify(errorBodies.api(error))

@@ -1,9 +1,9 @@
-// The target of a request before Express takes it apart.
+// Checks the target of a request before Express parses it.
 import type { IncomingMessage } from 'node:http'
 
 /**
- * Reads a target that is no URL, such as `http://[::1/health`, or one without a path, such as `x://host`, as `*`, where nothing is: callers of it are
- * refused or answered as those of any unknown path. Express would answer by itself, before the caller is counted or known, or have Node write the whole target into the log.
+ * Replaces a target that is no URL, such as `http://[::1/health`, or has no path, such as `x://host`, by `*`, for which no route exists. The caller
+ * then gets the response of an unknown path. Express would answer before the caller is counted and known, or make Node log the whole target.
  */
 export function normalizeRequestTarget(request: IncomingMessage): IncomingMessage {
   const { url = '' } = request

@@ -1,26 +1,26 @@
-// Functions that run when an answer closes. All of one response share one listener: Node warns of an emitter with more than ten, and a stream that is
+// Callbacks that run when a response closes. Those of one response share one listener: Node warns of more than ten listeners, and a stream that is
 // piped into a response adds seven.
 import type { ServerResponse } from 'node:http'
 
 /**
- * A property of the response, not a WeakMap: V8 keeps the values of a WeakMap that has grown old until it collects its old generation. These functions
- * refer to the response, so that each request with all that it used would stay until then; that cost a quarter of the time of a stored run.
+ * A property of the response, not a WeakMap: V8 keeps the values of an old WeakMap until it collects its old generation. The callbacks refer to the
+ * response, so each request with all its data would stay until then. That took a quarter of the time of a stored run.
  */
 const PENDING_CALLBACKS = Symbol('pending')
 
-/** Runs `run` once the response is closed, in the order of these calls. A response that is closed already never runs it. */
+/** Runs the callbacks of a response in the order of these calls. A response that is closed already never runs them. */
 export function onResponseClose(
   response: ServerResponse & { [PENDING_CALLBACKS]?: (() => void)[] },
   run: () => void,
 ): void {
-  const before = response[PENDING_CALLBACKS]
-  if (before) {
-    before.push(run)
+  const pending = response[PENDING_CALLBACKS]
+  if (pending) {
+    pending.push(run)
     return
   }
-  const runs = [run]
-  response[PENDING_CALLBACKS] = runs
+  const callbacks = [run]
+  response[PENDING_CALLBACKS] = callbacks
   response.once('close', () => {
-    for (const one of runs) one()
+    for (const callback of callbacks) callback()
   })
 }

@@ -1,4 +1,4 @@
-// Operations of the tag `admin`. Who may call them is seen to before, and so is that the audit log hears of it.
+// Operations of the tag `admin`. Earlier steps check the caller, and record the call in the audit log.
 import type { AdminHandlers } from '../../../generated/operations.ts'
 import { encodeKeySegment } from '../../assets/storage-keys.ts'
 import { listCollections } from '../../vectors/collection-listing.ts'

@@ -1,4 +1,4 @@
-// Forms that make assets: the fields before the file, judged by the contract.
+// Validates the fields of the form that creates an asset against the contract.
 import type { CreateAssetRequest } from '../../../generated/types.ts'
 import { formValidators } from '../../../generated/validators.js'
 import { type Problem, ServiceError } from '../../errors.ts'
@@ -13,16 +13,14 @@ export function validateAssetFields(fields: ReadonlyMap<string, string>): AssetF
   const { metadata, ...texts } = Object.fromEntries<string | undefined>(fields)
   const body = { ...texts, ...(metadata === undefined ? {} : { metadata: parseMetadata(metadata) }) }
   const value = { body }
-  // The part `file` is no field, and is there or not.
-  const stray = fields.has('file')
-    ? [{ path: '/body/file', message: 'has no filename: it is to be sent as a file' }]
-    : []
+  // The optional part `file` has to be a file, not a field.
+  const fileProblems = fields.has('file') ? [{ path: '/body/file', message: 'has no filename: send it as a file' }] : []
   const valid = formValidators.createAsset(value)
-  throwProblems([...stray, ...(valid ? [] : toValidationProblems(formValidators.createAsset.errors ?? []))])
+  throwProblems([...fileProblems, ...(valid ? [] : toValidationProblems(formValidators.createAsset.errors ?? []))])
   return body as AssetFormFields
 }
 
-/** @throws INVALID_REQUEST for what is no JSON that may be kept */
+/** @throws INVALID_REQUEST for text that is no JSON, or that cannot be stored exactly */
 function parseMetadata(text: string): unknown {
   const path = '/body/metadata'
   let metadata: unknown

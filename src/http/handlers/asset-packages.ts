@@ -1,4 +1,4 @@
-// Operations of the tag `assets` on the bundled packages, which are the same for everybody.
+// Operations of the tag `assets` on the bundled packages, which are the same for all callers.
 import type { OperationHandler, OperationReply } from '../../../generated/operations.ts'
 import { findPackageFile, listAssetPackages } from '../../assets/bundled-packages.ts'
 import { isObjectKey } from '../../assets/storage-keys.ts'
@@ -7,9 +7,9 @@ import { evaluatePreconditions } from '../body/conditional-requests.ts'
 import { createFileReply } from '../body/file-reply.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
-/** The address names the bytes. */
+/** The URL contains the version of the bytes. */
 const IMMUTABLE_CACHE = 'public, max-age=31536000, immutable'
-/** Another version of the service may have others there. */
+/** Another version of the service may serve other bytes at this URL. */
 const REVALIDATED_CACHE = 'public, no-cache'
 
 interface AssetPackageHandlers {
@@ -18,10 +18,10 @@ interface AssetPackageHandlers {
 }
 
 export const assetPackageHandlers: AssetPackageHandlers = {
-  listAssetPackages({ headers: asked }) {
+  listAssetPackages({ headers: conditions }) {
     const { packages, sha256 } = listAssetPackages()
     const headers = { ETag: `"${sha256}"`, 'Cache-Control': REVALIDATED_CACHE }
-    if (evaluatePreconditions(asked, { etag: headers.ETag }) === 'unchanged') return { status: 304, headers }
+    if (evaluatePreconditions(conditions, { etag: headers.ETag }) === 'unchanged') return { status: 304, headers }
     return { status: 200, body: [...packages], headers }
   },
 

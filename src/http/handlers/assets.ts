@@ -1,4 +1,4 @@
-// Operations of the tag `assets`: files and folders with a row. The bundled packages are in asset-packages.ts.
+// Operations of the tag `assets`: files and folders in the database. asset-packages.ts has the bundled packages.
 import type { AssetsHandlers, OperationReply } from '../../../generated/operations.ts'
 import { linkCredentialOf } from '../../access/principal.ts'
 import { createFileReply } from '../body/file-reply.ts'

@@ -12,7 +12,7 @@ export const configHandlers: ConfigHandlers<RequestContext> = {
       body: {
         version,
         auth_mode: identity_provider ? 'identity_provider' : 'local',
-        // Its key is the server's own.
+        // The key of the provider stays on the server.
         identity_provider: identity_provider && { url: identity_provider.url },
         features: {
           sdk_lifecycle,

@@ -1,4 +1,4 @@
-// The published documents as they are served.
+// Reads the published documents of the contract.
 import { readFileSync } from 'node:fs'
 
 const OPENAPI = new URL('../../../generated/openapi.json', import.meta.url)
@@ -6,7 +6,7 @@ const ASYNCAPI = new URL('../../../generated/asyncapi.json', import.meta.url)
 
 type ContractDocument = Record<string, unknown>
 
-/** Both documents, read once. `preview`: of a server that serves the preview, and says so of each part of it. */
+/** Both documents, read once. `preview` marks the operations that a server with the preview serves. */
 export const contractDocuments = { openapi: createDocumentReader(OPENAPI), asyncapi: createDocumentReader(ASYNCAPI) }
 
 function createDocumentReader(file: URL): (preview?: boolean) => ContractDocument {
@@ -20,11 +20,11 @@ function markPreview(_key: string, value: unknown): unknown {
   return marked ? { ...value, 'x-svc-implementation': 'preview' } : value
 }
 
-/** Makes a value when it is first asked for. */
+/** Computes a value on first use. */
 export function memoize<T>(compute: () => T): () => T {
-  let value: { made: T } | null = null
+  let cached: { value: T } | null = null
   return () => {
-    value ??= { made: compute() }
-    return value.made
+    cached ??= { value: compute() }
+    return cached.value
   }
 }

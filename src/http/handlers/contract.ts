@@ -1,4 +1,4 @@
-// Operations of the tag `contract`: the published documents, and the page that shows them. What the page does is in web/reference.
+// Operations of the tag `contract`: the published documents, and the reference page for them, whose code is in web/reference.
 import { readFile } from 'node:fs/promises'
 import type { ContractHandlers, OperationReply } from '../../../generated/operations.ts'
 import { ServiceError } from '../../errors.ts'
@@ -10,13 +10,13 @@ import { isSchemaName, readPublishedFile } from './lifecycle-publication.ts'
 type ContentType = Extract<OperationReply<'getReferenceFile'>, { content_type: string }>['content_type']
 
 interface ReferenceFile {
-  /** Looked up when the file is asked for: a server that shows no reference needs none of the files. */
+  /** Resolved on request: a server whose reference is not used needs no files of it. */
   readonly location: () => string
   readonly content_type: ContentType
   readonly cache: string
 }
 
-// Our own files are small and belong together, so they are always fresh. The library changes only with its version.
+// Our own files are small and depend on each other, so they are always revalidated. The library changes only with its version.
 const REVALIDATED_CACHE = 'no-cache'
 const ONE_DAY_CACHE = 'public, max-age=86400'
 
@@ -38,7 +38,7 @@ const SCRIPTS = [
 ]
 const STYLES = ['page', 'http', 'sockets']
 
-/** All files that the page may load. Nothing else can be read, whatever the name says. */
+/** All files that the page may load. No other file can be read. */
 const REFERENCE_FILES: ReadonlyMap<string, ReferenceFile> = new Map([
   ...SCRIPTS.map((name) => ownFile(`${name}.js`, 'text/javascript')),
   ...STYLES.map((name) => ownFile(`${name}.css`, 'text/css')),
@@ -47,7 +47,7 @@ const REFERENCE_FILES: ReadonlyMap<string, ReferenceFile> = new Map([
   libraryFile('swagger-ui.css', 'text/css'),
 ])
 
-// `data:` and `blob:` are icons of Swagger UI and media that a tried-out request answered with.
+// `data:` and `blob:` are for icons of Swagger UI, and for media in responses to requests from the page.
 const REFERENCE_HEADERS = {
   'Content-Security-Policy': [
     "default-src 'none'",
@@ -80,7 +80,7 @@ export const contractHandlers: ContractHandlers<RequestContext> = {
     }
   },
 
-  // Relative, so that it leads there behind a proxy that serves this under a path, too.
+  // Relative, so that the redirect also works behind a proxy that serves this under a path.
   getStartPage: () => ({ status: 302, headers: { Location: 'docs' } }),
 
   async getReference() {
@@ -105,8 +105,8 @@ export const contractHandlers: ContractHandlers<RequestContext> = {
     }
   },
 
-  async getLifecycleSchema({ path, headers: asked }) {
-    const file = isSchemaName(path.name) ? await readPublishedFile(path.name, asked['if-none-match']) : null
+  async getLifecycleSchema({ path, headers: conditions }) {
+    const file = isSchemaName(path.name) ? await readPublishedFile(path.name, conditions['if-none-match']) : null
     if (!file) throw new ServiceError('NOT_FOUND')
     const { text, headers } = file
     return text === null ? { status: 304, headers } : { ...createJsonTextReply<SchemaBody, 200>(200, text), headers }
@@ -126,7 +126,7 @@ function libraryFile(name: string, content_type: ContentType): [string, Referenc
   return [name, { location: () => import.meta.resolve(`swagger-ui-dist/${name}`), content_type, cache: ONE_DAY_CACHE }]
 }
 
-/** The declared servers of the AsyncAPI document, at the public address. */
+/** The declared servers of the AsyncAPI document, at the public URL. */
 function createSocketServers(document: object, public_url: string): Record<string, unknown> {
   const { servers } = document as { servers: Record<string, object> }
   const { protocol, host, pathname } = new URL(public_url)

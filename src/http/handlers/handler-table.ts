@@ -1,4 +1,4 @@
-// Every implemented operation, by tag. The type comes from the contract: a missing, extra or mistyped handler does not compile.
+// The handlers of all implemented operations, by tag. The type comes from the contract: a missing, extra or mistyped handler does not compile.
 import type { HandlerTable } from '../../../generated/operations.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import { adminHandlers } from './admin.ts'

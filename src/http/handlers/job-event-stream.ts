@@ -1,4 +1,4 @@
-// The history of a job as server-sent events (WHATWG HTML, section 9.2) and as a JSON array. Both follow the job in the one way that there is.
+// The history of a job as server-sent events (WHATWG HTML, section 9.2) and as a JSON array. Both follow the job through the same feed.
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../../errors.ts'
 import type { FeedItem } from '../../events/job-feed.ts'
@@ -12,34 +12,34 @@ import { LARGE_RESPONSE_BYTES, type ResponseReader } from '../../net/response-bu
 import { chunkText } from '../../shared/text-chunks.ts'
 import type { OwnerTimeSlices } from '../../shared/time-slices.ts'
 
-/** How long a stream may be silent, in milliseconds: intermediaries cut what says nothing for long. */
+/** Milliseconds between comments in a silent stream: intermediaries cut silent connections. */
 export const EVENT_KEEP_ALIVE_MS = 15_000
 /**
- * How often something is written, in milliseconds, once the reader has closed its side: one who has gone answers the first write with a reset, and
- * the second one fails.
+ * Milliseconds between writes after the client has half-closed: a client that is gone answers the first write with a reset, and the second write
+ * fails.
  */
 const PROBE_MS = 500
 const KEEP_ALIVE_COMMENT = ': keep-alive\n\n'
-/** How long a browser waits before it comes back, in milliseconds. */
+/** Milliseconds after which a browser reconnects. */
 const RETRY_MS = 2_000
-/** How many characters are gathered for one write; the history is not read further before they are taken. */
+/** Characters that are joined for one write. The history is not read further before these are taken. */
 const MAX_WRITE_LENGTH = 65_536
 
-/** Who is told of what is large and waits; made where there is such. */
+/** Accounts for large events that wait; created on first use. */
 type ReaderGetter = () => Pick<ResponseReader, 'share' | 'took'>
 
 interface EventStreamOptions {
-  /** Aborts when the reader has closed its side of the connection. */
+  /** Aborts when the client has half-closed the connection. */
   half_closed?: AbortSignal
   keep_alive_ms?: number
   reader?: ReaderGetter
-  /** Of the reader's owner: a long history is read and written in them. */
+  /** Time slices of the reader's owner, in which a long history is read and written. */
   turns?: OwnerTimeSlices
 }
 
 /**
- * The events of `items`, which follow that of sequence `after`, as server-sent events. What comes within one turn of the event loop is
- * written together; a reader who is slow is waited for. It ends where events are missing that were removed meanwhile.
+ * Streams `items`, which follow the event of sequence `after`, as server-sent events. Events of one turn of the event loop go into one write, with
+ * backpressure. The stream ends at a gap left by events that were removed meanwhile.
  */
 export async function* streamJobEvents(
   job: EventJobFields,
@@ -69,7 +69,7 @@ export async function* streamJobEvents(
     yield `retry: ${RETRY_MS}\n\n`
     for (;;) {
       await buffer.waitForText()
-      // Whatever else happens in this turn goes into the same write.
+      // Other events of this turn go into the same write.
       await setImmediate()
       while (turns?.areUsed && !buffer.isLong) await turns.next()
       const { ended } = buffer
@@ -93,8 +93,8 @@ interface EventArrayOptions {
 }
 
 /**
- * The events of `items` up to that of sequence `last` as a JSON array, in parts.
- * @throws REPLAY_EXPIRED where events are removed while it reads
+ * Streams the events of `items` up to sequence `last` as a JSON array, in parts.
+ * @throws REPLAY_EXPIRED if events are removed while it reads
  */
 export async function* streamJobEventArray(
   job: EventJobFields,
@@ -133,14 +133,14 @@ interface HeldEvent {
   release(): void
 }
 
-/** An event of so many characters that is sent in parts; null where it is not large. Its item, and its text, are the same for all who follow a living job. */
+/** Holds an event of `length` characters that is sent in parts; null if it is not large. All followers of a running job share its item and text. */
 function holdLargeEvent(reader: ReaderGetter | undefined, item: JobEventItem, length: number): HeldEvent | null {
   if (!reader || length < LARGE_RESPONSE_BYTES) return null
-  const by = reader()
-  return { took: () => by.took(), release: by.share(item, 2 * length) }
+  const holder = reader()
+  return { took: () => holder.took(), release: holder.share(item, 2 * length) }
 }
 
-/** Text between the one who follows a job and the one who writes to its reader. */
+/** The text buffer between the feed of a job and the response. */
 class EventTextBuffer {
   ended: { error: unknown } | null = null
   #text = ''
@@ -154,10 +154,10 @@ class EventTextBuffer {
     this.#turns = turns
   }
 
-  /** Adds the texts of each event, and waits where too much is not taken yet. */
+  /** Adds the texts of each event, and waits while too much text is not taken. */
   async fill(items: AsyncIterable<FeedItem>, after: number, textsOf: (item: JobEventItem) => string[]): Promise<void> {
     let seen = after
-    /** Whether so much was told since the last turn that others have theirs. */
+    /** Whether the event was so long that other requests had a turn meanwhile. */
     let isLong = false
     try {
       for await (const item of items) {
@@ -169,14 +169,14 @@ class EventTextBuffer {
         const held = holdLargeEvent(this.#reader, item, length)
         for (const text of texts) {
           this.#add(text)
-          // What follows is added in the turn in which this is taken: nothing comes between two parts of one event.
+          // The next part is added in the turn in which this part is taken: nothing comes between parts of an event.
           if (this.#text.length < MAX_WRITE_LENGTH) continue
           await this.#waitUntilTaken()
           held?.took()
           isLong = true
         }
         held?.release()
-        // Thousands may read the events of one job, and each is told all of them.
+        // Thousands of clients may read the events of the same job.
         if (isLong ? this.#turns?.over : this.#turns?.areUsed) await this.#turns!.next()
         isLong = false
       }
@@ -186,7 +186,7 @@ class EventTextBuffer {
     }
   }
 
-  /** Whether it is a part of a long event: while it waits, it counts among what is held for its reader. */
+  /** Whether the buffer holds a part of a long event, which counts among what is held for its reader. */
   get isLong(): boolean {
     return this.#text.length >= MAX_WRITE_LENGTH
   }
@@ -195,7 +195,7 @@ class EventTextBuffer {
     if (this.#text === '') this.#add(text)
   }
 
-  /** Resolves when there is text, or nothing follows. */
+  /** Resolves when there is text, or the feed has ended. */
   waitForText(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#text !== '' || this.ended) resolve()

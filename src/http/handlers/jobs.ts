@@ -1,4 +1,4 @@
-// Operations of the tag `jobs`: thin over the service, which knows no doors.
+// Operations of the tag `jobs`: a thin layer over the service, which is independent of transports.
 import type { JobsHandlers } from '../../../generated/operations.ts'
 import type { JobEvent, JobSnapshot } from '../../../generated/types.ts'
 import type { AppContext } from '../../context.ts'
@@ -55,8 +55,8 @@ export const jobsHandlers: JobsHandlers<RequestContext> = {
     if (type === null) throw new ServiceError('NOT_ACCEPTABLE')
     const after = headers['last-event-id'] ?? query.after_sequence ?? 0
     const { job, key, last_sequence, ended } = await loadFollowedJob(app, principal, path.id, after)
-    const gone = AbortSignal.any([context.signal, context.revoked, app.stopping])
-    const items = app.events.follow(key, after, gone)
+    const cancelled = AbortSignal.any([context.signal, context.revoked, app.stopping])
+    const items = app.events.follow(key, after, cancelled)
     const negotiated = { Vary: 'Accept' }
     const reader = () => context.reader
     const turns = app.reading.turnsOf(userShareKey(principal))
@@ -65,7 +65,7 @@ export const jobsHandlers: JobsHandlers<RequestContext> = {
       return { ...createJsonTextReply<JobEvent[], 200>(200, text), headers: negotiated }
     }
     if (ended && after === last_sequence) return { status: 204, headers: negotiated }
-    // Proxies that gather answers would hold events back.
+    // Proxies that buffer responses would delay the events.
     const { half_closed } = context
     const unbuffered = { ...negotiated, 'X-Accel-Buffering': 'no' }
     return {
@@ -77,7 +77,7 @@ export const jobsHandlers: JobsHandlers<RequestContext> = {
   },
 }
 
-/** What is needed of a job to follow it: its row may hold a large result, and whoever reads may take long. */
+/** The fields of a job that a follower needs. The row itself may hold a large result, and a client may follow for long. */
 async function loadFollowedJob(app: AppContext, principal: OwnerScope, job_id: string, after: number) {
   const { row } = await app.jobs.get(principal, job_id)
   if (checkReplayAfter(app.store, row, after) === 'expired') throw new ServiceError('REPLAY_EXPIRED')

@@ -1,4 +1,4 @@
-// Operations of the tag `models` that list: what can be named in a completion, and what is known about it.
+// Operations of the tag `models` that list the models that completions can use, and their properties.
 import type { ModelsHandlers } from '../../../generated/operations.ts'
 import type { ModelProvider, Model as OpenAiModel, ProviderModel } from '../../../generated/types.ts'
 import { convertToServiceError } from '../../completions/error-conversion.ts'
@@ -14,7 +14,7 @@ import { listRedactedModels } from './redacted-models.ts'
 
 type ModelListHandlers = Pick<ModelsHandlers<RequestContext>, 'listModels' | 'retrieveModel' | 'listProviderModels'>
 
-/** The provider of workflows, which is none that is asked. */
+/** The provider of workflow models, which is no model server. */
 const WORKFLOW_PROVIDER: ModelProvider = {
   provider: 'workflow',
   name: 'Workflows',
@@ -37,13 +37,13 @@ export const modelListHandlers: ModelListHandlers = {
     return { status: 200, body: { object: 'list', data } }
   },
 
-  async retrieveModel({ path: { model: named } }, { app, principal, signal }) {
-    if (named.startsWith(WORKFLOW_MODEL_PREFIX)) {
-      const { id, created } = app.workflow_models.get(principal, named.slice(WORKFLOW_MODEL_PREFIX.length))
+  async retrieveModel({ path: { model: name } }, { app, principal, signal }) {
+    if (name.startsWith(WORKFLOW_MODEL_PREFIX)) {
+      const { id, created } = app.workflow_models.get(principal, name.slice(WORKFLOW_MODEL_PREFIX.length))
       return { status: 200, body: toOpenAiModel(id, created, WORKFLOW_PROVIDER.provider) }
     }
     try {
-      const { provider, model } = await app.models.findListed(named, app.customerOf(principal), signal)
+      const { provider, model } = await app.models.findListed(name, app.customerOf(principal), signal)
       if (model.unavailable !== undefined) throw new ProviderError('unavailable', model.unavailable)
       return { status: 200, body: toOpenAiModel(model.id, model.created ?? 0, provider.name) }
     } catch (error) {
@@ -59,21 +59,21 @@ export const modelListHandlers: ModelListHandlers = {
       isWorkflows ? app.workflow_models.list(principal) : [],
     ])
     const providers = [...listed.map(toModelProvider), ...(isWorkflows ? [WORKFLOW_PROVIDER] : [])]
-    const asked = collectProviderModels(listed, workflows, createModelFilter(query.task ?? null, query.q ?? null))
-    const models = await app.reading.begin(userShareKey(principal), asked)
+    const steps = collectProviderModels(listed, workflows, createModelFilter(query.task ?? null, query.q ?? null))
+    const models = await app.reading.begin(userShareKey(principal), steps)
     return { status: 200, body: { providers: providers.sort((a, b) => compareTexts(a.provider, b.provider)), models } }
   },
 }
 
-/** Those that are asked for, by id. An owner may have very many workflows. */
+/** The models that pass the filter, sorted by id. In steps, since an owner may have very many workflows. */
 function* collectProviderModels(
   listed: readonly ProviderModels[],
   workflows: readonly WorkflowModel[],
-  isAsked: (model: ProviderModel) => boolean,
+  isIncluded: (model: ProviderModel) => boolean,
 ): Steps<ProviderModel[]> {
   const found: ProviderModel[] = []
   const add = (model: ProviderModel) => {
-    if (isAsked(model)) found.push(model)
+    if (isIncluded(model)) found.push(model)
   }
   for (const { provider, models } of listed)
     yield* forEachSteps(models, (model) => add(toProviderModel(provider.name, model)))
@@ -81,7 +81,7 @@ function* collectProviderModels(
   return yield* sortSteps(found, (a, b) => compareTexts(a.id, b.id))
 }
 
-/** Clients of OpenAI's take whatever is listed for what answers. */
+/** OpenAI clients expect every listed model to answer. */
 function isUsable({ unavailable }: Model): boolean {
   return unavailable === undefined
 }
@@ -120,7 +120,7 @@ function toPrice(price: ModelPrice | null): ProviderModel['price'] {
   return { currency, input_per_million: per_million_input_tokens, output_per_million: per_million_output_tokens }
 }
 
-/** What it costs is up to its own nodes. */
+/** The nodes of the workflow decide its cost. */
 function toWorkflowProviderModel({ id, name }: WorkflowModel): ProviderModel {
   return {
     id,

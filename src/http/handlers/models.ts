@@ -1,4 +1,4 @@
-// Operations of the tag `models`: those that ask a model, in OpenAI's form, thin over what answers. The lists are in model-lists.ts.
+// Operations of the tag `models` that ask a model, in the form of OpenAI. The lists are in model-lists.ts.
 import type { ModelsHandlers } from '../../../generated/operations.ts'
 import type { ChatCompletion, EmbeddingList } from '../../../generated/types.ts'
 import { AnswerStream } from '../../completions/answers/stream.ts'

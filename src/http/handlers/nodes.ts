@@ -6,7 +6,7 @@ import { cachedJsonText } from '../../shared/incremental-json.ts'
 import { createJsonTextReply } from '../pipeline/reply.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 
-/** Lists that are always the same, as they are sent. */
+/** The encoded JSON of lists that never change. */
 const encodedLists = new WeakMap<readonly NodeMetadata[], Buffer>()
 
 export const nodesHandlers: NodesHandlers<RequestContext> = {
@@ -18,7 +18,7 @@ export const nodesHandlers: NodesHandlers<RequestContext> = {
   },
 }
 
-/** Null where the JSON text of the list is not known. */
+/** Null if the JSON text of the list is not cached. */
 function encodeKnownList(list: readonly NodeMetadata[]): Buffer | null {
   const text = cachedJsonText(list)
   if (text === undefined) return null

@@ -1,4 +1,4 @@
-// Objects as they are stored by their bytes alone, whichever operation takes them.
+// Stores the body of a request as an object, for every operation that takes plain bytes.
 import type { StoredObject } from '../../../generated/types.ts'
 import { isObjectKey, resolveKeyUse, storageUri } from '../../assets/storage-keys.ts'
 import type { ObjectPrecondition } from '../../assets/stored-object-service.ts'
@@ -19,7 +19,7 @@ interface StoredObjectReply {
   headers: { ETag: string }
 }
 
-/** @throws INVALID_REQUEST for what is no key; `path` says where it stands in the request */
+/** @throws INVALID_REQUEST for a malformed key; `path` is its path in the request */
 export function requireObjectKey(key: string, path = '/path/key'): void {
   if (!isObjectKey(key))
     throw invalidInputError(
@@ -28,15 +28,15 @@ export function requireObjectKey(key: string, path = '/path/key'): void {
     )
 }
 
-/** How many bytes the body has, as far as its head says. */
+/** The announced length of the body; 0 if the head has none. */
 function readAnnouncedBytes({ headers }: RequestContext['incoming']): number {
   return Number(headers['content-length'] ?? 0)
 }
 
 /**
- * Stores the body of a request under a key of the caller's. What can be refused without it is refused before it is read.
- * @throws NOT_FOUND for a key that is not the caller's, CONFLICT for one that the service gives, what is wrong with the body or its
- * head, and TEMPORARY_QUOTA_EXCEEDED for a temporary one
+ * Stores the body of a request under a key of the caller. Checks that do not need the body run before it is read.
+ * @throws NOT_FOUND for a key that is not the caller's, CONFLICT for a key that the service assigns, the error of the body or its head, and
+ * TEMPORARY_QUOTA_EXCEEDED for a temporary object
  */
 export async function storeObject(
   { app, principal, incoming }: RequestContext,
@@ -47,7 +47,7 @@ export async function storeObject(
   const use = resolveKeyUse(principal.user_id, key)
   if (use === null) throw new ServiceError('NOT_FOUND')
   if (use === 'asset' || use === 'upload')
-    throw new ServiceError('CONFLICT', { message: 'The service gives such keys itself: choose another.' })
+    throw new ServiceError('CONFLICT', { message: 'The service assigns keys of this form itself. Choose another key.' })
   const largest = app.config.max_upload_bytes
   validateRawBodyHeaders(incoming, largest)
   app.objects.check(principal, key, validate)
@@ -56,8 +56,8 @@ export async function storeObject(
   using body = new RawBody(incoming, { largest, pace: app.upload_pace, md5: headers['content-md5'] ?? null })
   const content_type = incoming.headers['content-type'] ?? null
   const bytes = reservation ? reservation.meter(body.bytes()) : body.bytes()
-  const given = { bytes, content_type, sha256: headers['x-checksum-sha256'] ?? null }
-  const { row, replaced } = await app.objects.put(principal, key, given, validate).catch((error) => {
+  const content = { bytes, content_type, sha256: headers['x-checksum-sha256'] ?? null }
+  const { row, replaced } = await app.objects.put(principal, key, content, validate).catch((error) => {
     throw translateStorageError(error)
   })
   const etag = `"${row.sha256}"`

@@ -1,4 +1,4 @@
-// The models of all providers as one caller may see them: a server may repeat the key that it was asked with in its list.
+// Lists the models of all providers with the caller's secrets redacted: a model server may repeat its key in its list.
 import type { Principal } from '../../access/principal.ts'
 import type { AppContext } from '../../context.ts'
 import { ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
@@ -6,7 +6,10 @@ import { listProviderModels, type ProviderModels } from '../../models/catalogue/
 import type { Redactor } from '../../redaction/redactor.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 
-/** `only`: of the provider of that name. @throws the signal's reason */
+/**
+ * `only` is the name of a provider.
+ * @throws the signal's reason
+ */
 export async function listRedactedModels(
   app: AppContext,
   principal: Principal,
@@ -18,7 +21,7 @@ export async function listRedactedModels(
   return await app.reading.begin(userShareKey(principal), redactSteps(listed, redactor))
 }
 
-/** A list may have ten thousand names, and its reader a thousand secrets. */
+/** In steps: a list may have ten thousand names, and its caller a thousand secrets. */
 function* redactSteps(listed: readonly ProviderModels[], redactor: Redactor): Steps<ProviderModels[]> {
   const redacted: ProviderModels[] = []
   for (const one of listed)

@@ -1,4 +1,4 @@
-// Operations of the tag `sdk`, the lifecycle profile, by what they are about: those that tell what there is, of jobs and of schemas are in the folder sdk.
+// Operations of the tag `sdk`, the lifecycle profile. Discovery, jobs and schemas have files of their own in the folder sdk.
 import type { SdkHandlers } from '../../../generated/operations.ts'
 import { storageUri } from '../../assets/storage-keys.ts'
 import { userShareKey } from '../../db/owner-scope.ts'

@@ -1,4 +1,4 @@
-// Operations of the tag `settings`: what users keep here for their work.
+// Operations of the tag `settings`: settings and secrets of a user.
 import type { SettingsHandlers } from '../../../generated/operations.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 

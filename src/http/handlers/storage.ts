@@ -1,4 +1,4 @@
-// Operations of the tag `storage`: bytes by key. Whose key it is, is left to the assets; how bytes are taken is in object-upload.ts.
+// Operations of the tag `storage`: bytes by key. The assets decide which user owns a key; object-upload.ts receives the bytes.
 import type { OperationReply, OperationRequest, StorageHandlers } from '../../../generated/operations.ts'
 import type { StoredFile } from '../../assets/file-lookup.ts'
 import { resolveKeyUse } from '../../assets/storage-keys.ts'
@@ -13,13 +13,13 @@ type ReadRequest = OperationRequest<'getObject'> | OperationRequest<'headObject'
 
 export const storageHandlers: StorageHandlers<RequestContext> = {
   async getObject(request, context) {
-    const reply = async () => createFileReply(request.headers, await findFile(request, context))
+    const retry = async () => createFileReply(request.headers, await findFile(request, context))
     const file = await findFile(request, context)
-    // What was replaced between the look at it and its opening is there still, as something else.
-    const told = createFileReply(request.headers, file).catch((error) =>
-      isNotFound(error) ? reply() : Promise.reject(error),
+    // An object that was replaced between lookup and opening still exists, with another file.
+    const reply = createFileReply(request.headers, file).catch((error) =>
+      isNotFound(error) ? retry() : Promise.reject(error),
     )
-    return (await told) as OperationReply<'getObject'>
+    return (await reply) as OperationReply<'getObject'>
   },
 
   async headObject(request, context) {
@@ -53,7 +53,7 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ServiceError && error.code === 'NOT_FOUND'
 }
 
-/** @throws INVALID_REQUEST for what is no key, NOT_FOUND for one of nobody's and of somebody else's */
+/** @throws INVALID_REQUEST for a malformed key, NOT_FOUND for a key that does not exist or belongs to another user */
 async function findFile({ path: { key } }: ReadRequest, context: RequestContext): Promise<StoredFile> {
   requireObjectKey(key)
   const file = await context.app.files.byKey(context.signed ? null : context.principal, key)

@@ -1,4 +1,4 @@
-// Operations of the tag `tokens`. Who may mint and revoke is said by the access tokens themselves.
+// Operations of the tag `tokens`. access/tokens/access-tokens.ts decides which callers may mint and revoke.
 import type { TokensHandlers } from '../../../generated/operations.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 

@@ -1,4 +1,4 @@
-// Runs over HTTP: the request as a submission, the job as a run result.
+// Runs over HTTP: turns the request into a submission, and the job into a run result.
 import type { JobError, ResultManifest, RunRequest, RunResult } from '../../../generated/types.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { ActiveJob } from '../../jobs/active-job.ts'
@@ -8,7 +8,7 @@ import { toPublicStatus } from '../../jobs/state-machine.ts'
 import { stringifyWithCachedMembers } from '../../shared/incremental-json.ts'
 import { createJsonTextReply } from '../pipeline/reply.ts'
 
-/** Runs of one workflow over HTTP may overlap, and are ordinary jobs otherwise. */
+/** Runs of a workflow over HTTP may overlap. Otherwise they are ordinary jobs. */
 export function createHttpSubmission(workflow_id: string, body: RunRequest): JobSubmission {
   return {
     workflow_id,
@@ -21,19 +21,19 @@ export function createHttpSubmission(workflow_id: string, body: RunRequest): Job
     timeout_seconds: body.timeout_seconds ?? null,
     options: { persistence: null, event_detail: null, asset_persistence: null },
     hasFollower: false,
-    // Nobody can send a value to a run that is waited for; one in the background may be fed over the socket.
+    // A client that waits for the run cannot send it values; a background run can get them over the socket.
     acceptsStreamInput: body.background === true,
   }
 }
 
-/** How far a run in the background has come, as it is accepted. */
+/** The state of a background run when it is accepted. */
 export function createAcceptedRun({ row, status }: ActiveJob): RunResult {
   const { id: job_id, workflow_id } = row
   const waiting = status === 'queued' ? 'queued' : 'accepted'
   return { job_id, workflow_id, status: waiting, outputs: {}, error: null, message_count: 0, background: true }
 }
 
-/** The answer with the result of a job that has ended, or that waits for a person or an event. `row` is its last state. */
+/** The response with the result of a job that has ended, or that waits for a person or an event. `row` is its last state. */
 export function createRunReply(job: ActiveJob, row: JobTable) {
   const large = job.row === row ? job.large_outputs : null
   if (large)

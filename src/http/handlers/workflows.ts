@@ -53,7 +53,7 @@ export const workflowsHandlers: WorkflowsHandlers<RequestContext> = {
       return { status: 202, body: createAcceptedRun(active), headers: { Location: `/api/jobs/${active.row.id}` } }
     }
     const row = await app.jobs.outcome(active, signal)
-    // To write a large result has taken its time.
+    // To serialize a large result has used up this turn.
     if (active.large_outputs) await yieldToEventLoop()
     return createRunReply(active, row)
   },
@@ -110,7 +110,7 @@ function createWorkflowReply<Found extends Workflow>(workflow: RecordWithRevisio
   return { status: 200, body: workflow.record, headers: createEtagHeader(workflow) } as const
 }
 
-/** Versions with their graphs, of which one at a time is in memory: all together may be very long. */
+/** Streams versions with their graphs, one at a time in memory: all graphs together may be very long. */
 async function* streamVersionsWithGraphs(
   versions: readonly ListedVersion[],
   { workflows, reading }: Pick<AppContext, 'workflows' | 'reading'>,
@@ -131,10 +131,10 @@ function createEtagHeader({ revision }: RecordWithRevision<unknown>): Record<str
 /** The revisions that `If-Match` names; null for any (RFC 9110, section 13.1.1: weak tags never match). */
 function parseRevisions(header: string | null | undefined): number[] | null {
   const tags = header?.match(ENTITY_TAG) ?? []
-  // The contract lets nothing in that is neither `*` nor a list of tags.
+  // The contract allows only `*` or a list of tags.
   if (tags.length === 0) return null
   return tags.filter((tag) => /^"\d{1,15}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1)))
 }
 
-/** A tag may hold a comma (RFC 9110, section 8.8.3). */
+/** A tag may contain a comma (RFC 9110, section 8.8.3). */
 const ENTITY_TAG = /(?:W\/)?"[^"]*"/g

@@ -1,4 +1,4 @@
-// Who gets to a handler: the procedure's verdict as an answer, and what an operation wants of a principal.
+// Access control: sends the refusal of an AuthVerdict, and checks what an operation requires of the principal.
 import type { RequestHandler } from 'express'
 import type { OperationInfo } from '../../../generated/operations.ts'
 import type { AuditLog } from '../../access/audit-log.ts'
@@ -29,7 +29,7 @@ export function authenticateRequest(
         return countUnhandled(request, response.statusCode)
       }
       localsOf(response).principal = principal
-      // Also where nothing is served: what there is below /admin is no business of others.
+      // This holds for unknown paths as well: other callers must not learn which paths below /admin exist.
       const forbidden = request.path.startsWith('/admin/') && !canAdminister(principal)
       next(forbidden ? notAdministratorError(principal) : undefined)
     }
@@ -39,13 +39,13 @@ export function authenticateRequest(
   }
 }
 
-/** Keeps what is the administrator's from everybody else, and from a token what it is not good for. */
+/** Refuses operations of the administrator to other callers, and to tokens without the scope. */
 export function checkAccess(
   { access, scope }: OperationInfo,
   { identity_provider }: Pick<Config, 'identity_provider'>,
 ): RequestHandler {
   if (access === 'public') return (_request, _response, next) => next()
-  // In Local mode all callers are the one user, so counts of all users are the caller's own.
+  // In Local mode all callers are the same user, so counts of all users are the caller's own.
   const isAdministration = access === 'administrator' || (access === 'operator' && identity_provider !== null)
   return (_request, response, next) => {
     const { principal, signed } = localsOf(response)
@@ -56,10 +56,10 @@ export function checkAccess(
   }
 }
 
-/** Says which scope a token would have to have. */
+/** Names the scope that the token lacks. */
 function missingScopeError(principal: Principal | null | undefined, scope: TokenScope): ServiceError {
-  const known = principal && !principal.scopes.includes(scope)
-  return new ServiceError('FORBIDDEN', known ? { message: `The token lacks the scope ${scope}.` } : {})
+  const lacksScope = principal && !principal.scopes.includes(scope)
+  return new ServiceError('FORBIDDEN', lacksScope ? { message: `The token lacks the scope ${scope}.` } : {})
 }
 
 function notAdministratorError(principal: Principal): ServiceError {
@@ -67,7 +67,7 @@ function notAdministratorError(principal: Principal): ServiceError {
   return new ServiceError('FORBIDDEN', { message: 'Only an administrator may do this.' })
 }
 
-/** Tells the audit log of what an administrator is about to do. */
+/** Records a call of an administrator in the audit log before it runs. */
 export function auditAdministration({ operationId }: OperationInfo, audit: AuditLog): RequestHandler {
   return (_request, response, next) => {
     const { principal, request_id } = localsOf(response)

@@ -1,11 +1,11 @@
-// Pages of other origins (Fetch, "HTTP CORS protocol"): which may read answers, and what their browsers are told when they ask first.
-// Which origins these are is the rule of access/local, the same by which a page is the local user. There are no cookies, and no credentials.
+// CORS (Fetch, "HTTP CORS protocol"): lets pages of allowed origins read responses, and answers preflight requests. access/local-trust.ts says which
+// origins are allowed, as for the local user. There are no cookies, and no credentials.
 import type { RequestHandler, Response } from 'express'
 import { hasLocalClientToken, isOriginAllowed, type LocalTrustSettings } from '../../access/local-trust.ts'
 import type { RequestFacts } from '../../access/request-facts.ts'
 import { type createOperationFinder, listAllowedMethods } from './route-paths.ts'
 
-/** What a page may read besides the headers that are always readable. */
+/** Headers that a page may read besides those that are always readable. */
 const EXPOSED_HEADERS = [
   'Accept-Ranges',
   'Allow',
@@ -24,14 +24,14 @@ const EXPOSED_HEADERS = [
   'X-Svc-Job-Id',
 ].join(', ')
 
-/** Seconds for which a browser need not ask again. */
+/** Seconds for which a browser caches the preflight. */
 const MAX_AGE = '600'
-/** Of a path that nothing claims: the answer to the request itself says what is wrong with it. */
+/** The methods of an unknown path: the response to the request itself says what is wrong. */
 const ALL_METHODS = 'DELETE, GET, HEAD, OPTIONS, POST, PUT'
-/** Names of headers (RFC 9110, section 5.6.2), as browsers list them. */
+/** Header names (RFC 9110, section 5.6.2), as browsers list them. */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:, *[\w!#$%&'*+.^`|~-]+)*$/
 
-/** Lets pages of allowed origins read the answer, whatever it will be. */
+/** Lets pages of allowed origins read the response, whatever it will be. */
 export function allowCrossOriginRead(facts: RequestFacts, settings: LocalTrustSettings, response: Response): void {
   if (facts.origin === null || !(isOriginAllowed(facts, settings) || hasLocalClientToken(facts, settings))) return
   response.setHeader('Access-Control-Allow-Origin', facts.origin)
@@ -39,8 +39,8 @@ export function allowCrossOriginRead(facts: RequestFacts, settings: LocalTrustSe
 }
 
 /**
- * Answers a browser that asks whether a page of an allowed origin may make a request; from other origins the request goes on, and is
- * refused as any other. The answer promises nothing: the request itself has to pass every check.
+ * Answers a preflight request from an allowed origin. From other origins, the request goes on and is refused like any other. The answer grants
+ * nothing: the request itself has to pass every check.
  */
 export function answerCorsPreflight(
   settings: LocalTrustSettings,
@@ -67,7 +67,7 @@ export function answerCorsPreflight(
   }
 }
 
-/** A desktop window asks without the secret that it will bring: the names of headers are sent then, and not what they hold. */
+/** The preflight of a desktop window lacks the client token: browsers send only the names of headers. */
 function isPreflightAllowed(facts: RequestFacts, settings: LocalTrustSettings): boolean {
   if (facts.origin === null) return false
   return isOriginAllowed(facts, settings) || (facts.origin === 'null' && settings.local_client_token !== null)

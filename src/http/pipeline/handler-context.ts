@@ -1,4 +1,4 @@
-// What a handler is handed besides the validated request, made of the answer that it is to fill.
+// The RequestContext of a handler, made from the response.
 import type { IncomingMessage } from 'node:http'
 import type { Response } from 'express'
 import type { Principal } from '../../access/principal.ts'
@@ -10,10 +10,7 @@ import type { RequestContext } from './request-context.ts'
 import { callerKey, localsOf } from './response-locals.ts'
 import { getResponseReader } from './response-reader.ts'
 
-/**
- * A class: of an object that is written down with getters the engine keeps a shape of its own, and with it the whole request, until it
- * cleans its old generation.
- */
+/** A class: for an object literal with getters V8 keeps a shape of its own, and with it the whole request, until it collects its old generation. */
 export class HandlerContext implements RequestContext {
   readonly app: AppContext
   readonly request_id: string
@@ -22,7 +19,7 @@ export class HandlerContext implements RequestContext {
   readonly #deadline: AbortSignal | undefined
   #signal: AbortSignal | null = null
 
-  /** `late` aborts when the answer is due. */
+  /** `deadline` aborts when the response is due. */
   constructor(app: AppContext, response: Response, deadline?: AbortSignal) {
     const { request_id, signed } = localsOf(response)
     this.app = app
@@ -58,7 +55,7 @@ export class HandlerContext implements RequestContext {
     return getResponseReader(this.#response, this.app.held)
   }
 
-  /** Made only for handlers that watch for it: most never do. */
+  /** Created only for handlers that use it: most never do. */
   get signal(): AbortSignal {
     this.#signal ??= this.#deadline
       ? AbortSignal.any([createCloseSignal(this.#response), this.#deadline])
@@ -84,16 +81,16 @@ export class HandlerContext implements RequestContext {
 
 function createCloseSignal(response: Response): AbortSignal {
   const controller = new AbortController()
-  // Who asks late may ask about a client that has gone already.
+  // A handler may read the signal after the client has gone.
   if (response.closed && !response.writableFinished) controller.abort()
-  // After a whole answer nobody listens, and an abort costs what a statement does: its reason is an error with a stack.
+  // After a complete response the signal has no listeners. An abort would cost as much as an SQL statement, for its error with a stack.
   onResponseClose(response, () => {
     if (!response.writableFinished) controller.abort()
   })
   return controller.signal
 }
 
-/** Runs `run` once the client has closed its side, unless the answer is over before. */
+/** Runs `run` once the client has half-closed, unless the response is complete before. */
 function onHalfClose(response: Response, run: () => void): void {
   const { socket } = response.req
   if (socket.readableEnded) return run()

@@ -1,12 +1,12 @@
-// The limits of callers over HTTP: counts a request before anybody asks whose it is, tells its caller what is left, and
-// refuses what is too much. Who is counted, and how, is left to access/limiter.
+// Rate limits over HTTP: counts a request before its credential is checked, sets the headers of the limit, and refuses excess requests.
+// access/rate-limiter.ts says which caller a request counts for.
 import type { RequestHandler, Response } from 'express'
 import { formatRateLimitHeaders, type RateLimiter, type RateLimitResult } from '../../access/rate-limiter.ts'
 import type { RequestFacts } from '../../access/request-facts.ts'
 import { ServiceError } from '../../errors.ts'
 import type { createOperationFinder } from './route-paths.ts'
 
-/** Counts each request by its caller, and those of operations with the limit `sign_in` a second time. */
+/** Counts each request by its caller, and requests of operations with the limit `sign_in` a second time. */
 export function enforceRateLimits(
   limiter: RateLimiter,
   findOperations: ReturnType<typeof createOperationFinder>,
@@ -18,9 +18,9 @@ export function enforceRateLimits(
     if (!taken) return next()
     const all = [taken]
     const method = request.method.toLowerCase()
-    const asked = findOperations(request.path).find((operation) => operation.method === method)
-    // Whoever has nothing left cannot use up what it may try to sign in with.
-    const signIn = taken.allowed && asked?.rate_limit === 'sign_in' ? limiter.take(facts, 'sign_in') : null
+    const target = findOperations(request.path).find((operation) => operation.method === method)
+    // A request that is refused does not use up an attempt to sign in.
+    const signIn = taken.allowed && target?.rate_limit === 'sign_in' ? limiter.take(facts, 'sign_in') : null
     if (signIn) all.push(signIn)
     for (const [name, value] of Object.entries(formatRateLimitHeaders(all))) response.setHeader(name, value)
     throwIfLimited(all)

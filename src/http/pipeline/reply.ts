@@ -1,4 +1,4 @@
-// Writing answers: handlers' replies, errors in the form of each door, and refusals.
+// Writes responses: replies of handlers, errors in each ErrorFormat, and refusals.
 import { pipeline, Readable } from 'node:stream'
 import type { Response } from 'express'
 import { estimateMemory } from '../../engine/node-api/values/measure.ts'
@@ -20,7 +20,7 @@ import { localsOf } from './response-locals.ts'
 import { getResponseReader } from './response-reader.ts'
 import { TEXT_CHUNK_LENGTH } from './text-stream.ts'
 
-/** What every handler's typed reply is underneath. */
+/** The untyped form of every handler's reply. */
 export interface HandlerReply {
   status: number
   body?: unknown
@@ -28,7 +28,7 @@ export interface HandlerReply {
   headers?: Readonly<Record<string, string | number>>
 }
 
-/** An answer whose JSON is text already, whole or in parts. That the text says a `Body` is the caller's word. */
+/** A response whose JSON is text already, whole or in parts. The caller guarantees that the text is a `Body`. */
 export function createJsonTextReply<Body, Status extends number>(
   status: Status,
   text: string | Uint8Array | AsyncIterable<string>,
@@ -36,34 +36,34 @@ export function createJsonTextReply<Body, Status extends number>(
   return { status, body: text, content_type: JSON_TYPE } as never
 }
 
-/** The form of an error body, as the contract's `x-svc-errors` names it. */
+/** The format of error bodies, as `x-svc-errors` in the contract names it. */
 export type ErrorFormat = 'api' | 'sdk' | 'openai'
 
-/** The door of a path that no operation claims. */
+/** The error format of a path that no operation claims. */
 export function errorFormatOf(path: string): ErrorFormat {
   if (path === '/v1' || path.startsWith('/v1/')) return 'openai'
   return path.startsWith('/api/sdk/v1/') ? 'sdk' : 'api'
 }
 
-/** What an answer is written with. */
+/** The tools for writing a response. */
 export interface ReplyWriteOptions {
   readonly slices: TimeSliceScheduler
-  /** In which pieces of long bodies are taken and encoded: many connections may ask for one in the same turn of the event loop. */
+  /** Slices in which chunks of long bodies are read and encoded: many connections may request one in the same turn of the event loop. */
   readonly reading: TimeSliceScheduler
-  /** Told of what waits for its reader. */
+  /** Accounts for data that waits for its reader. */
   readonly held: ResponseBuffers
-  /** Whose time slices a large body takes. */
+  /** The owner whose time slices a large body takes. */
   readonly owner: string
-  /** Hears of a body that breaks off while it is sent; the connection is cut then, so that nobody takes it for whole. */
+  /** Called if a body fails while it is sent. The connection is cut then, so that the client does not take the body for complete. */
   onBodyError(error: Error): void
 }
 
-/** Writes a reply, and resolves when all of it is made, or on its way. A large JSON body is made in time slices. */
+/** Writes a reply, and resolves when it is made, or its stream has begun. A large JSON body is made in time slices. */
 export async function sendReply(response: Response, reply: HandlerReply, writing: ReplyWriteOptions): Promise<void> {
   response.statusCode = reply.status
   if (reply.headers) {
     for (const [name, value] of Object.entries(reply.headers)) {
-      // Every answer varies by the origin already.
+      // Every response varies by `Origin` already.
       if (name === 'Vary') response.vary(String(value))
       else response.setHeader(name, value)
     }
@@ -79,11 +79,11 @@ export async function sendReply(response: Response, reply: HandlerReply, writing
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** A body that is no longer than a part of it goes out with its length, as small ones do. */
+/** A body that fits into one chunk is sent with its length, like a small one. */
 async function sendLargeJson(response: Response, reply: HandlerReply, writing: ReplyWriteOptions): Promise<void> {
   const { slices, owner } = writing
   const locals = localsOf(response)
-  // What is not begun when too much is held may be asked for again, where that does nothing twice.
+  // If too much is held, a response that has not begun is refused. The client can repeat a safe method without effect.
   if (isSafeMethod(response))
     locals.cancelUnstarted = () => {
       reply.body = null
@@ -107,23 +107,23 @@ function isSafeMethod({ req }: Response): boolean {
   return req.method === 'GET' || req.method === 'HEAD'
 }
 
-/** Instead of a reply that was not begun. */
+/** Replaces a reply that has not begun. */
 function createUnavailableError(response: Response, { headers = {} }: HandlerReply): ServiceError {
   for (const name of Object.keys(headers)) if (name !== 'Vary') response.removeHeader(name)
   return new ServiceError('SERVICE_UNAVAILABLE')
 }
 
-/** Members that others are sent as well, such as a graph that is kept compiled, count once. */
+/** Members that other responses share, such as a graph that is kept compiled, count once. */
 function holdReplyValue(reader: ResponseReader, value: object, memory: number): void {
   if (memory < LARGE_RESPONSE_BYTES) return
-  let rest = memory
+  let unshared = memory
   for (const member of Array.isArray(value) ? [] : Object.values(value)) {
     if (typeof member !== 'object' || member === null || isSmallValue(member)) continue
     const bytes = estimateMemory(member)
     reader.share(member, bytes)
-    rest -= bytes
+    unshared -= bytes
   }
-  reader.hold(rest)
+  reader.hold(unshared)
 }
 
 async function* prependChunk(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
@@ -132,8 +132,8 @@ async function* prependChunk(first: string, rest: AsyncIterable<string>): AsyncG
 }
 
 /**
- * The JSON text of a value in parts, made in time slices of `owner`; the value is asked for when the first one is made. Each part is made when the one before it is taken: of a body that nobody reads there is
- * one. The last one alone has less than ENCODED_AT_ONCE characters.
+ * The JSON text of a value in chunks, made in time slices of `owner`; `value` is called for the first chunk. Each chunk is made when the one before
+ * is taken: a body without a reader has one. Only the last has less than TEXT_CHUNK_LENGTH characters.
  */
 export async function* encodeJsonChunks(
   value: () => unknown,
@@ -159,9 +159,9 @@ function sendJson(response: Response, text: string): void {
 }
 
 function sendRaw(response: Response, content_type: string, body: unknown, writing: ReplyWriteOptions): void {
-  const { held, onBodyError: fault } = writing
-  const text = typeof body === 'string' && !content_type.includes('charset=')
-  response.setHeader('Content-Type', text ? `${content_type}; charset=utf-8` : content_type)
+  const { held, onBodyError } = writing
+  const needsCharset = typeof body === 'string' && !content_type.includes('charset=')
+  response.setHeader('Content-Type', needsCharset ? `${content_type}; charset=utf-8` : content_type)
   const isHead = response.req.method === 'HEAD'
   if (typeof body === 'string' || body instanceof Uint8Array) {
     response.setHeader('Content-Length', Buffer.byteLength(body))
@@ -171,31 +171,31 @@ function sendRaw(response: Response, content_type: string, body: unknown, writin
       return
     }
   }
-  // Nothing is begun that nobody reads.
+  // HEAD has no body, so its stream is closed unread.
   if (isHead) {
     if (body instanceof Readable) body.destroy()
-    else (body as AsyncIterable<unknown>)[Symbol.asyncIterator]().return?.().catch(fault)
+    else (body as AsyncIterable<unknown>)[Symbol.asyncIterator]().return?.().catch(onBodyError)
     response.end()
     return
   }
-  // A stream, which is of a file, goes in as it is: one that is wrapped would not be closed where its first byte is never asked for.
+  // A file stream is piped unwrapped: a wrapper whose first byte is never read would not close it.
   const source =
     body instanceof Readable ? body : Readable.from(chunkBody(body as BodyChunks, content_type, response, writing))
-  // Into an answer that is closed already nothing can be piped.
+  // Node cannot pipe into a response that is closed.
   if (response.destroyed) {
     source.destroy()
     return
   }
   const sink = source === body ? new FileResponseSink(response, source) : response
   pipeline(source, sink, (error) => {
-    // A client that leaves early is no fault.
-    if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') fault(error)
+    // A client that disconnects early is no fault.
+    if (error && error.code !== 'ERR_STREAM_PREMATURE_CLOSE') onBodyError(error)
   })
 }
 
 type BodyChunks = string | AsyncIterable<string | Uint8Array>
 
-/** A long text goes out in pieces: to encode it at once would hold everybody up. Parts of streams are short. */
+/** Sends a long text in chunks: to encode it at once would block the event loop. Parts of streams are short. */
 function chunkBody(
   body: BodyChunks,
   content_type: string,
@@ -240,10 +240,10 @@ async function* yieldChunks(
   }
 }
 
-/** Where whoever refused for now did not say for how long. */
+/** Seconds of Retry-After where the error has none. */
 const RETRY_AFTER_SECONDS = '5'
 
-/** Answers with an error. A cause that the client may not see goes to the log, under the request's id. */
+/** Sends an error. A cause that the client may not see is logged under the request id. */
 export function sendError(
   response: Response,
   error: ServiceError,

@@ -1,43 +1,43 @@
-// One request as handlers see it, and its id.
+// The context of a request for its handler, and the request id.
 import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../../access/principal.ts'
 import type { AppContext } from '../../context.ts'
 import type { ResponseReader } from '../../net/response-buffers.ts'
 import type { Platform } from '../../platform.ts'
 
-/** What a handler is handed besides the validated request. */
+/** The context that a handler gets besides the validated request. */
 export interface RequestContext {
   readonly app: AppContext
-  /** Who calls. Reading it in a public operation is a mistake of ours and throws. */
+  /** The caller. To read it in a public operation is a bug, and throws. */
   readonly principal: Principal
-  /** Whose turns and time slices the request takes, whether it has a principal or not. */
+  /** The key of the caller for turns and time slices, with or without a principal. */
   readonly caller: string
   readonly request_id: string
-  /** The request as it comes, for operations that read their body themselves. */
+  /** The raw request, for operations that read their body themselves. */
   readonly incoming: IncomingMessage
-  /** The body as it came, for operations whose door is OpenAI's, and once; null where it is not UTF-8. */
+  /** The bytes of the body, for operations of the OpenAI endpoints; can be taken once. Null if they are not UTF-8. */
   takeText(): Uint8Array | null
-  /** Whether a signature in the query authorises the request, whoever makes it: then there is no principal. */
+  /** Whether a signature in the query authorises the request. Such a request has no principal. */
   readonly signed: boolean
-  /** Which of these media types the client prefers; null for none (RFC 9110, section 12.5.1). The first is the default. */
+  /** The media type that the client prefers; null if it accepts none (RFC 9110, section 12.5.1). The first is the default. */
   accepts<Type extends string>(types: readonly Type[]): Type | null
-  /** Is told of what is large and held until the client takes it. Where too much is held for a caller, the answer breaks off. Made when it is asked for. */
+  /** Accounts for large data that is held until the client takes it. If a caller holds too much, the response breaks off. Created on first use. */
   readonly reader: ResponseReader
   /** Aborts when the connection to the client is closed. */
   readonly signal: AbortSignal
-  /** Aborts when the client has closed its own side of the connection. It may still read, or have gone: only a write tells. */
+  /** Aborts when the client has half-closed the connection. The client may still read, or be gone, which only a write reveals. */
   readonly half_closed: AbortSignal
   /**
-   * As `signal`, and also where the client has only closed its own side: it may have gone altogether, which shows when something is written, and not
-   * before. For answers that cost something for as long as they are made.
+   * As `signal`, and also when the client half-closes: it may be gone, which shows only when the server writes. For responses that cost something as
+   * long as they are made.
    */
   readonly abandoned: AbortSignal
-  /** Aborts when the caller's credential is no longer good, as long as the answer lasts. For answers that last. */
+  /** Aborts when the caller's credential is no longer valid, for responses that last. */
   readonly revoked: AbortSignal
 }
 
 /** The caller's `X-Request-Id` where it is 1–128 visible ASCII characters, else a new one. */
 export function resolveRequestId(request: IncomingMessage, platform: Platform): string {
-  const given = request.headers['x-request-id']
-  return typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : platform.id('req')
+  const header = request.headers['x-request-id']
+  return typeof header === 'string' && /^[\x21-\x7e]{1,128}$/.test(header) ? header : platform.id('req')
 }

@@ -1,4 +1,4 @@
-// Requests as the metrics count them: by operation and status.
+// Counts requests for the metrics, by operation and status.
 import type { Request } from 'express'
 import type { AppContext } from '../../context.ts'
 import type { createOperationFinder } from './route-paths.ts'
@@ -9,7 +9,7 @@ export function countRequest({ metrics }: AppContext, operation: string, status:
 
 export type UnhandledRequestCounter = (request: Request, status: number) => void
 
-/** Counts requests that come to no handler, under the operation that they asked for. */
+/** Counts requests that reach no handler, under the operation of their path and method. */
 export function createUnhandledRequestCounter(
   context: AppContext,
   findOperations: ReturnType<typeof createOperationFinder>,

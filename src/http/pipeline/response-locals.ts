@@ -1,4 +1,4 @@
-// What is known of one request on its way through the application.
+// Data of a request on its way through the application.
 import type { Response } from 'express'
 import type { Principal } from '../../access/principal.ts'
 import type { RequestFacts } from '../../access/request-facts.ts'
@@ -10,9 +10,9 @@ export interface ResponseLocals {
   facts: RequestFacts
   principal: Principal | null
   signed?: true
-  /** Of an answer that is large. */
+  /** Present for a large response. */
   reader?: ResponseReader
-  /** While nothing of the answer is made, and it may become another one: called where its reader is cut. */
+  /** Present while the response has not begun and can still be replaced. Called if its reader is cut. */
   cancelUnstarted?: (() => void) | undefined
 }
 
@@ -24,7 +24,7 @@ export function requestFactsOf(response: Response): RequestFacts {
   return localsOf(response).facts
 }
 
-/** Whose turns, time slices and memory a request takes: the user's, and where there is none those of the address that it came from. */
+/** The key whose turns, time slices and memory a request takes: the user's, or without a principal the address of the peer. */
 export function callerKey(response: Response): string {
   const { principal, facts } = localsOf(response)
   return principal ? userShareKey(principal) : peerShareKey(facts.peer)

@@ -1,30 +1,30 @@
-// What callers are told at a path where nothing is, and where it is known what they meant. The answer stays a 404 of its door.
+// Hints for callers of an unknown path whose intended path is known. The response stays a 404 in the error format of its path.
 interface RouteHint {
-  /** Absent: whichever. */
+  /** Absent: any method. */
   readonly method?: 'GET' | 'POST'
   readonly path: RegExp
   readonly message: string
 }
 
 const ROUTE_HINTS: readonly RouteHint[] = [
-  // Clients of OpenAI's whose base URL lacks its end.
+  // OpenAI clients whose base URL lacks `/v1`.
   {
     method: 'POST',
     path: /^\/(?:chat\/completions|embeddings|responses)\/?$/,
-    message: 'There is nothing here. The base URL for clients of OpenAI ends in /v1.',
+    message: 'Not found. The base URL for OpenAI clients ends in /v1.',
   },
   {
     method: 'GET',
     path: /^\/models(?:\/.+)?$/,
-    message: 'There is nothing here. The base URL for clients of OpenAI ends in /v1.',
+    message: 'Not found. The base URL for OpenAI clients ends in /v1.',
   },
   {
     path: /^\/v1\/responses(?:\/.*)?$/,
-    message: 'OpenAI’s Responses API is not served here. Chat completions are: POST /v1/chat/completions.',
+    message: 'OpenAI’s Responses API is not supported. Use chat completions: POST /v1/chat/completions.',
   },
 ]
 
-/** What to say of a request for nothing; undefined where nobody knows what it was meant for. */
+/** The hint for an unknown path; undefined if there is none. */
 export function findRouteHint(method: string, path: string): string | undefined {
-  return ROUTE_HINTS.find((one) => (one.method ?? method) === method && one.path.test(path))?.message
+  return ROUTE_HINTS.find((hint) => (hint.method ?? method) === method && hint.path.test(path))?.message
 }

@@ -1,4 +1,4 @@
-// Paths of the contract as routes. A concrete path is matched before a templated one (OpenAPI 3.1, Paths Object).
+// Routes for the paths of the contract. A concrete path matches before a templated one (OpenAPI 3.1, Paths Object).
 import type { OperationInfo } from '../../../generated/operations.ts'
 
 /** The operations of each path, the most literal path first. */
@@ -9,12 +9,12 @@ export function groupByPath(operations: readonly OperationInfo[]): OperationInfo
     .map(([, group]) => group)
 }
 
-/** `/api/workflows/{id}` gives `110`: from the left, a literal segment goes before a parameter. */
+/** `/api/workflows/{id}` gives `110`: from the left, a literal segment sorts before a parameter. */
 function computeLiteralness(path: string): string {
   return path.replace(/\/[^/]*/g, (segment) => (segment.includes('{') ? '0' : '1'))
 }
 
-/** `/api/workflows/{id}` as Express writes it; a path that is also served with a trailing slash gives two. */
+/** The syntax of Express for `/api/workflows/{id}`; a path that is also served with a trailing slash gives two routes. */
 export function toExpressPaths({ path, wildcard, trailing_slash }: OperationInfo): string[] {
   const route = path.replace(/\{(\w+)\}/g, (_, name: string) => (name === wildcard ? `*${name}` : `:${name}`))
   return trailing_slash ? [route, `${route}/`] : [route]
@@ -27,7 +27,7 @@ export function listAllowedMethods(operations: readonly OperationInfo[]): string
   return [...methods.add('OPTIONS')].sort().join(', ')
 }
 
-/** Tells which operations claim a path, whatever the method; none for an unknown path. */
+/** Finds the operations of a path, for all methods; none for an unknown path. */
 export function createOperationFinder(
   operations: readonly OperationInfo[],
 ): (path: string) => readonly OperationInfo[] {

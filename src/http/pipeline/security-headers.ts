@@ -1,10 +1,10 @@
-// The headers of every answer that tell browsers what they may do with it. Whoever answers with a page or a file of a user
-// says more than this, in the place of it; HTTPS, and so Strict-Transport-Security, is the proxy's.
+// Security headers of every response. A page, or a file of a user, replaces them by headers of its own. HTTPS, and so Strict-Transport-Security, is
+// the task of the proxy.
 import type { ServerResponse } from 'node:http'
 
 /**
- * An answer is data: it is not guessed at, runs nothing, stands in no frame, and is read by no page of another site, not even as an
- * image or a script that did not ask (Fetch, "Cross-Origin-Resource-Policy header"). It is kept nowhere, unless who made it says so.
+ * A response is data: its type is not guessed, it runs nothing, and stands in no frame. Pages of other sites cannot read it, not even as an image or
+ * script (Fetch, "Cross-Origin-Resource-Policy header"). It is not cached unless its handler allows that.
  */
 const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   ['X-Content-Type-Options', 'nosniff'],
@@ -20,7 +20,7 @@ export function setSecurityHeaders(response: ServerResponse): void {
   for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value)
 }
 
-/** Whoever has a signed address may show what it names, on any page. */
+/** Any page may embed the resource of a signed URL. */
 export function allowCrossOriginUse(response: ServerResponse): void {
   response.setHeader('Cross-Origin-Resource-Policy', 'cross-origin')
 }

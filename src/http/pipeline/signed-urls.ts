@@ -1,4 +1,4 @@
-// Requests that a signature in their query authorises, in the place of a credential: reads of the one key that was signed.
+// Signed URLs: a signature in the query authorises a read of the signed key, instead of a credential.
 import type { RequestHandler, Response } from 'express'
 import type { OperationInfo } from '../../../generated/operations.ts'
 import { DELEGATED_TOKEN_ID } from '../../access/principal.ts'
@@ -11,7 +11,7 @@ export function isSignable({ operationId }: OperationInfo): boolean {
   return SIGNABLE_OPERATIONS.has(operationId)
 }
 
-/** Lets a request with a valid signature of its key through to the rest of its route. For others it is as if they had none. */
+/** Lets a request with a valid signature of its key continue on its route. Other requests are treated as unsigned. */
 export function authorizeSignedUrl(
   { assets, config, platform, tokens }: AppContext,
   admit: (response: Response) => void,

@@ -1,11 +1,11 @@
-// What a file system says that takes nothing now, as an answer.
+// Translates errors of a file system that temporarily cannot store data.
 import { errorCode } from '../../db/health/database-faults.ts'
 import { ServiceError } from '../../errors.ts'
 
-/** It has no room, or none now. */
+/** The file system is full, or cannot write now. */
 const TEMPORARY_ERROR_CODES = ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE']
 
-/** An error of keeping bytes, as what the client is told: to come again where that may help. */
+/** Turns a temporary storage error into SERVICE_UNAVAILABLE, so that the client retries. Other errors pass unchanged. */
 export function translateStorageError(error: unknown): unknown {
   return TEMPORARY_ERROR_CODES.includes(errorCode(error))
     ? new ServiceError('SERVICE_UNAVAILABLE', { cause: error })

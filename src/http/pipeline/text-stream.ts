@@ -1,9 +1,9 @@
-// Long texts that are sent in parts, so that what waits for one slow reader is one part and not a copy of the whole.
+// Sends long texts in chunks, so that a slow reader holds a chunk in memory and not the whole text.
 
-/** Characters that are encoded at once without holding up others. */
+/** Characters that are encoded at once without blocking the event loop for long. */
 export const TEXT_CHUNK_LENGTH = 262_144
 
-/** A text that comes in parts, in parts of at least `length` characters, but for the last one. */
+/** Merges parts into chunks of at least `length` characters; only the last may be shorter. */
 export async function* mergeChunks(parts: AsyncIterable<string>, length: number): AsyncGenerator<string, void, void> {
   let text = ''
   for await (const part of parts) {
@@ -16,8 +16,8 @@ export async function* mergeChunks(parts: AsyncIterable<string>, length: number)
 }
 
 /**
- * A text of which the first part is there: what fails before that is an answer of its own. No generator: one that is ended before its first part is
- * asked for would leave the text open.
+ * Waits for the first part, so that an earlier failure gets an error response. Not a generator: a generator that ends before its first part is read
+ * would leave `text` open.
  */
 export async function awaitFirstChunk(
   text: AsyncGenerator<string, void, void>,

@@ -1,10 +1,10 @@
-// What a refusal says besides its body: that a bearer token is wanted, what the caller has to send, and on `/mcp` where a client finds out
-// how to get one.
+// The `WWW-Authenticate` header of refusals: a bearer token is needed, what the caller has to send, and on `/mcp` where a client learns how to get a
+// token.
 import { type OperationInfo, operationManifest } from '../../../generated/operations.ts'
 import { REMOTE_UNAUTHENTICATED } from '../../access/auth-verdict.ts'
 import type { RequestFacts } from '../../access/request-facts.ts'
 
-/** Without one of these no client gets a token by itself: it reads both metadata, registers, has a person agree, and fetches it. */
+/** A client needs all of these to get a token by itself: it reads both metadata, registers, has a user agree, and fetches the token. */
 const OAUTH_FLOW: readonly OperationInfo['operationId'][] = [
   'getProtectedResourceMetadataFor',
   'getAuthorizationServerMetadata',
@@ -14,7 +14,7 @@ const OAUTH_FLOW: readonly OperationInfo['operationId'][] = [
   'issueToken',
 ]
 
-/** Whether the OAuth flow can complete: whether everything that it needs is served. */
+/** Whether the OAuth flow can complete: whether all its operations are served. */
 export function isOauthFlowServed(
   operations: readonly Pick<OperationInfo, 'operationId' | 'implementation'>[],
 ): boolean {
@@ -29,10 +29,9 @@ const HAS_OAUTH_FLOW = isOauthFlowServed(operationManifest)
 type ChallengedCaller = Pick<RequestFacts, 'path' | 'token' | 'malformed'>
 
 /**
- * The value of `WWW-Authenticate` (RFC 6750, section 3; RFC 9728, section 5.1) for a caller that is refused; null on `/mcp` where no client
- * gets a token by itself.
- * @param reason what the body of the refusal says
- * @param resource the address of `/mcp` for which tokens are made
+ * The value of `WWW-Authenticate` (RFC 6750, section 3; RFC 9728, section 5.1) for a refused caller. Null on `/mcp` if the OAuth flow is not served.
+ * @param reason the error in the body of the refusal
+ * @param resource the URL of `/mcp` for which tokens are made
  */
 export function formatChallenge(
   caller: ChallengedCaller,
@@ -40,7 +39,7 @@ export function formatChallenge(
   resource: string,
   has_oauth_flow: boolean = HAS_OAUTH_FLOW,
 ): string | null {
-  // Who sent no token is told of no error (RFC 6750, section 3.1).
+  // A request without a token gets no error code (RFC 6750, section 3.1).
   const error = caller.token === null ? [] : ['error="invalid_token"']
   if (caller.path !== '/mcp')
     return `Bearer ${[...error, `error_description="${describeNeededToken(caller, reason)}"`].join(', ')}`
@@ -51,11 +50,11 @@ export function formatChallenge(
 
 const BEARER_HEADER_HINT = 'in the header Authorization: Bearer TOKEN'
 
-/** What a caller has to send. It says nothing of a token but what the token itself shows, and has none of the characters that would have to be escaped. */
+/** Describes the token that the caller has to send. The text reveals no more of a token than the token itself, and needs no escapes. */
 function describeNeededToken({ token, malformed }: ChallengedCaller, reason: string): string {
-  if (token?.startsWith('nta_')) return 'A token that begins with nta_ is taken on /mcp alone. Send an access token.'
+  if (token?.startsWith('nta_')) return 'A token that begins with nta_ is valid only on /mcp. Send an access token.'
   if (token?.startsWith('nda_'))
-    return 'A token that begins with nda_ is taken on the socket /ws alone. Send an access token.'
+    return 'A token that begins with nda_ is valid only on the socket /ws. Send an access token.'
   if (token !== null) return 'The token is unknown, has expired or was revoked. Send another one.'
   if (malformed) return `The header Authorization holds no bearer token. Send one ${BEARER_HEADER_HINT}.`
   if (reason === REMOTE_UNAUTHENTICATED)

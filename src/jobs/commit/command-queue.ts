@@ -1,22 +1,22 @@
-// Commands for a living job, on their way to the disk. A command is stored before the job takes it; one that cannot be stored has not touched it.
+// Commands for an active job that wait to be stored. A job applies a command only after it is stored; a failed command leaves the job unchanged.
 import type { JobTable } from '../../db/schema.ts'
 import type { FeedMark, JobFeed } from '../../events/job-feed.ts'
 import type { JournalEntry } from '../journal/entry.ts'
 
 export interface ActiveJobCommand {
-  /** About how many characters the job takes with it; absent: hardly any. */
+  /** The approximate number of characters that the job takes over; absent: almost none. */
   readonly weight?: number
-  /** What the journal is to keep of it, as of the moment of the commit; null: nothing. A large value is asked for before as well. */
+  /** The journal entry of the command, built at the commit; null: none. For large values it is called before the commit as well. */
   journalEntry(): JournalEntry | null
-  /** Changes row and history, in the commit. */
+  /** Changes the row and the history, within the commit. */
   stage?(): void
-  /** It is stored: the job takes it. */
+  /** Called when the command is stored: the job applies it. */
   apply(): void
-  /** It could not be stored: row and history are as they were before. */
+  /** Called when the command could not be stored. The row and the history are restored already. */
   rollBack?(): void
 }
 
-/** One commit has commands of about so many characters together: the job takes all of them in one turn of the event loop. */
+/** The commands of one commit have about this many characters together, since the job applies all of them in one turn of the event loop. */
 const MOST_TAKEN = 500_000
 
 interface PendingCommand {
@@ -25,7 +25,7 @@ interface PendingCommand {
   reject(error: unknown): void
 }
 
-/** What a commit writes of commands, besides what the job has done by itself. */
+/** The commands in the commit under way, and the state to restore where it fails. */
 interface CommitAttempt {
   readonly row: JobTable
   readonly mark: FeedMark
@@ -44,26 +44,25 @@ export class JobCommandQueue {
     this.#feed = feed
   }
 
-  /** How many wait. */
   get pendingCount(): number {
     return this.#pending.length
   }
 
-  /** Whether a transaction has written some, and it is not known yet whether it was committed. */
+  /** Whether a transaction has written commands, and its commit is still undecided. */
   get isDeciding(): boolean {
     return this.#attempt !== null
   }
 
-  /** Resolves when the command is stored and taken. */
+  /** Resolves when the command is stored and applied. */
   add(command: ActiveJobCommand): Promise<void> {
     const { promise, ...settle } = Promise.withResolvers<void>()
     this.#pending.push({ command, ...settle })
-    // Not everybody waits for it.
+    // Some callers do not wait for the promise.
     promise.catch(() => {})
     return promise
   }
 
-  /** How many of them, from the first on, one commit should store. All, where one changes row and history: what comes after that may find the job ended. */
+  /** How many of the first commands one commit should store. It is all where a command changes row and history: later commands may find the job ended. */
   get dueCount(): number {
     if (this.journalOnlyCount < this.#pending.length) return this.#pending.length
     let taken = 0
@@ -74,19 +73,19 @@ export class JobCommandQueue {
     return beyond < 0 ? this.#pending.length : beyond
   }
 
-  /** What the first `count` give to the journal, as far as that is known now. */
+  /** The journal entries of the first `count` commands, as far as they are known now. */
   journalEntries(count: number): JournalEntry[] {
     const first = this.#pending.slice(0, count)
     return first.map(({ command }) => command.journalEntry()).filter((entry) => entry !== null)
   }
 
-  /** How many of them, from the first on, change nothing but the journal. */
+  /** How many of the first commands change only the journal. */
   get journalOnlyCount(): number {
     const other = this.#pending.findIndex(({ command }) => command.stage !== undefined)
     return other < 0 ? this.#pending.length : other
   }
 
-  /** Stages the first `count`, and gives what the journal keeps of them. The transaction may run again: they are staged once. */
+  /** Stages the first `count` commands, and returns their journal entries. A transaction may run again, but commands are staged once. */
   stage(count: number): readonly JournalEntry[] {
     if (this.#attempt) return this.#attempt.entries
     if (count === 0) return []
@@ -100,7 +99,7 @@ export class JobCommandQueue {
     return entries
   }
 
-  /** They are committed: the job takes them, in their order. */
+  /** Applies the committed commands in their order. */
   apply(): void {
     for (const { command, resolve } of this.#removeAttempted()) {
       command.apply()
@@ -108,7 +107,7 @@ export class JobCommandQueue {
     }
   }
 
-  /** They are not: row and history are as they were. Gives what is not kept of them; null: none were staged. */
+  /** Restores the row and the history after a failed commit. It returns the entries that were not stored; null: no commands were staged. */
   rollBack(error: unknown): readonly JournalEntry[] | null {
     const attempt = this.#attempt
     if (!attempt) return null
@@ -118,7 +117,7 @@ export class JobCommandQueue {
     return attempt.entries
   }
 
-  /** Refuses all that wait: none of them is staged, or the job itself is given up. */
+  /** Rejects all pending commands, where none is staged or the job itself leaves the process. */
   rejectAll(error: unknown): void {
     this.#attempt = null
     this.#reject(this.#pending.splice(0), error)

@@ -1,6 +1,5 @@
-// Writes one living job: its row, its events, what it remembers and the rows that come with these, all that happened in one turn of the
-// event loop in one transaction. It tells whoever waits when that is committed, and stops when it cannot be. Where large values have to be on
-// disk before, that happens between two turns: what was there until then is committed after it, and what comes meanwhile with the next one.
+// Writes one active job: its row, events, journal and further rows. All changes of one turn of the event loop share a transaction. Large values go to
+// files first, between two turns: the changes before that are committed after it, later changes with the next commit.
 import { saveGraph } from '../../db/graphs.ts'
 import { putResultPart } from '../../db/jobs/result-parts.ts'
 import { insertJob, updateJob } from '../../db/jobs/rows.ts'
@@ -18,34 +17,34 @@ import { createOutcomeUnknownError } from '../submission/outcome-unknown-error.t
 import { type ActiveJobCommand, JobCommandQueue } from './command-queue.ts'
 import { CommitWaiters } from './waiters.ts'
 
-/** What a job writes besides: a row of an asset, or of an idempotency key. It may run more than once. */
+/** Writes a further row with a job, of an asset or an idempotency key for example. It may run more than once. */
 export type AdditionalWrite = (tx: Tx) => void
 
 export interface JobWriterParts {
   row: JobTable
-  /** The graph, to be stored with the row, which lets go of it; null: both are in the database already. */
+  /** The graph to store with the row; the writer then drops it. Null: both are stored already. */
   unstored: CompiledWorkflowGraph | null
-  /** Whether its submitter will follow it from the start. */
+  /** Whether the submitter will follow the job from the start. */
   hasFollower: boolean
   journal: () => JobJournal
-  /** The same where it is at hand: while it is not, nothing is staged. */
+  /** The journal where it is loaded. While it is not, no entries are staged. */
   loadedJournal: () => JobJournal | null
 }
 
 export interface JobWriterHost {
   readonly events: EventLog
   timestamp(): string
-  /** Something is committed. */
+  /** Called after each commit. */
   onCommitted(): void
-  /** Commands could not be stored: the job is as it was before them. */
+  /** Called when commands could not be stored, and their changes were rolled back. */
   onCommandsRefused(): void
-  /** `deciding` is over. */
+  /** Called when `isDeciding` has become false. */
   onCommandsDecided(): void
-  /** It cannot be written: nothing that is not stored may be believed. */
+  /** Called when the job cannot be written: its uncommitted changes are lost. */
   onWriteFailed(cause: unknown): void
 }
 
-/** What a commit covers. */
+/** The changes that a commit covers. */
 interface CommitRange {
   readonly row: JobTable
   readonly mark: FeedMark
@@ -55,11 +54,11 @@ interface CommitRange {
   readonly commands: number
 }
 
-/** So many events, entries and further rows at most wait for a commit while the run goes on: to write them takes some 10 ms. */
+/** At most this many events, entries and further rows wait for a commit while the run continues: writing them takes some 10 ms. */
 const MOST_STAGED = 1_000
-/** So many characters of events at most, but for the last one: a million takes 8 to 12 ms. */
+/** At most this many characters of events wait, apart from the last event: writing a million takes 8 to 12 ms. */
 const MOST_STAGED_LENGTH = 1_000_000
-/** So many further rows at most are written with the value that they belong to: each takes a tenth of a millisecond. */
+/** At most this many further rows are written together with their value: each takes a tenth of a millisecond. */
 const MOST_EXTRAS = 100
 
 interface FlushWaiter {
@@ -75,13 +74,13 @@ export class JobWriter {
   readonly #commands: JobCommandQueue
   #isStored: boolean
   #isCommitting = false
-  /** No more is taken: the history could not be written, or another process goes on with the job. */
+  /** Set once the writer takes no more changes: the history could not be written, or another process continues the job. */
   #closeError: ServiceError | null = null
   #additionalWrites: AdditionalWrite[] = []
   #flushWaiters: FlushWaiter[] = []
-  /** How many of both the commit under way covers. */
+  /** How many additional writes and flush waiters the commit under way covers. */
   #coveredCounts = { extras: 0, pending: 0 }
-  /** Large values are being put on disk, for a commit after it. */
+  /** Set while large values are written to files, before their commit. */
   #spillController: AbortController | null = null
 
   constructor(parts: JobWriterParts, host: JobWriterHost) {
@@ -97,26 +96,26 @@ export class JobWriter {
     return this.#closeError !== null
   }
 
-  /** Whether everything up to now is committed. */
+  /** Whether all events are committed. */
   get isClean(): boolean {
     return !this.#isCommitting && this.feed.sequence === this.feed.committed
   }
 
-  /** Whether nothing is written or waits to be, commands included. */
+  /** Whether no write is under way or waiting, commands included. */
   get isIdle(): boolean {
     return !this.#isCommitting && this.#spillController === null && this.#hasNothing
   }
 
-  /** Stages a durable event. @throws what writing its text throws; nothing is staged then */
+  /** Stages a durable event. @throws what serializing it throws; nothing is staged then */
   append(event: EventBody, frame: EventFrame | null): void {
     if (this.#closeError) return
     this.feed.append(event, frame, this.#host.timestamp())
-    // Nobody will ask for what it remembers.
+    // The journal of a completed job is not needed any more.
     if (this.#parts.row.status === 'completed') this.#spillController?.abort()
     this.#commitSoon()
   }
 
-  /** Adds a frame that is only for those who watch now. */
+  /** Sends a frame to the current followers only. */
   provisional(frame: () => JobFrame): void {
     if (!this.#closeError && this.feed.hasFollowers) this.feed.provisional(frame(), this.#host.timestamp())
   }
@@ -139,8 +138,8 @@ export class JobWriter {
   }
 
   /**
-   * Writes the further rows of a value before the value is told, some at a time, and gives those that are left to be written with it: where the job ends
-   * meanwhile, all that are not written. What the value comes from is written before them, so that it comes out the same after an interruption.
+   * Writes the further rows of a value in parts before the value is published, and returns the rest, to be written with the value. Where the job ends
+   * meanwhile, all unwritten rows are returned. Earlier changes are written first, so that the value is the same after an interruption.
    * @throws SERVICE_UNAVAILABLE where they cannot be written
    */
   async writeEarly(extras: readonly AdditionalWrite[]): Promise<readonly AdditionalWrite[]> {
@@ -154,7 +153,7 @@ export class JobWriter {
   }
 
   /**
-   * Writes the parts of a large result before the job ends with it, each with a commit of its own; none any more where it ends meanwhile.
+   * Writes the parts of a large result before the job ends, one commit for each part. It stops where the job ends meanwhile.
    * @throws SERVICE_UNAVAILABLE where they cannot be written
    */
   async writeResult(parts: readonly string[]): Promise<void> {
@@ -167,8 +166,8 @@ export class JobWriter {
   }
 
   /**
-   * Stores a command, and has the job take it after that. Where it cannot be stored, what the job has done by itself is written without it.
-   * @throws SERVICE_UNAVAILABLE, DATA_DAMAGED, or OUTCOME_UNKNOWN where it cannot be
+   * Stores a command, then applies it to the job. Where it cannot be stored, the job's own changes are written without it.
+   * @throws SERVICE_UNAVAILABLE, DATA_DAMAGED, or OUTCOME_UNKNOWN where the command cannot be stored
    */
   command(command: ActiveJobCommand): Promise<void> {
     if (this.#closeError) return Promise.reject(this.#closeError)
@@ -182,12 +181,12 @@ export class JobWriter {
     return this.#commands.pendingCount > 0
   }
 
-  /** Whether a transaction has written a command, and it is not known yet whether it was committed: nothing may happen to the job now. */
+  /** Whether a transaction has written a command, and its commit is still undecided: the job must not change meanwhile. */
   get isDeciding(): boolean {
     return this.#commands.isDeciding
   }
 
-  /** Resolves when everything that is staged now is committed. @throws SERVICE_UNAVAILABLE where it cannot be */
+  /** Resolves when all changes staged until now are committed. @throws SERVICE_UNAVAILABLE where they cannot be written */
   whenWritten(): Promise<void> {
     if (this.#closeError) return Promise.reject(this.#closeError)
     if (this.isClean) return Promise.resolve()
@@ -195,12 +194,12 @@ export class JobWriter {
     return new Promise((resolve, reject) => this.#flushWaiters.push({ resolve, reject }))
   }
 
-  /** Resolves when all that is remembered until now is committed; null: it is already. @throws SERVICE_UNAVAILABLE where it cannot be */
+  /** Resolves when all journal entries until now are committed; null: they are already. @throws SERVICE_UNAVAILABLE where they cannot be written */
   whenJournalWritten(): Promise<void> | null {
     return this.#closeError || this.#stagedEntries > 0 ? this.whenWritten() : null
   }
 
-  /** Null: the run may go on. Otherwise so much of it is staged that it waits until that is committed, or until that fails. */
+  /** Null: the run may continue. Otherwise so many changes are staged that the run waits until they are committed, or fail. */
   backlog(): Promise<void> | null {
     const { sequence, committed, staged_length } = this.feed
     const staged = sequence - committed + this.#stagedEntries + this.#additionalWrites.length
@@ -208,30 +207,29 @@ export class JobWriter {
     return this.#closeError || isLittle ? null : this.whenWritten()
   }
 
-  /** How many entries are staged. */
   get #stagedEntries(): number {
     return this.#parts.loadedJournal()?.stagedCount ?? 0
   }
 
-  /** Resolves when the first event is committed: the job will not be lost any more. */
+  /** Resolves when the first event is committed, so that the job survives a crash. */
   whenAccepted(): Promise<void> {
     return this.#waiters.waitFor(1)
   }
 
-  /** Resolves when the terminal event is committed, or when the job rests. */
+  /** Resolves when the terminal event is committed, or the job is suspended. */
   whenSettled(): Promise<void> {
     return this.#waiters.waitFor(null)
   }
 
-  /** The job goes on later, in another writer. */
+  /** Called when the job is suspended: another writer continues it later. */
   suspend(): void {
     this.#host.events.release(this.feed)
     this.#waiters.resolveAll()
   }
 
   /**
-   * Takes nothing more, and lets go of whoever waits for what will not come in this process. What is not committed by now is not stored. Who waits
-   * for the job itself is told its name, where it is stored or may be.
+   * Takes no more changes, and rejects all waiters. Uncommitted changes are not stored. Callers that wait for the job get an error with its id, where
+   * the job is stored or may be.
    */
   close(error: ServiceError): void {
     if (this.#closeError) return
@@ -249,7 +247,7 @@ export class JobWriter {
     this.#commit(null)
   }
 
-  /** All that is staged at the moment of the commit, or what was there before large values of it went to disk. */
+  /** Commits all changes staged by then, or the `fixed` range from before large values were written to files. */
   #commit(fixed: CommitRange | null): void {
     this.#host.events.commit(
       this.feed,
@@ -263,55 +261,55 @@ export class JobWriter {
     const { mark } = this.feed
     row.last_sequence = mark.sequence
     const entries = this.#stagedEntries
-    // Whoever waits for all of it waits for commands that are left as well.
+    // A waiter for all changes also waits for the commands that this commit leaves out.
     const pending = this.#dueCommands < this.#commands.pendingCount ? 0 : this.#flushWaiters.length
     return { row, mark, entries, extras: this.#additionalWrites.length, pending, commands }
   }
 
   #writeAll(tx: Tx, fixed: CommitRange | null): FeedMark | null {
-    // Whoever waited for this has been told that it is not stored.
+    // The waiters were told already that these changes are not stored.
     if (this.#closeError) return null
     if (!fixed && this.#parts.row.status !== 'completed' && this.#spill()) return null
     const commands = fixed ? fixed.commands : this.#dueCommands
     const sent = this.#commands.stage(commands)
-    // Only what was staged before this moment is written; what comes later asks for a commit of its own.
+    // Changes that are staged after this moment request a commit of their own.
     this.#isCommitting = fixed !== null
-    const cover = fixed ?? this.#rangeOfAll(commands)
-    const { row } = cover
-    this.#coveredCounts = cover
+    const range = fixed ?? this.#rangeOfAll(commands)
+    const { row } = range
+    this.#coveredCounts = range
     const { unstored } = this.#parts
     if (this.#isStored || unstored === null) {
-      if (!updateJob(tx, row)) throw new Error(`job ${row.key} is no longer this attempt's`)
+      if (!updateJob(tx, row)) throw new Error(`job ${row.key} belongs to another attempt now`)
     } else {
       saveGraph(tx, unstored.sha256, unstored.body)
       insertJob(tx, row)
     }
-    // One of them has the pages of a retry kept, which is not to undo that they are forgotten.
-    for (const extra of this.#additionalWrites.slice(0, cover.extras)) extra(tx)
-    this.#writeJournal(tx, cover, sent)
-    return cover.mark
+    // These come before the journal: one cancels the removal of a retry's pages, which must not undo the removal by `forget`.
+    for (const extra of this.#additionalWrites.slice(0, range.extras)) extra(tx)
+    this.#writeJournal(tx, range, sent)
+    return range.mark
   }
 
-  /** Nothing of a job that has completed will be asked for again; one that failed or was cancelled may be tried again. */
+  /** The journal of a completed job is removed; a failed or cancelled job may be retried. */
   #writeJournal(tx: Tx, { row, entries }: CommitRange, sent: readonly JournalEntry[]): void {
-    const memory = this.#journalFor(sent)
-    if (row.status === 'completed') memory?.forget(tx, sent)
-    else memory?.write(tx, row.attempt, entries, sent)
+    const journal = this.#journalFor(sent)
+    if (row.status === 'completed') journal?.forget(tx, sent)
+    else journal?.write(tx, row.attempt, entries, sent)
   }
 
-  /** Null where there is nothing to write: what is stored need not be read for that. */
+  /** Null where there is nothing to write: the stored journal need not be loaded for that. */
   #journalFor(sent: readonly JournalEntry[]): JobJournal | null {
     return sent.length > 0 ? this.#parts.journal() : this.#parts.loadedJournal()
   }
 
-  /** How many commands the next commit stores. Behind one in which the job ends nothing more is written. */
+  /** How many commands the next commit stores: all where the job ends, since nothing is written after its end. */
   get #dueCommands(): number {
     return isTerminal(this.#parts.row.status) ? this.#commands.pendingCount : this.#commands.dueCount
   }
 
-  /** Whether large values have to be on disk first. The row goes on changing meanwhile. */
+  /** Starts to write large values to files, and returns whether the commit must wait for that. The row may change meanwhile. */
   #spill(): boolean {
-    // The unit of a commit may run again.
+    // The transaction may run again.
     if (this.#spillController) return true
     const abort = new AbortController()
     const due = this.#dueCommands
@@ -319,9 +317,9 @@ export class JobWriter {
     const spilled = this.#journalFor(entries)?.spill(abort.signal, entries)
     if (!spilled) return false
     this.#spillController = abort
-    // What a command changes of row and history waits for the next commit.
-    const cover = this.#rangeOfAll(Math.min(due, this.#commands.journalOnlyCount))
-    const fixed = { ...cover, row: { ...cover.row } }
+    // Commands that change row and history wait for the next commit.
+    const range = this.#rangeOfAll(Math.min(due, this.#commands.journalOnlyCount))
+    const fixed = { ...range, row: { ...range.row } }
     spilled.then(
       () => this.#commitAfterSpill(fixed, null),
       (error) => this.#commitAfterSpill(null, error),
@@ -329,12 +327,12 @@ export class JobWriter {
     return true
   }
 
-  #commitAfterSpill(cover: CommitRange | null, error: unknown): void {
+  #commitAfterSpill(range: CommitRange | null, error: unknown): void {
     this.#spillController = null
     if (this.#closeError) return
-    if (cover || this.#parts.row.status === 'completed') this.#commit(cover)
+    if (range || this.#parts.row.status === 'completed') this.#commit(range)
     else if (this.#commands.pendingCount > 0) {
-      // Without them it may go well.
+      // The commit may succeed without the commands.
       this.#commands.rejectAll(toServiceUnavailable(error))
       this.#onCommandsRefused()
     } else this.fail(error)
@@ -357,7 +355,7 @@ export class JobWriter {
     this.#host.onCommandsDecided()
   }
 
-  /** Takes commands back that could not be stored. False: there were none. */
+  /** Rolls back commands that could not be stored. False: there were none. */
   #rollBackCommands(error: unknown): boolean {
     const sent = this.#commands.rollBack(toServiceUnavailable(error))
     if (!sent) return false
@@ -366,38 +364,37 @@ export class JobWriter {
     return true
   }
 
-  /** Goes on without the commands that were refused. */
+  /** Continues without the refused commands. */
   #onCommandsRefused(): void {
-    // Who waits for no more than them need not wait for a commit that has nothing to write.
+    // Where only the commands were unwritten, waiters need no further commit.
     if (this.#hasNothing) for (const { resolve } of this.#flushWaiters.splice(0)) resolve()
     this.#commitRemaining()
     this.#host.onCommandsRefused()
     this.#host.onCommandsDecided()
   }
 
-  /** Whether nothing waits to be written. */
   get #hasNothing(): boolean {
     const left = this.#stagedEntries + this.#additionalWrites.length + this.#commands.pendingCount
     return left === 0 && this.feed.sequence === this.feed.committed
   }
 
-  /** After large values went to disk, some commands were stored, or others refused: what is left, and what came meanwhile. */
+  /** Commits what is left, and what came meanwhile, after a commit of a fixed range or after commands were refused. */
   #commitRemaining(): void {
     this.#isCommitting = false
     if (this.#flushWaiters.length > 0 || !this.#hasNothing) this.#commitSoon()
   }
 
-  /** Removes nothing more of the history, of which something may be damaged. */
+  /** Stops trimming the history, which may be damaged. */
   keepHistory(): void {
     this.feed.canTrim = false
   }
 
-  /** Whether it cannot be written because something that is stored of it is damaged, so that its end is all that may be. */
+  /** Whether stored data of the job is damaged, so that only its end can still be written. */
   canEndOnly(cause: unknown): boolean {
     return isDamagedDataError(cause) && this.#isStored && this.feed.canTrim
   }
 
-  /** What belongs to the history cannot be written: no more of it is. */
+  /** The history cannot be written: drops uncommitted changes and closes the writer. */
   fail(cause: unknown): void {
     if (this.#closeError) return
     if (this.canEndOnly(cause)) this.#host.events.truncate(this.feed)
@@ -406,7 +403,7 @@ export class JobWriter {
     this.#host.onWriteFailed(cause)
   }
 
-  /** Whether the job has ended and everybody may know it. */
+  /** Whether the end of the job is committed. */
   get hasEnded(): boolean {
     return this.feed.hasEnded && isTerminal(this.#parts.row.status)
   }

@@ -1,8 +1,8 @@
-// Who waits until a job's history is committed up to some point.
+// Promises of callers that wait until a job's history is committed up to some event.
 import type { JobFeed } from '../../events/job-feed.ts'
 
 interface CommitWaiter {
-  /** Null waits for the terminal event. */
+  /** Null: waits for the terminal event. */
   sequence: number | null
   resolve(): void
   reject(error: unknown): void
@@ -18,14 +18,14 @@ export class CommitWaiters {
     this.#feed = feed
   }
 
-  /** Resolves when `sequence` is committed, null: when the terminal event is. Rejects when the history is lost. */
+  /** Resolves when `sequence` is committed; null stands for the terminal event. It rejects where the history cannot be written. */
   waitFor(sequence: number | null): Promise<void> {
     if (this.#isReleased || this.#isReached(sequence)) return Promise.resolve()
     if (this.#failure) return Promise.reject(this.#failure.error)
     return new Promise((resolve, reject) => this.#waiters.push({ sequence, resolve, reject }))
   }
 
-  /** Something has been committed. */
+  /** Called after each commit. */
   resolveReached(): void {
     if (this.#waiters.length === 0) return
     const ready = this.#waiters.filter(({ sequence }) => this.#isReached(sequence))
@@ -33,13 +33,13 @@ export class CommitWaiters {
     for (const waiter of ready) waiter.resolve()
   }
 
-  /** All that there is is committed, and nothing more will be for now: nobody need wait any longer, nor wait from now on. */
+  /** Everything is committed, and no more will follow for now: resolves all present and future waiters. */
   resolveAll(): void {
     this.#isReleased = true
     for (const waiter of this.#waiters.splice(0)) waiter.resolve()
   }
 
-  /** Nothing more will be committed. */
+  /** Nothing more will be committed: rejects all present and future waiters. */
   rejectAll(error: unknown): void {
     this.#failure = { error }
     for (const waiter of this.#waiters) waiter.reject(error)

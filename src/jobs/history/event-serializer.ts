@@ -1,11 +1,11 @@
-// Events as clients read them: what is stored of one, and what all events of its job share, as JSON text.
+// Serializes events for clients as JSON text: the stored event, and the fields that all events of its job share.
 import type { JobTable } from '../../db/schema.ts'
 import { DerivedValueCache } from '../../events/derived-value-cache.ts'
 import type { FeedItem } from '../../events/job-feed.ts'
 import { encodeEventText } from '../../events/stored-event-codec.ts'
 import type { EventBody } from '../../events/types.ts'
 
-/** An item of a history that is an event, and no provisional frame. */
+/** A feed item that is an event, not a provisional frame. */
 export interface JobEventItem extends FeedItem {
   readonly sequence: number
   readonly event: EventBody
@@ -15,17 +15,17 @@ export function isEventItem(item: FeedItem): item is JobEventItem {
   return item.sequence !== null && item.event !== null
 }
 
-// Without what depends on the job, which an item does not know.
+// The texts lack the fields of the job, which a feed item does not have.
 const eventBodyTexts = new DerivedValueCache<JobEventItem, string>(({ event, timestamp }) => {
   return `"timestamp":${JSON.stringify(timestamp)},${encodeEventText(event).slice(1)}`
 })
 
-/** What all events of a job say of it. Readers may be slow: whoever writes to them keeps no more of the job than this. */
+/** The job's fields in each of its events. Readers may be slow, so a writer to a reader keeps no more of the job than this. */
 export type EventJobFields = Pick<JobTable, 'id' | 'workflow_id' | 'workspace_id'>
 
 /**
- * Writes the events of one job, each as a `JobEvent` in two parts. The second, which may be large, is the same text for many who follow
- * one job; joined to the first it would be a copy.
+ * Serializes the events of one job, each as a `JobEvent` in two parts. The second part may be large, and is shared by all followers of the job; joining
+ * the parts would copy it.
  */
 export function createEventSerializer({
   id,

@@ -1,4 +1,4 @@
-// The state of a job as the frame `job_update`.
+// Builds `job_update` frames from the state of a job.
 import type { JobTable } from '../../db/schema.ts'
 import { problemFields, type ServiceError } from '../../errors.ts'
 import type { EventFrame } from '../../events/types.ts'
@@ -8,7 +8,7 @@ export function buildJobUpdateFrame({ id: job_id, workflow_id, status }: JobTabl
   return { type: 'job_update', status: toSocketStatus(status), job_id, workflow_id, ...more } as EventFrame
 }
 
-/** Says that a command has failed in the form that clients take for the end of its job, and besides what every refusal says. */
+/** The frame for a failed command: clients take it for the end of the job. It also has the fields of every refusal. */
 export function buildFailedUpdateFrame(job_id: string, workflow_id: string | null, error: ServiceError): object {
   const { code, publicMessage: message } = error
   return {

@@ -1,5 +1,5 @@
-// What the history of a job says already, or has said in what was removed of it, so that a run that goes on after an interruption tells nothing twice. Nodes have one event for each
-// status; the values of one output come in the same order in every run.
+// The node statuses and output values that a job has published, trimmed events included, so that a continued run publishes nothing twice. A node has one
+// event for each status. The values of one output come in the same order in every run.
 import { countOutputValues, findScanEnd, listJobEventsBetween, listNodeStatuses } from '../../db/jobs/events.ts'
 import {
   countTrimmedOutputValues,
@@ -9,10 +9,10 @@ import {
 import type { Store } from '../../db/store.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 
-/** The name of an output stands in front of its value, which may be large. */
+/** The payload has the name of the output before its value, which may be large. */
 const OUTPUT_NAME_PREFIX = /^\{"output_name":("(?:[^"\\]|\\.)*")/
 
-/** Nodes that one step reads. */
+/** One step reads at most this many nodes. */
 const TRIMMED_AT_ONCE = 256
 
 export class PublishedHistory {
@@ -24,7 +24,7 @@ export class PublishedHistory {
     this.#outputs = outputs
   }
 
-  /** Of a job that has told nothing yet. */
+  /** The history of a job that has published nothing yet. */
   static createEmpty(): PublishedHistory {
     return new PublishedHistory(new Set(), new Map())
   }
@@ -38,7 +38,7 @@ export class PublishedHistory {
     )
   }
 
-  /** `of` in steps, while nothing of the job runs. @throws DATA_DAMAGED where an event is */
+  /** `load` in steps, for a job that is not running. @throws DATA_DAMAGED where an event is damaged */
   static *loadSteps(store: Store, job_key: number): Steps<PublishedHistory> {
     const nodes = new Set<string>()
     const outputs = store.read((tx) => countTrimmedOutputValues(tx, job_key))
@@ -53,12 +53,12 @@ export class PublishedHistory {
     return new PublishedHistory(nodes, countOutputs(outputs))
   }
 
-  /** Whether the history says that the node has this status. */
+  /** Whether the history has an event with this status of the node. */
   hasNodeStatus(node_id: string, status: string): boolean {
     return this.#nodes.size > 0 && this.#nodes.has(nodeKey(node_id, status))
   }
 
-  /** Whether the history has the next value of an output; each is asked for once. */
+  /** Whether the history has the next value of an output. Each call consumes one value. */
   takeOutput(output_name: string): boolean {
     const left = this.#outputs.get(output_name) ?? 0
     if (left > 0) this.#outputs.set(output_name, left - 1)

@@ -1,13 +1,13 @@
-// Which part of a job's history a client that comes back can still be told.
+// Tells whether the events that a returning client has missed are still stored.
 import { findFirstEventSequence } from '../../db/jobs/removal.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { Store } from '../../db/store.ts'
 import { ServiceError } from '../../errors.ts'
 
-/** `whole`: everything after the sequence is there, if there is anything; `expired`: some of it is not kept any more. */
+/** `whole`: all events after the sequence are stored. `expired`: some of them are no longer stored. */
 export type ReplayAvailability = 'whole' | 'expired'
 
-/** Whether what follows the event `after` can be told. @throws SEQUENCE_AHEAD where the job has no such event yet */
+/** Whether the events after the sequence `after` can be replayed. @throws SEQUENCE_AHEAD where the job has no such event yet */
 export function checkReplayAfter(store: Store, { key, last_sequence }: JobTable, after: number): ReplayAvailability {
   if (after > last_sequence) throw new ServiceError('SEQUENCE_AHEAD')
   if (after === last_sequence) return 'whole'

@@ -1,4 +1,4 @@
-// The end of a job: what its row says from then on, and the event and frame that tell it.
+// Ends a job: updates its row for good, and builds the terminal event and frame.
 import type { ResultManifest } from '../../../generated/types.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
@@ -19,23 +19,23 @@ export interface TerminatingJob {
   readonly plan: Plan
   readonly publication: OutputPublication
   readonly publisher: OutputPublisher
-  /** Asked for only where there is a result. */
+  /** Called only where there is a result. */
   readonly journal: () => JobJournal
-  /** A large result, made ready before. */
+  /** A large result that was prepared in advance. */
   readonly ready: PreparedResult | null
   /** The sequence of the terminal event. */
   readonly sequence: number
-  /** The present, RFC 3339. */
+  /** The current time, RFC 3339. */
   readonly now: string
 }
 
-/** Changes the row for good. @throws what writing the result as text throws; the row is as it was then */
+/** Changes the row to its final state. @throws what serializing the result throws; the row is unchanged then */
 export function terminateJob(
   job: TerminatingJob,
   { trigger, error, completed }: JobEnding,
 ): { event: EventBody; frame: EventFrame } {
   const { row, publication, publisher, ready, now } = job
-  // An id names its node to the reader of the workflow; whoever makes it a secret has shown it there.
+  // `node_id` is not redacted: the workflow shows it anyway, and readers need it to find the node.
   const message = error && publisher.redactMessage(error.message)
   const shownError = error && { ...publisher.redact(error), message: message!, node_id: error.node_id }
   const result = completed ? (ready ?? { text: stringifyWithBase64(buildTerminalManifest(job)), parts: null }) : null
@@ -63,15 +63,8 @@ export function terminateJob(
   }
 }
 
-function buildTerminalManifest({
-  row,
-  plan,
-  publication,
-  publisher,
-  journal: memory,
-  now,
-}: TerminatingJob): ResultManifest {
-  const { params, spending } = memory()
+function buildTerminalManifest({ row, plan, publication, publisher, journal, now }: TerminatingJob): ResultManifest {
+  const { params, spending } = journal()
   return buildResultManifest({
     row,
     plan,

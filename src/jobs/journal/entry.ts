@@ -1,4 +1,4 @@
-// What jobs remember, one thing at a time, as it lies in the pages of the journal.
+// The entries of job journals, as the pages store them.
 import type {
   FailedAttempts,
   FiringEnd,
@@ -11,36 +11,36 @@ import type { OutputValues } from '../../engine/node-api/node-type.ts'
 import type { RunError } from '../../engine/runtime/run/observer.ts'
 import type { EventBody, EventFrame } from '../../events/types.ts'
 
-/** One thing to remember. A firing is named as `firing-names.ts` says. */
+/** One entry. `RunJournal` makes the names of firings. */
 export type JournalEntry =
   | readonly ['start', firing: string]
-  /** An attempt failed, and another one follows: takes the place of the one before, and of the start. */
+  /** An attempt failed, and another attempt follows. The entry replaces earlier ones of its kind, and the start. */
   | readonly ['attempt', firing: string, attempts: FailedAttempts]
-  /** A step of the firing begins, or had begun in a job before this one; and what it came to. */
+  /** `step`: a step of the firing begins, or began in a job before this one. `done`: the result of the step. */
   | readonly ['step', firing: string, name: string, step: Omit<RecordedStep, 'end'>]
   | readonly ['done', firing: string, name: string, value: unknown]
   | readonly ['item', firing: string, item: OutputValues]
   | readonly ['end', firing: string, end: FiringEnd]
   | readonly ['wait', firing: string, request: WaitRequest]
   | readonly ['answer', firing: string, value: unknown]
-  /** The job's own run, or the called workflow of that scope, ends with a failure. It is the end of no firing: a retry has it run again. */
+  /** The job's own run, or the called workflow of that scope, fails. The entry ends no firing: a retry runs the firing again. */
   | readonly ['failure', scope: string, error: RunError]
-  /** A value for a streamed input, or its end. */
+  /** `push` is a value for a streamed input, `close` the end of the input. */
   | readonly ['push', input: string, value: unknown]
   | readonly ['close', input: string]
-  /** Changed properties of a node: in an older journal they stand with the rest, else last. */
+  /** Changed properties of a node. Older journals have them inside of the update; newer ones have them last. */
   | readonly ['update', update: NodeUpdate]
   | readonly ['update', of: Omit<NodeUpdate, 'properties'>, properties: unknown]
-  /** The graph of a called workflow, as JSON text: the same one is called again. */
+  /** The graph of a called workflow, as JSON text, so that later calls use the same graph. */
   | readonly ['graph', workflow_id: string, body: unknown]
-  /** A call of a model, whatever became of the firing that made it. */
+  /** A call of a model. It counts even where the firing that made it failed. */
   | readonly ['use', use: ModelUsage]
-  /** What is to be told of outputs where the job, which waits for something outside, ends without going on: in place of what was said before. */
+  /** Output events to publish where the suspended job ends without being resumed. They replace those of earlier entries. */
   | readonly ['rest', told: readonly EventWithFrame[]]
-  /** The job begins to go on after an interruption. */
+  /** The job is recovered after an interruption. */
   | readonly ['recovery']
-  /** It has told a value of an output that it had not told before, which is no entry of its own: it got further since the recovery. */
+  /** The job has published a value of an output for the first time, which has no other entry: it has made progress since the recovery. */
   | readonly ['told']
 
-/** An event and its frame, as they may be shown. */
+/** A redacted event and its frame. */
 export type EventWithFrame = readonly [event: EventBody, frame: EventFrame]

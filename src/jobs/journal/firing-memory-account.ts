@@ -1,4 +1,5 @@
-// How much memory it takes what jobs remember of their firings. It counts with what runs hold, until the run has taken it over or the job is gone.
+// Counts the memory that the journals of jobs take for their firings. It counts with the memory of runs, until the run has taken over the firings or
+// the job has left the process.
 import { estimateMemorySteps, measureValue } from '../../engine/node-api/values/measure.ts'
 import { ServiceError } from '../../errors.ts'
 import { MemoryUnavailableError } from '../../payloads/fair-memory-account.ts'
@@ -6,10 +7,10 @@ import type { Steps } from '../../shared/time-slices.ts'
 import { isSmallValue } from '../../shared/value-size.ts'
 import type { JournalEntry } from './entry.ts'
 
-/** Of how many bytes more, or less, the account is told at once: small memories never ask for it. */
+/** A reservation reports changes of at least this many bytes. Small journals never ask the account for memory. */
 const REPORTED_BYTES = 1_048_576
 
-// Bytes of memory, measured: what a firing takes besides its name and values, and an entry besides its value.
+// Measured bytes of memory: a firing without its name and values, an entry without its value, and a step.
 const FIRING = 200
 const ENTRY = 16
 const STEP = 128
@@ -17,22 +18,21 @@ const STEP = 128
 const TOO_LARGE_MESSAGE =
   'The job remembers more than the server has memory for: run it anew, or start the server with more memory.'
 
-/** CONFLICT: a job remembers more than its owner's jobs may ever hold. */
+/** CONFLICT: the journal of a job takes more memory than the jobs of its owner may ever hold together. */
 export class JournalTooLargeError extends ServiceError {
   constructor() {
     super('CONFLICT', { message: TOO_LARGE_MESSAGE })
   }
 }
 
-/** The memory that all runs of the process share, as remembered firings count in it. */
+/** The memory account that all runs of the process share. The firings of loaded journals count in it. */
 export interface FiringMemoryAccount {
-  /** How many bytes one owner may hold at the most, while nobody else holds any. */
+  /** The most bytes that one owner may hold while no other owner holds any. */
   readonly largest: number
-  /** An owner holds so many bytes more, or less. False: there is no room for more, and nothing was taken. */
+  /** Adds `bytes` to what an owner holds; they may be negative. It returns false, and takes nothing, where there is no room for more. */
   change(owner: string, bytes: number): boolean
 }
 
-/** An entry about a firing. */
 type FiringEntry = Extract<
   JournalEntry,
   readonly ['start' | 'attempt' | 'step' | 'done' | 'item' | 'end' | 'wait' | 'answer', ...unknown[]]
@@ -53,30 +53,30 @@ export function isFiringEntry(entry: JournalEntry): entry is FiringEntry {
   return FIRING_ENTRY_KINDS.has(entry[0])
 }
 
-/** About how many bytes a firing takes, whatever is known of it. */
+/** Estimates the bytes of a firing without its entries. */
 export function estimateFiringBytes(firing: string): number {
   return FIRING + firing.length
 }
 
-/** About how many bytes an entry takes in what is known of its firing. */
+/** Estimates the bytes that an entry adds to the record of its firing. */
 export function estimateEntryBytes(entry: FiringEntry): number {
   if (entry[0] === 'start') return 0
   return ENTRY + measureValue(entry.at(-1)).memory + (entry[0] === 'step' ? STEP + entry[2].length : 0)
 }
 
-/** Measures what is large of an entry, so that `entryBytes` need not look into it; null: nothing is. */
+/** Measures the large value of an entry, so that `estimateEntryBytes` need not walk through the value. It returns null for a small value. */
 export function measureEntrySteps(entry: JournalEntry): Steps<unknown> | null {
   const value: unknown = entry.at(-1)
   return typeof value === 'object' && value !== null && !isSmallValue(value) ? estimateMemorySteps(value) : null
 }
 
-/** What the memory of one job takes of the account. */
+/** The part of the account that the journal of one job takes. */
 export class FiringMemoryReservation {
   readonly #account: FiringMemoryAccount
   readonly #owner: string
   #used = 0
   #peak = 0
-  /** Bytes that the account was told of. */
+  /** Bytes that were reported to the account. */
   #reported = 0
 
   constructor(account: FiringMemoryAccount, owner: string) {
@@ -84,17 +84,17 @@ export class FiringMemoryReservation {
     this.#owner = owner
   }
 
-  /** How many bytes it has come to at the most. */
+  /** The most bytes that were in use at one time. */
   get peak(): number {
     return this.#peak
   }
 
-  /** Takes so many bytes before they are used. @throws NoRoom */
+  /** Takes bytes before they are used. @throws MemoryUnavailableError */
   reserve(bytes: number): void {
     if (bytes > this.#reported) this.#report(bytes)
   }
 
-  /** @throws NoRoom where there is none now; TooMuchRemembered where there never is so much */
+  /** @throws MemoryUnavailableError where there is no room now; JournalTooLargeError where there will never be room for so much */
   take(bytes: number): void {
     this.#used += bytes
     this.#peak = Math.max(this.#peak, this.#used)
@@ -107,12 +107,11 @@ export class FiringMemoryReservation {
     if (this.#reported - this.#used >= REPORTED_BYTES) this.settle()
   }
 
-  /** Gives back what was reserved and is not used. */
+  /** Gives back bytes that were reserved and are not used. */
   settle(): void {
     this.#report(this.#used < REPORTED_BYTES ? 0 : Math.min(this.#used, this.#reported))
   }
 
-  /** Gives all back. */
   release(): void {
     this.#used = 0
     this.#report(0)

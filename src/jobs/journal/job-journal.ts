@@ -1,6 +1,6 @@
-// What one job remembers beyond its process: its parameters, what its run has done, and what it was sent. It is written in pages, encrypted,
-// in the transactions that write the job's row and events, and read again when the job goes on after an interruption. Large values get files of
-// their own before (spilling.ts), and are read when they are asked for.
+// The journal of one job: its parameters, its firings, and the inputs that it was sent. Pages are encrypted and written in the transactions that
+// write the job's row and events; a job that is recovered or resumed reads them. Large values get files of their own before (see
+// spilled-value-store.ts), and are read when they are needed.
 import { countJournalPages } from '../../db/jobs/journal.ts'
 import { deleteCompletedJournal } from '../../db/jobs/removal.ts'
 import { hasSpilledValues } from '../../db/jobs/spilled-values.ts'
@@ -32,7 +32,7 @@ import { MergedNodeUpdates } from './merged-node-updates.ts'
 import { forEachPage } from './page-reader.ts'
 import { JournalPageWriter, type JournalStorage } from './page-writer.ts'
 
-/** A firing as it is put together from its entries. Large values may still lie in their files. */
+/** A firing, built from its entries. Large values may still be in their files. */
 interface MutableJournaledFiring {
   started: boolean
   attempts: FailedAttempts | null
@@ -41,17 +41,17 @@ interface MutableJournaledFiring {
   end: FiringEnd | LazyValue | null
   wait: WaitRequest | null
   answer: { value: unknown } | null
-  /** How many bytes of it count. */
+  /** Bytes that count in the memory account. */
   bytes: number
 }
 
-/** What is known of a firing, whatever its values are. */
+/** A firing for callers that do not read its values. */
 export type JournaledFiring = Omit<FiringHistory, 'items' | 'end'> & {
   readonly items: readonly unknown[]
   readonly end: object | null
 }
 
-/** Most firings have no items and no steps: those have these in common, to which nothing is ever added. */
+/** Most firings have no items and no steps, and share these empty collections. No code adds to the two collections. */
 const NO_ITEMS: MutableJournaledFiring['items'] = []
 const NO_STEPS: MutableJournaledFiring['steps'] = new Map()
 
@@ -70,7 +70,7 @@ function setStep(known: MutableJournaledFiring, name: string, step: RecordedStep
   known.steps.set(name, step)
 }
 
-/** With the values that lie elsewhere, but for items of which there are many. @throws Error where one of them cannot be read */
+/** Resolves the lazy values of a firing; items are resolved by `read` when the run takes them. @throws Error where a value cannot be read */
 function toRemembered(
   { items, steps, end, answer, bytes: _, ...rest }: MutableJournaledFiring,
   read: (value: LazyValue) => unknown,
@@ -95,19 +95,19 @@ function hasLazyValues({ items, steps, end, answer }: MutableJournaledFiring): b
   return false
 }
 
-/** In place of what lies elsewhere, its value; some of the items alone, as `LeftUnread` says. */
+/** Replaces lazy values by their content. Of the items it reads only as many as `EagerReadBudget` allows. */
 function* readLazyValues(known: MutableJournaledFiring): Steps<void> {
   const { items, steps, answer } = known
-  const left = new EagerReadBudget()
+  const budget = new EagerReadBudget()
   for (let at = 0; at < items.length; at++)
-    if (!left.shouldLeaveUnread(items[at])) items[at] = yield* LazyValue.resolveSteps(items[at]!)
+    if (!budget.shouldLeaveUnread(items[at])) items[at] = yield* LazyValue.resolveSteps(items[at]!)
   for (const [name, step] of steps)
     if (step.end) steps.set(name, { ...step, end: { value: yield* LazyValue.resolveSteps(step.end.value) } })
   if (answer) known.answer = { value: yield* LazyValue.resolveSteps(answer.value) }
   known.end = yield* LazyValue.resolveSteps(known.end)
 }
 
-/** What a firing that goes on was asked for: `readValues` may have brought much of it into memory. */
+/** Drops the values of a recalled firing that has not ended: `readLazyValues` may have brought many of them into memory. */
 function dropValues(known: MutableJournaledFiring): void {
   known.items = NO_ITEMS
   known.steps = NO_STEPS
@@ -115,12 +115,11 @@ function dropValues(known: MutableJournaledFiring): void {
 }
 
 /**
- * What a new run takes over of a firing: all, so that it has ended or has its answer; what it had begun with, attempts that failed,
- * steps and the items of its stream; or nothing.
+ * What a new run takes over of a firing. `all`: its end or its answer. `begun`: failed attempts, steps and the items of its stream.
  */
 export type FiringReuse = 'all' | 'begun' | 'nothing'
 
-/** Kinds that are asked for while the run goes on. */
+/** Kinds of entries that are read during the run as well. */
 const ALWAYS_APPLIED_KINDS: ReadonlySet<JournalEntry[0]> = new Set<JournalEntry[0]>(['wait', 'answer', 'graph', 'use'])
 
 interface PendingCommit {
@@ -132,7 +131,7 @@ interface PendingCommit {
   readonly released: boolean
 }
 
-/** Bytes in pages: what takes more is much for one of ten thousand jobs that wait. In memory, small values take about twenty times as much. */
+/** Bytes in pages; a larger journal is unloaded while its job waits, as ten thousand jobs may. Small values take about twenty times as much in memory. */
 const SMALL_JOURNAL_BYTES = 1_024
 
 const NOTHING_WRITTEN: PendingCommit = { entries: 0, sent: [], pages: 0, bytes: 0, forgets: false, released: false }
@@ -140,74 +139,73 @@ const NOTHING_WRITTEN: PendingCommit = { entries: 0, sent: [], pages: 0, bytes: 
 export class JobJournal implements Disposable {
   readonly #tools: JournalStorage
   readonly #job_key: number
-  /** Where what is known of firings counts; null: it does not. */
+  /** Counts the memory of firings; null: it does not count. */
   #firingMemory: FiringMemoryReservation | null
   #params: JobParams
   readonly #firings = new Map<string, MutableJournaledFiring>()
-  /** What it was sent, in order. */
+  /** The inputs that the job was sent, in order. */
   readonly inputs: (readonly ['push', string, unknown] | readonly ['close', string])[] = []
   readonly updates: NodeUpdate[] = []
   /** Graphs of called workflows, as JSON text. */
   readonly graphs = new Map<string, string | LazyValue>()
-  /** What the job's own run, and called workflows by their scope, had come to. */
+  /** The failures of the job's own run and of called workflows, by scope. */
   readonly failures = new Map<string, RunError>()
-  /** What the job has used of models. */
   readonly spending = new JobModelUsage()
-  /** Why it cannot be known; null: it is. */
+  /** The message for a journal that cannot be read; null where it can. */
   fault: string | null = null
   readonly #pageWriter: JournalPageWriter
   #staged: JournalEntry[] = []
   /**
-   * How many of them the commit under way writes, what else of commands, and how many pages and bytes; whether it forgets all, and releases files
-   * by that.
+   * The commit under way: staged entries, commands' entries, pages and bytes that it writes. `forgets`: it removes the journal. `released`: that
+   * releases files.
    */
   #pendingCommit = NOTHING_WRITTEN
-  /** How much is stored. */
+  /** Pages and bytes that are stored. */
   #pageCount = 0
   #byteCount = 0
-  /** Whether any value has got a file of its own. */
+  /** Whether any value has a file of its own. */
   #has_files = false
   #hasBegun = false
   #isUnloaded = false
-  /** How many of the inputs have their values, while it is loaded. */
+  /** How many inputs were resolved so far, while the journal is being loaded. */
   #inputsReadCount = 0
   readonly #inputReadBudget = new EagerReadBudget()
-  /** How many changes of properties those are that were read. */
+  /** How many property changes were read from pages. */
   #updatesReadCount = 0
   readonly #mergedUpdates = new MergedNodeUpdates(this.updates)
-  /** What is to be told of outputs where it ends while it waits. */
+  /** Output events to publish where the job ends while it is suspended. */
   suspendedOutputs: readonly EventWithFrame[] = []
-  /** How often it went on after an interruption and had nothing to remember, and no output to tell, until the next one. */
+  /** Consecutive recoveries after which the job neither recorded an entry nor published an output. */
   idle_recoveries = 0
 
   private constructor(
     tools: JournalStorage,
     job_key: number,
     params: JobParams,
-    counts: FiringMemoryReservation | null = null,
+    reservation: FiringMemoryReservation | null = null,
   ) {
     this.#tools = tools
-    this.#firingMemory = counts
+    this.#firingMemory = reservation
     this.#job_key = job_key
     this.#params = params
     this.#pageWriter = new JournalPageWriter(tools, job_key)
   }
 
-  /** The memory of a job that has not begun. What it takes over of firings `counts`. */
+  /** The journal of a job that has not begun. Firings that it takes over count in `reservation`. */
   static createEmpty(
     tools: JournalStorage,
     job_key: number,
     params: JobParams,
-    counts: FiringMemoryReservation | null = null,
+    reservation: FiringMemoryReservation | null = null,
   ): JobJournal {
-    return new JobJournal(tools, job_key, params, counts)
+    return new JobJournal(tools, job_key, params, reservation)
   }
 
-  /** The memory of a job whose own cannot be read, or is too much: it is empty, and nothing is written. */
+  /** Stands for a journal that cannot be read, or is too large. It is empty, and writes nothing. */
   static createUnreadable(tools: JournalStorage, job_key: number, fault: string): JobJournal {
-    const memory = new JobJournal(tools, job_key, {})
-    memory.fault = fault
-    return memory
+    const journal = new JobJournal(tools, job_key, {})
+    journal.fault = fault
+    return journal
   }
 
   get isReadable(): boolean {
@@ -215,22 +213,22 @@ export class JobJournal implements Disposable {
   }
 
   /**
-   * The memory of a stored job, or null where there is none.
-   * @throws VaultError where it was written under another key; Error where the file of a large value that is needed at once cannot be read; NoRoom and
-   * TooMuchRemembered where `counts` has no room for it
+   * Reads the journal of a stored job; null where none is stored.
+   * @throws VaultError where it was written under another key; Error where a large value is needed at once and its file cannot be read;
+   * MemoryUnavailableError and JournalTooLargeError where `reservation` has no room for it
    */
   static *loadSteps(
     store: Store,
     tools: JournalStorage,
     job_key: number,
-    counts: FiringMemoryReservation | null = null,
+    reservation: FiringMemoryReservation | null = null,
   ): Steps<JobJournal | null> {
     try {
-      const loaded = yield* JobJournal.#loadAll(store, tools, job_key, counts)
-      counts?.settle()
+      const loaded = yield* JobJournal.#loadAll(store, tools, job_key, reservation)
+      reservation?.settle()
       return loaded
     } catch (error) {
-      counts?.release()
+      reservation?.release()
       throw error
     }
   }
@@ -239,21 +237,22 @@ export class JobJournal implements Disposable {
     store: Store,
     tools: JournalStorage,
     job_key: number,
-    counts: FiringMemoryReservation | null,
+    reservation: FiringMemoryReservation | null,
   ): Steps<JobJournal | null> {
     const { spilled } = tools
     const values = new LazyPageValues(store, tools, job_key)
-    let memory: JobJournal | null = null
+    let journal: JobJournal | null = null
     let bytes = 0
     const pages = yield* forEachPage(store, tools, job_key, function* (content, page) {
       bytes += page.body.length
-      if (memory === null) memory = new JobJournal(tools, job_key, yield* readParamsSteps(content, spilled), counts)
+      if (journal === null)
+        journal = new JobJournal(tools, job_key, yield* readParamsSteps(content, spilled), reservation)
       else
-        yield* memory.#applySteps(
+        yield* journal.#applySteps(
           yield* values.replaceLargeValuesSteps(page.page, page.body.length, decodePageEntries(content, spilled)),
         )
     })
-    const loaded = memory as JobJournal | null
+    const loaded = journal as JobJournal | null
     if (loaded) {
       loaded.#pageCount = pages
       loaded.#byteCount = bytes
@@ -262,12 +261,12 @@ export class JobJournal implements Disposable {
     return loaded
   }
 
-  /** Whether it is all that is stored: in between steps more may have been written, or all removed. */
+  /** Whether this is still all that is stored: between the steps of loading, pages may have been added, or all removed. */
   isWhole(tx: Tx): boolean {
     return !this.isReadable || countJournalPages(tx, this.#job_key) === this.#pageCount
   }
 
-  /** Some of what a job was sent is needed at once, other values are read when they are asked for. */
+  /** Applies the entries of a page. Some inputs, and property changes, are needed at once; other values are read later. */
   *#applySteps(entries: readonly JournalEntry[]): Steps<void> {
     if (this.#firingMemory) for (const steps of yield* mapSteps(entries, measureEntrySteps)) if (steps) yield* steps
     yield* forEachSteps(entries, (entry) => this.#apply(entry))
@@ -284,7 +283,7 @@ export class JobJournal implements Disposable {
     this.#updatesReadCount = this.updates.length
   }
 
-  /** What the changes of properties weigh that it was read with, or has got since. */
+  /** The weight of all property changes: those that were read, and those that came since. */
   get updates_weight(): number {
     const since = this.updates.slice(this.#updatesReadCount)
     return since.reduce((sum, { properties }) => sum + estimateUpdateWeight(properties), this.#mergedUpdates.weight)
@@ -294,14 +293,14 @@ export class JobJournal implements Disposable {
     return this.#params
   }
 
-  /** Reads the large values of a firing, so that `recall` has them; null: it has none in files. @throws Error where one of them cannot be read */
+  /** Reads the large values of a firing for `recall`; null: none is in a file. @throws Error where a value cannot be read */
   readSteps(firing: string): Steps<void> | null {
     const known = this.#firings.get(firing)
     return known && hasLazyValues(known) ? readLazyValues(known) : null
   }
 
   /**
-   * What is known of a firing. It is asked for once, so that its values are let go of. Items that are taken later are given by `read`.
+   * The history of a firing. Each firing is recalled once, so its values are dropped here. `read` gives items that are taken later.
    * @throws Error where the file of a large value cannot be read
    */
   recall(firing: string, read: (value: LazyValue) => unknown = LazyValue.resolve): FiringHistory | null {
@@ -315,24 +314,24 @@ export class JobJournal implements Disposable {
     return whole
   }
 
-  /** The run has what it was sent until now: from here on only what it waits for is kept in memory. */
+  /** The run has taken over the inputs. From here on the journal keeps in memory only what its waits need. */
   markRunBegun(): void {
     this.#hasBegun = true
     this.inputs.length = 0
     this.updates.length = 0
   }
 
-  /** Whether it is not worth putting away. */
+  /** Whether unloading would save too little. */
   get isSmall(): boolean {
     return this.#byteCount <= SMALL_JOURNAL_BYTES && !this.#has_files
   }
 
-  /** Whether it only writes, and knows nothing of what is stored. */
+  /** Whether the stored content is not in memory, so that the journal can only be written. */
   get isUnloaded(): boolean {
     return this.#isUnloaded
   }
 
-  /** Lets go of all that it knows, which is stored: the job waits, maybe for long. */
+  /** Drops the content, all of which is stored: the job may wait for long. */
   unload(): void {
     this.#isUnloaded = true
     this.releaseMemory()
@@ -346,7 +345,7 @@ export class JobJournal implements Disposable {
     this.suspendedOutputs = []
   }
 
-  /** What it knows counts no more: nobody will ask for it. */
+  /** Stops counting the firings: they will not be recalled. */
   releaseMemory(): void {
     this.#firingMemory?.release()
     this.#firingMemory = null
@@ -356,7 +355,7 @@ export class JobJournal implements Disposable {
     this.releaseMemory()
   }
 
-  /** Knows again what is `stored`, as it was read. */
+  /** Takes over the content of `stored`, which was just read. */
   reload(stored: JobJournal): void {
     this.#isUnloaded = false
     this.#firingMemory = stored.#firingMemory
@@ -371,7 +370,7 @@ export class JobJournal implements Disposable {
     this.fault = stored.fault
   }
 
-  /** Firings that wait for nothing but time, and have not been told that it has passed. */
+  /** Firings that wait for time alone, and have not been answered yet. */
   get delays(): { firing: string; until: number }[] {
     const delays: { firing: string; until: number }[] = []
     for (const [firing, { wait, answer, end }] of this.#firings)
@@ -379,11 +378,11 @@ export class JobJournal implements Disposable {
     return delays
   }
 
-  /** Keeps an entry, to be written with the next commit. Gives about how many characters it has in its page. */
+  /** Stages an entry for the next commit. It returns about how many characters the entry has in its page. */
   stage(entry: JournalEntry): number {
     const staged = this.#pageWriter.boundEntry(entry)
     this.#staged.push(staged)
-    // What it was sent is needed at once, but for what another job has left in files.
+    // Inputs are needed at once, unless another job has left them in files.
     const isSent = (entry[0] === 'push' || entry[0] === 'update') && !(entry.at(-1) instanceof LazyValue)
     const known = isSent ? entry : this.#pageWriter.withLazyValue(staged)
     if (!this.#hasBegun || ALWAYS_APPLIED_KINDS.has(entry[0])) this.#apply(known)
@@ -391,19 +390,18 @@ export class JobJournal implements Disposable {
     return this.#pageWriter.estimateWeight(staged)
   }
 
-  /** How many entries are staged. */
   get stagedCount(): number {
     return this.#staged.length
   }
 
-  /** How many of the staged entries, from the first on, one transaction should write. */
+  /** How many of the first staged entries one transaction should write. */
   get dueCount(): number {
     return this.#pageWriter.countFitting(this.#staged)
   }
 
   /**
-   * Gives what is large of the first `entries` of what is staged, or was `sent` by commands, files of its own; null: nothing is that has none yet, so that
-   * all of it may be written. It rejects with what `signal` was aborted with, or what the file system throws; nothing is left of the files then.
+   * Writes large values of the first `entries` staged entries, and of the commands' entries `sent`, to files; null: all have files, and `write` may
+   * follow. It rejects with the reason of `signal` or the error of the file system, and leaves no files then.
    */
   spill(signal: AbortSignal, sent: readonly JournalEntry[] = [], entries = this.stagedCount): Promise<void> | null {
     if (!this.isReadable) return null
@@ -414,8 +412,8 @@ export class JobJournal implements Disposable {
   }
 
   /**
-   * Writes the first `entries` of what is staged, and what was `sent` by commands, the parameters with the first page. It may be asked for more than
-   * once before `written`.
+   * Writes the first `entries` staged entries and the commands' entries `sent`; the first page gets the parameters. It may be called again before
+   * `markCommitted`.
    */
   write(tx: Tx, attempt: number, entries: number, sent: readonly JournalEntry[] = []): void {
     if (!this.isReadable) return
@@ -427,13 +425,13 @@ export class JobJournal implements Disposable {
     this.#pendingCommit = { entries, sent, ...written, forgets: false, released: false }
   }
 
-  /** Has what is stored removed, when nobody will ask for it again, nor for what is staged, or `sent` by commands. */
+  /** Removes the stored journal of a job that will not be continued. Staged and `sent` entries are not written. */
   forget(tx: Tx, sent: readonly JournalEntry[] = []): void {
     const released = this.#pageCount > 0 && deleteCompletedJournal(tx, this.#job_key, this.#byteCount) > 0
     this.#pendingCommit = { ...NOTHING_WRITTEN, entries: this.#staged.length, sent, forgets: true, released }
   }
 
-  /** What `write` wrote, or `forget` removed, is committed. */
+  /** Called when the transaction of `write` or `forget` is committed. */
   markCommitted(): void {
     const { entries, sent, pages, bytes, forgets, released } = this.#pendingCommit
     const staged = this.#staged.splice(0, entries)
@@ -446,30 +444,30 @@ export class JobJournal implements Disposable {
     if (released) this.#tools.spilled.removeSoon()
   }
 
-  /** What commands `sent` is not written. */
+  /** Removes the files of commands' entries that were not written. */
   drop(sent: readonly JournalEntry[]): void {
     this.#pageWriter.drop(sent)
   }
 
-  /** The job is not taken in: nothing that is staged will be written. */
+  /** The job is refused: drops the staged entries and their files. */
   discard(): void {
     this.releaseMemory()
     this.#pageWriter.drop(this.#staged.splice(0))
   }
 
-  /** Whether nothing is known of any firing. */
+  /** Whether the journal has neither firings nor failures. */
   get isBlank(): boolean {
     return this.#firings.size === 0 && this.failures.size === 0
   }
 
-  /** What is known of firings, by their names. */
+  /** The firings, by their names. */
   get firings(): ReadonlyMap<string, JournaledFiring> {
     return this.#firings
   }
 
   /**
-   * What a new run of the same graph takes over: what it was given and sent, of firings what `reuse` says, the graphs that are the `same`, and
-   * what was used of models. Large values stay where they lie until they are staged there. Of each firing it lets go then.
+   * The entries that a new run of the same graph takes over. `reuse` decides for each firing, and `same` for the graphs of called workflows. Inputs and model
+   * usage are always reused. Large values stay in place until the new job stages them. Each firing is dropped from memory once it is listed.
    */
   *reusableEntries(
     reuse: (firing: string) => FiringReuse,
@@ -492,13 +490,13 @@ export class JobJournal implements Disposable {
     return known
   }
 
-  /** @throws NoRoom, TooMuchRemembered */
-  #countMemory(counts: FiringMemoryReservation, entry: JournalEntry): void {
+  /** @throws MemoryUnavailableError, JournalTooLargeError */
+  #countMemory(reservation: FiringMemoryReservation, entry: JournalEntry): void {
     if (!isFiringEntry(entry)) return
     const known = this.#firingOf(entry[1])
     const bytes = estimateEntryBytes(entry) + (known.bytes === 0 ? estimateFiringBytes(entry[1]) : 0)
     known.bytes += bytes
-    counts.take(bytes)
+    reservation.take(bytes)
   }
 
   #apply(entry: JournalEntry): void {
@@ -536,14 +534,14 @@ function* listReusableEntries(
 }
 
 type EntryApplier<Kind extends JournalEntry[0]> = (
-  memory: JobJournal,
+  journal: JobJournal,
   entry: Extract<JournalEntry, readonly [Kind, ...unknown[]]>,
   of: (firing: string) => MutableJournaledFiring,
 ) => void
 
 const ENTRY_APPLIERS: { [Kind in Exclude<JournalEntry[0], 'recovery'>]: EntryApplier<Kind> } = {
-  rest: (memory, [, told]) => {
-    memory.suspendedOutputs = told
+  rest: (journal, [, outputs]) => {
+    journal.suspendedOutputs = outputs
   },
   told: () => {},
   start: (_, [, firing], of) => {
@@ -567,7 +565,7 @@ const ENTRY_APPLIERS: { [Kind in Exclude<JournalEntry[0], 'recovery'>]: EntryApp
   end: (_, [, firing, end], of) => {
     const known = of(firing)
     known.end = end
-    // Nobody asks for them any more.
+    // The steps of a firing that has ended are not read again.
     known.steps = NO_STEPS
   },
   wait: (_, [, firing, request], of) => {
@@ -576,12 +574,12 @@ const ENTRY_APPLIERS: { [Kind in Exclude<JournalEntry[0], 'recovery'>]: EntryApp
   answer: (_, [, firing, value], of) => {
     of(firing).answer = { value }
   },
-  failure: (memory, [, scope, error]) => memory.failures.set(scope, error),
-  push: (memory, entry) => memory.inputs.push(entry),
-  close: (memory, entry) => memory.inputs.push(entry),
-  update: (memory, [, update, properties]) => {
-    memory.updates.push(properties === undefined ? (update as NodeUpdate) : ({ ...update, properties } as NodeUpdate))
+  failure: (journal, [, scope, error]) => journal.failures.set(scope, error),
+  push: (journal, entry) => journal.inputs.push(entry),
+  close: (journal, entry) => journal.inputs.push(entry),
+  update: (journal, [, update, properties]) => {
+    journal.updates.push(properties === undefined ? (update as NodeUpdate) : ({ ...update, properties } as NodeUpdate))
   },
-  graph: (memory, [, workflow_id, body]) => memory.graphs.set(workflow_id, body as string | LazyValue),
-  use: (memory, [, use]) => memory.spending.add(use),
+  graph: (journal, [, workflow_id, body]) => journal.graphs.set(workflow_id, body as string | LazyValue),
+  use: (journal, [, use]) => journal.spending.add(use),
 }

@@ -1,4 +1,4 @@
-// Reads what stored jobs remember. A small memory is read when it is needed. A large one is read before, in time slices of the job's owner.
+// Loads the journals of stored jobs. A small journal is read when it is needed. A large journal is read in advance, in time slices of the job's owner.
 import { hasMoreEventsThan } from '../../db/jobs/events.ts'
 import { hasMorePagesThan } from '../../db/jobs/journal.ts'
 import { hasSpilledValues } from '../../db/jobs/spilled-values.ts'
@@ -16,38 +16,38 @@ import { JobJournal } from './job-journal.ts'
 import { readWaitRequestsSteps } from './page-reader.ts'
 import type { JournalStorage } from './page-writer.ts'
 
-/** Pages, and bytes in them. A memory with more is read in steps. */
+/** Pages, and bytes in them. A larger journal is read in steps. */
 const MOST_PAGES = 16
 const MOST_BYTES = 131_072
-/** Events of a history, and bytes in them: a history with more is read in steps. */
+/** Events of a history, and bytes in them. A longer history is read in steps. */
 const MOST_EVENTS = 1_000
 const MOST_EVENT_BYTES = 1_048_576
 
-/** What a job is told that ends because of that. */
+/** The message of a job that ends because its journal cannot be read. */
 export const UNREADABLE_JOURNAL = 'What the job needs to go on cannot be read.'
 
 export interface JournalLoaderParts extends JournalStorage {
   readonly store: Store
   readonly log: Log
-  /** Where what is remembered of firings counts. */
+  /** Counts the memory of firings. */
   readonly shared_memory: FiringMemoryAccount
 }
 
-/** What a job goes on from: its memory, and what its history says. */
+/** What a job continues from: its journal, and the events that it has published. */
 export interface LoadedJournal {
   readonly journal: JobJournal
-  /** Null where nobody needs it: the memory cannot be known. */
+  /** Null where the journal cannot be used, so that the history is not needed. */
   readonly publishedHistory: PublishedHistory | null
 }
 
-/** A memory that is read before it is needed. */
+/** A journal that is read in advance. */
 interface JournalReading {
   readonly done: Promise<void>
   /** The last event of the job when the reading began. */
   readonly sequence: number
-  /** Null until the memory is read, and where it cannot be read. */
+  /** Null until the journal is read, and where it cannot be read. */
   loaded: LoadedJournal | null
-  /** There is no room for it now. */
+  /** Set where there is no memory for the journal now. */
   refused: MemoryUnavailableError | null
   users: number
 }
@@ -55,9 +55,9 @@ interface JournalReading {
 export class JournalLoader {
   readonly #parts: JournalLoaderParts
   readonly #slices: TimeSliceScheduler
-  /** By job. */
+  /** Readings by job key. */
   readonly #readings = new Map<number, JournalReading>()
-  /** By job for which there was no room, how many bytes it had come to: there is to be room for them before it is read again. */
+  /** Jobs for whose journals there was no room, with the bytes that were counted. So many must be free before the journal is read again. */
   readonly #refused = new Map<number, number>()
 
   constructor(parts: JournalLoaderParts, slices: TimeSliceScheduler) {
@@ -65,17 +65,17 @@ export class JournalLoader {
     this.#slices = slices
   }
 
-  /** Whether reading the memory takes long. False where the database cannot be read: the read itself fails with the reason. */
+  /** Whether reading the journal takes long. It is false where the database cannot be read: the read itself then fails with the reason. */
   isLarge({ key }: Pick<JobTable, 'key'>): boolean {
     return this.#readFlag((tx) => hasSpilledValues(tx, key) || hasMorePagesThan(tx, key, MOST_PAGES, MOST_BYTES))
   }
 
-  /** Whether reading what the history says takes long, however small the memory is. */
+  /** Whether reading the history takes long, however small the journal is. */
   #hasLongHistory({ key }: JobTable): boolean {
     return this.#readFlag((tx) => hasMoreEventsThan(tx, key, MOST_EVENTS, MOST_EVENT_BYTES))
   }
 
-  /** False also where the database cannot be read. */
+  /** Runs `test`, and returns false where the database cannot be read. */
   #readFlag(test: (tx: Tx) => boolean): boolean {
     try {
       return this.#parts.store.read(test)
@@ -85,8 +85,8 @@ export class JournalLoader {
   }
 
   /**
-   * Reads a large memory, or one whose job has a long history, for `take`, and keeps it until the result is disposed of; null where both are small. What
-   * cannot be read now is read again when it is needed. It rejects with NoRoom alone.
+   * Reads a large journal or a long history for `take`, and keeps it until the result is disposed of; null where both are small. A failed read is repeated
+   * when the journal is needed. It rejects only with MemoryUnavailableError.
    */
   prepare(row: JobTable): Promise<Disposable> | null {
     const reading = this.#readings.get(row.key) ?? this.#beginReading(row)
@@ -133,7 +133,7 @@ export class JournalLoader {
     if (this.#readings.get(job_key) === reading) this.#readings.delete(job_key)
   }
 
-  /** What `prepare` read, if it is still all that is stored; else null. The caller owns it: a second call gives null. */
+  /** The result of `prepare`, if it is still complete; else null. The caller owns it: a second call returns null. */
   take({ key, last_sequence }: JobTable): LoadedJournal | null {
     const reading = this.#readings.get(key)
     const read = reading?.loaded ?? null
@@ -146,14 +146,14 @@ export class JournalLoader {
   }
 
   /**
-   * What a stored job remembers, read at once; empty where that is missing or damaged, or is too much.
-   * @throws SERVICE_UNAVAILABLE where it cannot be read now, NoRoom
+   * Reads the journal of a stored job at once. It is an unreadable journal where the stored journal is missing, damaged or too large.
+   * @throws SERVICE_UNAVAILABLE where it cannot be read now, MemoryUnavailableError
    */
   of(row: JobTable): JobJournal {
     try {
-      const memory = runToCompletion(this.loadSteps(row))
-      if (memory) return memory
-      this.#parts.log.error({ job_id: row.id }, 'what a job needs to go on is not stored')
+      const journal = runToCompletion(this.loadSteps(row))
+      if (journal) return journal
+      this.#parts.log.error({ job_id: row.id }, 'job journal missing')
     } catch (err) {
       this.#throwIfTransient(row, err)
       if (err instanceof JournalTooLargeError) return this.#createTooLargeJournal(row, err)
@@ -167,8 +167,8 @@ export class JournalLoader {
 
   *#readSteps(row: JobTable): Steps<LoadedJournal | null> {
     try {
-      const memory = yield* this.loadSteps(row)
-      return memory && { journal: memory, publishedHistory: yield* this.#readHistorySteps(row, memory) }
+      const journal = yield* this.loadSteps(row)
+      return journal && { journal, publishedHistory: yield* this.#readHistorySteps(row, journal) }
     } catch (err) {
       if (!(err instanceof JournalTooLargeError)) throw err
       this.#throwIfTransient(row, err)
@@ -176,43 +176,43 @@ export class JournalLoader {
     }
   }
 
-  *#readHistorySteps({ key }: JobTable, memory: JobJournal): Steps<PublishedHistory> {
+  *#readHistorySteps({ key }: JobTable, journal: JobJournal): Steps<PublishedHistory> {
     try {
       return yield* PublishedHistory.loadSteps(this.#parts.store, key)
     } catch (error) {
-      memory.releaseMemory()
+      journal.releaseMemory()
       throw error
     }
   }
 
-  /** What a stored job remembers; null where that is not stored. @throws as `JobMemory.loadSteps` */
+  /** Reads the journal of a stored job; null where none is stored. @throws as `JobJournal.loadSteps` */
   *loadSteps(row: JobTable): Steps<JobJournal | null> {
-    const counts = this.createFiringReservation(row)
+    const reservation = this.createFiringReservation(row)
     try {
-      counts.reserve(this.#refused.get(row.key) ?? 0)
-      const memory = yield* JobJournal.loadSteps(this.#parts.store, this.#parts, row.key, counts)
+      reservation.reserve(this.#refused.get(row.key) ?? 0)
+      const journal = yield* JobJournal.loadSteps(this.#parts.store, this.#parts, row.key, reservation)
       this.#refused.delete(row.key)
-      return memory
+      return journal
     } catch (error) {
       if (!(error instanceof MemoryUnavailableError)) this.#refused.delete(row.key)
-      else if (counts.peak > 0) this.#refused.set(row.key, counts.peak)
+      else if (reservation.peak > 0) this.#refused.set(row.key, reservation.peak)
       throw error
     }
   }
 
-  /** Where what an owner's job remembers of its firings counts. */
+  /** Counts the firings of one job of an owner. */
   createFiringReservation(owner: OwnerScope): FiringMemoryReservation {
     return new FiringMemoryReservation(this.#parts.shared_memory, userShareKey(owner))
   }
 
   #throwIfTransient({ id }: JobTable, err: unknown): void {
-    const momentary = toTransientFault(err)
-    if (momentary) throw momentary
-    this.#parts.log.error({ err, job_id: id }, 'what a job needs to go on cannot be read')
+    const transientFault = toTransientFault(err)
+    if (transientFault) throw transientFault
+    this.#parts.log.error({ err, job_id: id }, 'job journal unreadable')
   }
 
   /**
-   * What the firings of a stored job wait for, by their names; empty where that is missing or damaged.
+   * The wait requests of a stored job's firings, by name; empty where the journal is missing or damaged.
    * @throws SERVICE_UNAVAILABLE where it cannot be read now
    */
   async readWaitRequests(row: JobTable): Promise<ReadonlyMap<string, WaitRequest>> {

@@ -1,10 +1,10 @@
-// Changes of properties that a job had got before, as they are read. Thousands of one node may hold from the same firing on: of those the last one of each
-// value is all that counts, and they are joined a change at a time, so that the firing that takes them need not look at all of them.
+// Merges property changes while the journal is read. Thousands of changes of one node may take effect at the same firing, and only the last of each
+// value counts. They are merged one by one, so that the firing that takes them need not look at all of them.
 import type { NodeUpdate } from '../../engine/durability/journal.ts'
 import type { InputValues } from '../../engine/node-api/node-type.ts'
 import { estimateUpdateWeight } from '../run/job-inputs.ts'
 
-/** The last change of a node: its place in the list. Once it was joined with others its values are an object of its own. */
+/** The last change of a node: its index in the list, and the merged values once there are several changes. */
 interface LastUpdate {
   readonly at: number
   readonly merged: InputValues | null
@@ -15,12 +15,12 @@ export class MergedNodeUpdates {
   readonly #last = new Map<string, LastUpdate>()
   #weight = 0
 
-  /** `list` gets what they are joined to. */
+  /** `list` receives the merged changes. */
   constructor(list: NodeUpdate[]) {
     this.#list = list
   }
 
-  /** What all of them weigh, those included of which nothing counts any more: they are stored. */
+  /** The weight of all changes, including overridden ones: those are stored too. */
   get weight(): number {
     return this.#weight
   }
@@ -33,10 +33,10 @@ export class MergedNodeUpdates {
     else this.#last.set(update.node_id, { at: this.#list.push(update) - 1, merged: null })
   }
 
-  #merge({ at, merged: joined }: LastUpdate, before: NodeUpdate, { node_id, properties }: NodeUpdate): void {
-    if (joined) Object.assign(joined, properties)
+  #merge({ at, merged }: LastUpdate, before: NodeUpdate, { node_id, properties }: NodeUpdate): void {
+    if (merged) Object.assign(merged, properties)
     else {
-      // Without a prototype every name is one like the others. What came is not changed: others may know how large it is.
+      // Without a prototype no property name is special. The original is not changed, since other code may have cached its size.
       const both = Object.assign(Object.create(null), before.properties, properties) as InputValues
       this.#list[at] = { ...before, properties: both }
       this.#last.set(node_id, { at, merged: both })

@@ -1,4 +1,4 @@
-// Pages of what a job remembers, read and opened one after the other.
+// Reads and decrypts the pages of a job's journal, one after the other.
 import { deserialize } from 'node:v8'
 import { countJournalPages, listJournalPages } from '../../db/jobs/journal.ts'
 import type { JobJournalTable } from '../../db/schema.ts'
@@ -8,12 +8,12 @@ import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 import { decodePageEntries } from '../values/lazy-value.ts'
 import { formatPageContext, type JournalStorage } from './page-writer.ts'
 
-/** Pages that are read from the database at once. */
+/** One query reads at most this many pages. */
 const READ_AT_ONCE = 8
 
 /**
- * Calls `each` with the content of every page of a job, in order, and gives how many there were: 0 where the first one is not kept.
- * @throws VaultError where one was written under another key; DATA_DAMAGED; Error where one is missing
+ * Calls `each` with the content of every page of a job, in order. It returns the number of pages, or 0 where the first page is not stored.
+ * @throws VaultError where a page was written under another key; DATA_DAMAGED; Error where a page is missing
  */
 export function* forEachPage(
   store: Store,
@@ -41,10 +41,10 @@ function readPagesFrom(store: Store, job_key: number, from: number): JobJournalT
 }
 
 function createMissingPageError(job_key: number): Error {
-  return new Error(`a page of what job ${job_key} remembers is missing`)
+  return new Error(`a page of the journal of job ${job_key} is missing`)
 }
 
-/** What the firings of a stored job wait, or waited, for, by their names. No value is read for that. @throws as `eachPage` */
+/** The wait requests of a stored job, past ones included, by the names of their firings. It reads no values. @throws as `forEachPage` */
 export function* readWaitRequestsSteps(
   store: Store,
   tools: JournalStorage,

@@ -1,4 +1,4 @@
-// How what a job remembers lies in pages: small values in the pages themselves, large ones in files that the pages name.
+// Writes the pages of job journals. Small values are in the pages themselves, large values in files that the pages name.
 import { serialize } from 'node:v8'
 import { insertJournalPage } from '../../db/jobs/journal.ts'
 import type { Tx } from '../../db/store.ts'
@@ -9,24 +9,24 @@ import { SPILL_THRESHOLD, type SpilledValue, type SpilledValueStore } from '../v
 import type { JournalEntry } from './entry.ts'
 
 export interface JournalStorage {
-  /** Seals pages. */
+  /** Encrypts pages. */
   readonly cipher: Cipher
   readonly spilled: SpilledValueStore
 }
 
-/** What a page is sealed with besides: its place. */
+/** The additional authenticated data of a page: its job and number. */
 export function formatPageContext(job_key: number, page: number): string {
   return `${job_key}/${page}`
 }
 
-/** About how many characters of values a page holds: what is sealed at once must not hold up the process. */
+/** A page holds values of about this many characters. Encrypting a page at once must not block the event loop for long. */
 export const PAGE_WEIGHT = 4_000_000
-/** How many entries one transaction should write, where there are more. */
+/** One transaction should write at most this many entries. */
 export const MAX_ENTRIES_PER_COMMIT = 10_000
-/** What an entry counts besides its value, which stands last. */
+/** The weight of an entry besides its value, which is its last element. */
 const ENTRY_WEIGHT = 32
 
-/** About how many characters or bytes of large values may wait to be on disk: as many as may be on the edges of a run. */
+/** About this many characters or bytes of large values may wait for the disk: as many as may be on the edges of a run. */
 const MOST_WAITING = 256_000_000
 
 /** Entries whose values may be large. */
@@ -50,11 +50,11 @@ export interface PagesToWrite {
 export class JournalPageWriter {
   readonly #tools: JournalStorage
   readonly #job_key: number
-  /** By entry, or by the parameters. */
+  /** The file of each entry, or of the parameters. */
   readonly #files = new WeakMap<object, SpilledValue>()
-  /** Files that were taken over, and may not be on disk yet. */
+  /** Links to files of another job, which may not be on disk yet. */
   #linkedFiles: SpilledValue[] = []
-  /** About how many characters or bytes of large values wait to be written. */
+  /** The approximate size of the large values that wait to be written. */
   #waitingSize = 0
 
   constructor(tools: JournalStorage, job_key: number) {
@@ -62,7 +62,7 @@ export class JournalPageWriter {
     this.#job_key = job_key
   }
 
-  /** Null: nothing is large that has no file yet. `params` null: they are written already. */
+  /** Returns null where every large value has a file. `params` is null where the parameters are stored already. */
   spill(params: JobParams | null, entries: readonly JournalEntry[], signal: AbortSignal): Promise<void> | null {
     const large: { owner: object; value: unknown }[] = []
     const add = (owner: object, value: unknown) => {
@@ -74,8 +74,8 @@ export class JournalPageWriter {
   }
 
   /**
-   * What is to be staged of an entry: without its value, which is on disk then, where too much waits for that already, or where it is one of
-   * another job's files. The process does nothing else meanwhile, and so makes nothing more that would have to wait.
+   * The entry to stage. It has no value where the value is in a file of another job, or where too many values wait for the disk. In the second case the
+   * value is written synchronously, so that the process makes no more values meanwhile.
    */
   boundEntry(entry: JournalEntry): JournalEntry {
     if (!VALUE_ENTRY_KINDS.has(entry[0])) return entry
@@ -99,7 +99,7 @@ export class JournalPageWriter {
     return bare
   }
 
-  /** What is to be known of an entry that is staged: its value may be one that lies in its file. */
+  /** The entry to keep in memory: its value is lazy where it is in a file. */
   withLazyValue(staged: JournalEntry): JournalEntry {
     const file = this.#files.get(staged)
     return file && VALUE_ENTRY_KINDS.has(staged[0])
@@ -107,7 +107,7 @@ export class JournalPageWriter {
       : staged
   }
 
-  /** Entries wait no more: they are written, or nobody needs them. */
+  /** The entries are written or no longer needed: their values stop waiting. */
   markWritten(entries: readonly JournalEntry[]): void {
     for (const entry of entries) {
       const size = VALUE_ENTRY_KINDS.has(entry[0]) ? estimateSize(entry.at(-1)) : 0
@@ -134,7 +134,7 @@ export class JournalPageWriter {
     for (const [at, { owner }] of large.entries()) this.#files.set(owner, kept[at]!)
   }
 
-  /** Writes pages, and gives how many, and how many bytes they have. What is large must have its file. */
+  /** Writes pages, and returns their number and bytes. Large values must have their files. */
   write(tx: Tx, attempt: number, { from, params, entries }: PagesToWrite): { pages: number; bytes: number } {
     let page = from
     let bytes = 0
@@ -182,12 +182,12 @@ export class JournalPageWriter {
     return pages
   }
 
-  /** About how many characters it has in its page. */
+  /** About how many characters the entry has in its page. */
   estimateWeight(entry: JournalEntry): number {
     return ENTRY_WEIGHT + (this.#files.has(entry) ? 0 : estimateSize(entry.at(-1)))
   }
 
-  /** How many of the entries, from the first on, one transaction should write: a page, or a little more. */
+  /** How many of the first entries one transaction should write: a page, or a little more. */
   countFitting(entries: readonly JournalEntry[]): number {
     let count = 0
     for (let weight = 0; count < entries.length && count < MAX_ENTRIES_PER_COMMIT && weight < PAGE_WEIGHT; count++)

@@ -1,63 +1,63 @@
-// The memory of a job as its run sees it: firings have names that are unique within the job, those of called workflows included.
+// The journal of a job as its run sees it. Names of firings are unique within the job, including the firings of called workflows.
 import type { FailedAttempts, FiringEnd, FiringHistory, Journal, WaitRequest } from '../../engine/durability/journal.ts'
 import type { OutputValues } from '../../engine/node-api/node-type.ts'
 import type { RunError } from '../../engine/runtime/run/observer.ts'
 import type { JournalEntry } from './entry.ts'
 
-/** A firing, by the parts of its name. */
+/** The name of a firing, split into its parts. */
 export interface FiringName {
-  /** All of its name. */
+  /** The full name. */
   readonly firing: string
-  /** The name of the firing that called the workflow it is in; null in the job's own graph. */
+  /** The name of the firing that called the workflow of this firing; null in the job's own graph. */
   readonly caller: string | null
-  /** What its name has before the node: `caller`, and which of its calls; empty in the job's own graph. */
+  /** The part of the name before the node: `caller` and the number of its call. It is empty in the job's own graph. */
   readonly scope: string
   readonly node_id: string
-  /** Its index path as text, as `Journal` has it. */
+  /** The index path as text, in the form of `Journal`. */
   readonly path: string
 }
 
-/** One firing of a name: its node as JSON text, its path and, where it stands in a scope, which of its calls. */
+/** One segment of a name: the node as JSON text, its path and, for a caller, the number of its call. */
 const NAME_SEGMENT = /("[^"\\]*(?:\\.[^"\\]*)*")([\d.]*)(#\d+\/)?/gy
 
-/** Takes a name apart that `JobJournal` made. */
+/** Parses a name that `RunJournal` made. */
 export function parseFiringName(firing: string): FiringName {
   const links = [...firing.matchAll(NAME_SEGMENT)]
   const [calling, last] = [links.at(-2), links.at(-1)]
   if (!last || last[3] || links.map(([text]) => text).join('') !== firing)
-    throw new Error(`no name of a firing: ${firing}`)
+    throw new Error(`not the name of a firing: ${firing}`)
   const scope = firing.slice(0, last.index)
   const caller = calling ? scope.slice(0, scope.length - calling[3]!.length) : null
   return { firing, caller, scope, node_id: JSON.parse(last[1]!) as string, path: last[2]! }
 }
 
-/** Which of its caller's calls a workflow of that scope is. */
+/** The number of the call that opened the scope, counted per caller. */
 export function parseCallIndex(scope: string, caller: string): number {
   return Number(scope.slice(caller.length + 1, -1))
 }
 
-/** What a run tells its job. */
+/** The part of a job that its run reads from and writes to. */
 export interface RunJournalHost {
-  /** The failure that the job's own run, or the called workflow of that scope, had come to. */
+  /** The stored failure of the job's own run, or of the called workflow with that scope. */
   recallFailure(scope: string): RunError | null
   recall(firing: string): FiringHistory | null
-  /** Reads what is large of a firing, before that; null: nothing is. It does not reject. */
+  /** Reads the large values of a firing before `recall`. It returns null where there are none, and it does not reject. */
   prepareRecall(firing: string): Promise<void> | null
-  /** Keeps an entry, to be committed soon. */
+  /** Stages an entry for the next commit. */
   remember(entry: JournalEntry): void
-  /** Keeps an entry; resolves when it is committed. */
+  /** Stages an entry, and resolves when it is committed. */
   rememberDurably(entry: JournalEntry): Promise<void>
-  /** Resolves when all entries that were kept until now are committed; null: they are already. Rejects where they cannot be. */
+  /** Resolves when all entries staged until now are committed; null: they are committed already. It rejects where the commit fails. */
   remembered(): Promise<void> | null
 }
 
-/** Names are `<scope>"node"2.0`; the scope of a called workflow is the name of the firing that calls it, and which of its calls it is. */
+/** Names are `<scope>"node"2.0`. The scope of a called workflow is the name of the calling firing and the number of its call. */
 export class RunJournal implements Journal {
   readonly isBlank: boolean
   readonly #host: RunJournalHost
   readonly #scope: string
 
-  /** `blank`: the job remembers nothing of an earlier run. */
+  /** `blank`: the journal has nothing of an earlier run. */
   constructor(host: RunJournalHost, blank: boolean, scope = '') {
     this.#host = host
     this.isBlank = blank

@@ -1,4 +1,4 @@
-// Parameters as a job's provenance shows them: what is large is told by its size and digest, never repeated.
+// Describes parameters for a job's provenance. Large values are shown by size and digest, and are not repeated.
 import type { AssetReference } from '../../../generated/types.ts'
 import { detectContentType } from '../../assets/content-type.ts'
 import {
@@ -13,20 +13,20 @@ import { stringifyWithBase64Steps } from '../../shared/incremental-json.ts'
 import { setOwnProperty } from '../../shared/own-property.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 
-/** A copy in which media of more than `largest_inline` characters, and bytes, are `{type, content_type, size, sha256}`. */
+/** Returns a copy in which media of more than `largest_inline` characters, or bytes, are `{type, content_type, size, sha256}`. */
 export function describeMedia(value: unknown, largest_inline: number): unknown {
   return removeAssetLinks(extractMedia(value, createDescribeOptions(largest_inline)))
 }
 
-/** As `mediaDescribed`, in steps. */
+/** `describeMedia` in steps. */
 export function* describeMediaSteps(value: unknown, largest_inline: number): Steps<unknown> {
   return removeAssetLinks(yield* extractMediaSteps(value, createDescribeOptions(largest_inline)))
 }
 
-/** How many bytes of JSON the inputs may have together that are told whole: with the outputs they are one row, which is written and read at once. */
+/** Inputs shown in full have at most this many bytes of JSON together. They share one row with the outputs, which is written and read at once. */
 const MOST_INPUTS = 1_000_000
 
-/** The inputs that are told whole, in their order, as many as fit; the others are `{type, content_type, size, sha256}` of their JSON texts. */
+/** Shows as many inputs in full as fit, in their order; the others become `{type, content_type, size, sha256}` of their JSON texts. */
 export function* describeLargeInputsSteps(inputs: Readonly<Record<string, unknown>>): Steps<Record<string, unknown>> {
   const shown: Record<string, unknown> = {}
   let bytes = 0
@@ -70,7 +70,7 @@ const NOT_STORED: AssetReference = {
   expires_at: null,
 }
 
-/** What stands at the path is an object of the copy. */
+/** The object at the path belongs to the copy, so it may be changed. */
 function removeAssetLink(value: unknown, path: readonly (string | number)[]): void {
   const place = path.reduce(
     (at, key) => (at as Record<string | number, unknown>)[key],

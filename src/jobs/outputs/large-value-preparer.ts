@@ -1,5 +1,5 @@
-// The large values of one job, made ready to be shown in time slices of its owner: secrets are replaced, media stored with most of their rows, and
-// their JSON texts known before they are told. What is small is made ready when it is told.
+// Prepares large output values and results of one job in time slices of its owner, before they are published. It replaces secrets, stores media with most
+// of their rows, and caches JSON texts. Small values are prepared when they are published.
 import type { ResultManifest } from '../../../generated/types.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
@@ -16,27 +16,27 @@ import {
 } from './publication.ts'
 import { collectOutputValues } from './result-manifest.ts'
 
-/** Characters, about: a result with larger parameters and outputs is made ready before the job ends. */
+/** A result whose parameters and outputs have about this many characters or more is prepared before the job ends. */
 const LARGE_RESULT = 100_000
 
-/** Whether a result with these parameters and outputs is to be made ready before the job ends. */
+/** Whether a result with these parameters and outputs must be prepared before the job ends. */
 export function isLargeResult({ weight }: OutputPublication, params: ResultValues['inputs']): boolean {
   return weight + estimateSize(params) >= LARGE_RESULT
 }
 
-/** Characters of one part of a result. To write and commit a megabyte takes 8 to 12 ms. */
+/** Characters of one part of a result. Writing and committing a megabyte takes 8 to 12 ms. */
 const PART = 1_000_000
 
-/** The large parts of a result, whose JSON texts are known. */
+/** The large members of a result, whose JSON texts are cached. */
 export interface ResultValues {
   readonly inputs: Readonly<Record<string, unknown>>
   readonly outputs: Readonly<Record<string, unknown>>
 }
 
-/** A result before its job ends. */
+/** A result that was prepared before its job ends. */
 export interface PreparedResult {
   readonly outputs: ResultValues['outputs']
-  /** Its manifest as JSON text, and in how many parts that is stored already; null: it goes into the row of the job. */
+  /** The manifest as JSON text, and the number of its stored parts; null: the text goes into the row of the job. */
   readonly text: string
   readonly parts: number | null
 }
@@ -47,9 +47,9 @@ export interface LargeValuePreparerHost {
   readonly publisher: OutputPublisher
   readonly slices: TimeSliceScheduler
   readonly owner: string
-  /** Writes rows of a value before it is told, and gives those that are to be written with it. */
+  /** Writes rows of a value before it is published, and returns the rows that must be written with it. */
   writeEarly(extras: readonly AdditionalWrite[]): Promise<readonly AdditionalWrite[]>
-  /** The manifest of a result, as of now. */
+  /** Builds the manifest of the result. */
   manifest(large: ResultValues): ResultManifest
   /** Stores a text in parts. */
   writeResult(parts: readonly string[]): Promise<void>
@@ -57,7 +57,7 @@ export interface LargeValuePreparerHost {
 
 export class LargeValuePreparer {
   readonly #host: LargeValuePreparerHost
-  /** By output: a value that is ready to be published, or what went wrong with it. */
+  /** By output name, a prepared value or the error of its preparation. */
   #values: Map<string, { ready: PreparedOutputValue } | { error: unknown }> | null = null
   #result: PreparedResult | null = null
 
@@ -65,7 +65,7 @@ export class LargeValuePreparer {
     this.#host = host
   }
 
-  /** Makes the next value of an output ready. It does not reject: `take` throws then. */
+  /** Prepares the next value of an output. It does not reject: `take` throws the error. */
   async prepare(node_id: string, output_name: string, value: unknown): Promise<void> {
     const { publication, slices, owner } = this.#host
     this.#values ??= new Map()
@@ -78,7 +78,7 @@ export class LargeValuePreparer {
     }
   }
 
-  /** What was prepared of an output, or null. @throws what preparing it threw */
+  /** Takes the prepared value of an output, or null. @throws the error of the preparation */
   take(output_name: string): PreparedOutputValue | null {
     const found = this.#values?.get(output_name)
     if (!found) return null
@@ -87,7 +87,7 @@ export class LargeValuePreparer {
     return found.ready
   }
 
-  /** Makes the result ready. No value is published from then on. @throws NodeError where the outputs are larger than they may be together */
+  /** Prepares the result. No value may be published from then on. @throws NodeError where the outputs together are too large */
   async prepareResult(params: ResultValues['inputs']): Promise<void> {
     const { plan, publication, slices, owner } = this.#host
     const large = await slices.run(owner, this.#resultSteps(params, collectOutputValues(plan, publication.lists)))
@@ -102,14 +102,14 @@ export class LargeValuePreparer {
     yield* cacheJsonTextSteps(inputs)
     const values = Object.values(outputs)
     for (const value of values) yield* cacheJsonTextSteps(value)
-    // Of a text by itself nothing is known.
+    // The JSON text of a plain string cannot be cached, so the whole object is cached instead.
     const holdsTexts = values.some((value) => typeof value === 'string')
     if (holdsTexts) yield* cacheJsonTextSteps(outputs)
     checkOutputSizes((holdsTexts ? [outputs] : values).map(cachedJsonText))
     return { inputs, outputs }
   }
 
-  /** The result where it was made ready. */
+  /** The prepared result, or null. */
   get result(): PreparedResult | null {
     return this.#result
   }

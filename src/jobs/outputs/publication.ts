@@ -1,5 +1,5 @@
-// What a job hands out: the values of its outputs as everybody may see them, secrets replaced and media by reference, in the order in which
-// they came, and the assets that they refer to.
+// Collects the output values of a job in the order in which they came, and the assets that they refer to. Secrets are replaced, and media is stored and
+// referred to.
 import type { AssetReference, ManifestAsset } from '../../../generated/types.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
@@ -11,16 +11,16 @@ import type { Steps } from '../../shared/time-slices.ts'
 import type { AdditionalWrite } from '../commit/job-writer.ts'
 import type { RedactingTextStream } from '../run/chunk-redactor.ts'
 
-/** Where a value of an output belongs. */
+/** The position of an output value. */
 export interface OutputValuePosition {
   readonly row: JobTable
   readonly node_id: string
   readonly output_name: string
-  /** Counts the values of the output from 0. */
+  /** The index of the value within the output, from 0. */
   readonly ordinal: number
 }
 
-/** A value with its media stored. */
+/** A value whose media is stored. */
 export interface StoredOutputValue {
   readonly value: unknown
   readonly found: readonly { readonly path: readonly (string | number)[]; readonly asset: AssetReference }[]
@@ -28,92 +28,92 @@ export interface StoredOutputValue {
   readonly extras: readonly AdditionalWrite[]
 }
 
-/** Texts of a stream that may be parts of one. What may be told of them comes in the same order. */
+/** Redacts the texts of a stream, which may be parts of one text. Texts come out in the same order. */
 export interface StreamedTextRedaction {
-  /** How many are held back. */
+  /** The number of texts that are held back. */
   readonly waiting: number
-  /** How many characters are held back of which it is not decided whether they may be told. */
+  /** The number of characters held back that may still turn out to be a secret. */
   readonly undecided: number
   push(text: string): readonly string[]
-  /** As `push`, where much is undecided. The next text comes when all steps are done. */
+  /** `push` in steps, where much is undecided. The caller pushes the next text after all steps. */
   pushSteps(text: string): Steps<readonly string[]>
-  /** The rest: nothing follows. */
+  /** Returns the rest at the end of the stream. */
   end(): readonly string[]
-  /** The same where more would have followed. */
+  /** Returns the rest of a stream that was cut off. */
   cut(): readonly string[]
 }
 
-/** Makes values fit to be shown and kept. */
+/** Redacts values, and stores their media, before they are shown and stored. */
 export interface OutputPublisher {
-  /** The same value with known secrets replaced. */
+  /** Returns the value with known secrets replaced. */
   redact<T>(value: T): T
-  /** The same for a message, which may quote texts and cut them. */
+  /** Redacts a message, which may quote parts of texts. */
   redactMessage(text: string): string
   /** `redact` in steps. */
   redactSteps<T>(value: T): Steps<T>
-  /** The same for the texts of one stream. */
+  /** Opens a redaction for the texts of one stream. */
   texts(): StreamedTextRedaction
-  /** The same for the pieces of one text. */
+  /** Opens a redaction for the pieces of one text. */
   textStream(): RedactingTextStream
-  /** The parameters of a job as its provenance shows them. */
+  /** Describes the parameters of a job for its provenance. */
   provenance(params: Readonly<Record<string, unknown>>): Record<string, unknown>
   /** `provenance` in steps. */
   provenanceSteps(params: Readonly<Record<string, unknown>>): Steps<Record<string, unknown>>
-  /** Stores the media in a value. The same place and content give the same asset again. */
-  store(value: unknown, place: OutputValuePosition): StoredOutputValue
+  /** Stores the media in a value. The same position and content give the same asset again. */
+  store(value: unknown, position: OutputValuePosition): StoredOutputValue
   /** `store` in steps. */
-  storeSteps(value: unknown, place: OutputValuePosition): Steps<StoredOutputValue>
+  storeSteps(value: unknown, position: OutputValuePosition): Steps<StoredOutputValue>
 }
 
-/** A value, made ready to be shown before it is taken in. */
+/** A value that was prepared before it is added. */
 export interface PreparedOutputValue {
   readonly stored: StoredOutputValue
   readonly shown: unknown
-  /** The JSON text of what is shown, where that is one long text. */
+  /** The JSON text of `shown`, where that is one long string. */
   readonly text: string | null
-  /** Of a text of a stream: what may be told with it. */
+  /** For a text of a stream, the texts that may be published with it. */
   readonly texts: readonly string[] | null
 }
 
 export interface PublishedOutputValue {
   readonly value: unknown
-  /** Where the value is an asset as a whole. */
+  /** Set where the whole value is an asset. */
   readonly asset: AssetReference | null
   readonly extras: readonly AdditionalWrite[]
-  /** The JSON text of the value, where it is one long text and was made before. */
+  /** The JSON text of the value, where it is one long string and was prepared. */
   readonly text: string | null
 }
 
-/** In bytes, of one value: what a body of a request brings in by default may be handed out. Its event is one row, and to write a megabyte takes 8 to 12 ms, in which nobody else is served. */
+/** Bytes of the JSON of one value, equal to the default limit of request bodies. Its event is one row, and writing a megabyte blocks for 8 to 12 ms. */
 const LARGEST_JSON = 16_777_216
 
-/** Looks whether the JSON text of a large value fits into one row. @throws NodeError `too_large` */
+/** Checks that the JSON text of a large value fits into one row. @throws NodeError `too_large` */
 function checkOutputSize(text: string | null | undefined): void {
   checkJsonBytes(Buffer.byteLength(text ?? ''), 'an output', LARGEST_JSON)
 }
 
-/** Looks whether the JSON texts of outputs fit into one result. @throws NodeError `too_large` */
+/** Checks that the JSON texts of the outputs fit into one result. @throws NodeError `too_large` */
 export function checkOutputSizes(texts: readonly (string | undefined)[]): void {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ''), 0)
   checkJsonBytes(bytes, 'all outputs', MAX_RUN_OUTPUT_BYTES)
 }
 
-/** The engine counts characters, of which JSON may write six for one, and media, which become files. */
+/** The engine counts characters, but JSON may need six for one. It also counts media, which are stored in files. */
 function checkJsonBytes(bytes: number, of: string, most: number): void {
   if (bytes <= most) return
   const text = `The JSON of ${of} has ${bytes.toLocaleString('en')} bytes, more than ${most.toLocaleString('en')}.`
   throw new NodeError(`${text} Hand out less, parts of it in several runs, or files.`, 'too_large')
 }
 
-/** Texts of a stream that may wait, because a secret of their user begins as they do together: when it turns out to be none, all of them are told at once. */
+/** At most this many texts of a stream are held back as the possible beginning of a secret. When they turn out to be none, all are published at once. */
 const MOST_WAITING = 5_000
-/** Characters that are held back of a stream: where more are, each may take microseconds when they are decided about. */
+/** Above this many undecided characters a stream is redacted in steps, since each character may take microseconds. */
 const MUCH_UNDECIDED = 4_096
 
 function createTooManyWaitingError(): NodeError {
   const most = MOST_WAITING.toLocaleString('en')
-  const why = `More than ${most} texts of the stream wait, because one of your secrets begins as they do together.`
-  return new NodeError(`${why} Hand out larger pieces, or one text.`, 'too_large')
+  const why = `More than ${most} texts of the stream are held back, because together they match the beginning of one of your secrets.`
+  return new NodeError(`${why} Output larger pieces, or one text.`, 'too_large')
 }
 
 export class OutputPublication {
@@ -122,7 +122,7 @@ export class OutputPublication {
   readonly #streams: ReadonlyMap<string, StreamedTextRedaction>
   readonly #lists: Map<string, unknown[]>
   readonly assets: ManifestAsset[] = []
-  /** About how many characters the values have together. */
+  /** The approximate number of characters of all values. */
   weight = 0
 
   constructor(row: JobTable, plan: Plan, publisher: OutputPublisher) {
@@ -132,14 +132,13 @@ export class OutputPublication {
     this.#lists = new Map(plan.outputs.map(({ name }) => [name, []]))
   }
 
-  /** All values by output name. */
   get lists(): Record<string, unknown[]> {
     return Object.fromEntries(this.#lists)
   }
 
   /**
-   * Takes in the next value of an output, and gives what may be shown of it and of those before. The texts of a stream may be parts of one, in which a
-   * secret stands across them: some wait until that is known.
+   * Adds the next value of an output, and returns the values that may be shown now. A secret may span several texts of a stream, so some texts are held back
+   * until that is decided.
    */
   add(
     node_id: string,
@@ -149,9 +148,9 @@ export class OutputPublication {
   ): PublishedOutputValue[] {
     const list = this.#lists.get(output_name)!
     const texts = this.#streams.get(output_name)
-    const place = this.#positionOf(node_id, output_name)
-    const { ordinal } = place
-    const { value: stored, found, extras } = ready?.stored ?? this.#publisher.store(value, place)
+    const position = this.#positionOf(node_id, output_name)
+    const { ordinal } = position
+    const { value: stored, found, extras } = ready?.stored ?? this.#publisher.store(value, position)
     this.weight += estimateSize(stored)
     if (texts && typeof stored === 'string' && found.length === 0) {
       const shown = ready?.texts ?? texts.push(stored)
@@ -161,7 +160,7 @@ export class OutputPublication {
     const before = this.end(output_name)
     const shown = ready ? ready.shown : this.#publisher.redact(stored)
     const prefix = texts ? [ordinal] : []
-    // Keys are redacted as those of the value are: the paths lead through what is shown.
+    // The keys of a path are redacted like those of the value, so that the path leads through the shown value.
     for (const { path, asset } of found)
       this.assets.push({ output_name, path: [...prefix, ...this.#publisher.redact(path)], asset })
     list.push(shown)
@@ -169,12 +168,12 @@ export class OutputPublication {
     return [...before, { value: shown, asset: whole?.asset ?? null, extras, text: ready?.text ?? null }]
   }
 
-  /** Whether even a small value of an output is to be made ready for `add`. */
+  /** Whether even a small value of an output must be prepared for `add`. */
   holdsMuch(output_name: string): boolean {
     return (this.#streams.get(output_name)?.undecided ?? 0) > MUCH_UNDECIDED
   }
 
-  /** Makes the next value of an output ready for `add`. Until then no other value of the output is added. @throws NodeError where it is too large */
+  /** Prepares the next value of an output for `add`. Until then no other value of the output is added. @throws NodeError where it is too large */
   *readySteps(node_id: string, output_name: string, value: unknown): Steps<PreparedOutputValue> {
     const stored = yield* this.#publisher.storeSteps(value, this.#positionOf(node_id, output_name))
     const streamed = typeof stored.value === 'string' ? this.#streams.get(output_name) : undefined
@@ -186,19 +185,19 @@ export class OutputPublication {
     return { stored, shown, text, texts }
   }
 
-  /** Where the next value of an output belongs. */
+  /** The position of the next value of an output. */
   #positionOf(node_id: string, output_name: string): OutputValuePosition {
     const ordinal = this.#lists.get(output_name)!.length + (this.#streams.get(output_name)?.waiting ?? 0)
     return { row: this.#row, node_id, output_name, ordinal }
   }
 
-  /** What waits of an output: no value follows that may belong to it. `whole`: it came to its end, and was not cut. */
+  /** Returns the texts held back of an output, where no related value follows. `whole`: the stream ended, and was not cut off. */
   end(output_name: string, whole = true): PublishedOutputValue[] {
     const texts = this.#streams.get(output_name)
     return this.#publishTexts(output_name, (whole ? texts?.end() : texts?.cut()) ?? [])
   }
 
-  /** `ready`: the last text that came, which may be told as it is. */
+  /** `ready`: the last text, whose JSON text may be used unchanged. */
   #publishTexts(
     output_name: string,
     texts: readonly string[],

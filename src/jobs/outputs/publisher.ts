@@ -1,4 +1,4 @@
-// Makes values fit to be shown and kept: secrets replaced, media stored: as assets, or where the job is to leave none, as temporary files.
+// Creates the publisher of output values: it replaces secrets, and stores media as assets, or as temporary files where the job asks for that.
 import { type AssetStore, toAssetReference } from '../../assets/asset-store.ts'
 import { extractMedia, extractMediaSteps, type MediaExtractionOptions } from '../../assets/media-extraction.ts'
 import type { TemporaryStore } from '../../assets/temporary/store.ts'
@@ -13,7 +13,7 @@ import { parseStoredOptions } from '../submission/stored-options.ts'
 import { describeMedia, describeMediaSteps } from './input-provenance.ts'
 import type { OutputPublisher, OutputValuePosition, StoredOutputValue } from './publication.ts'
 
-/** Encoded media of at most so many characters stays inline; bytes never do. */
+/** Encoded media of at most this many characters stays inline. Byte values are always stored. */
 export const MAX_INLINE_MEDIA_CHARACTERS = 16_384
 
 export interface MediaStores {
@@ -45,7 +45,7 @@ export function createOutputPublisher(redactor: Redactor, stores: MediaStores): 
   }
 }
 
-/** How the media of a value is stored, and what is to be written with it. They throw where the value has too many files. */
+/** The options for storing the media of a value, and the rows to write with it. @throws NodeError `too_large` from the callbacks, for too many files */
 function createMediaOptions(
   redactor: Redactor,
   { assets, temporary }: MediaStores,

@@ -1,11 +1,11 @@
-// The result of a completed job: output values, assets, cost and provenance.
+// Builds the result of a completed job: output values, assets, cost and provenance.
 import type { PreflightSummary, ResultManifest } from '../../../generated/types.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { CostEstimate, JobModelUsage } from '../run/model-usage.ts'
 import type { OutputPublication } from './publication.ts'
 
-/** Output values by name: a list where the output is a stream, else the value. One that got nothing is missing, which null is not. */
+/** Output values by name: a list for a stream, else the value. An output without a value is missing, which differs from null. */
 export function collectOutputValues(plan: Plan, lists: Readonly<Record<string, unknown[]>>): Record<string, unknown> {
   return Object.fromEntries(
     plan.outputs.flatMap(({ name, stream }): [string, unknown][] => {
@@ -16,7 +16,7 @@ export function collectOutputValues(plan: Plan, lists: Readonly<Record<string, u
   )
 }
 
-/** The reverse of `outputValues`: always lists, as `job_update` frames carry them. */
+/** The reverse of `collectOutputValues`: always lists, as `job_update` frames have them. */
 export function toOutputLists(plan: Plan, values: Readonly<Record<string, unknown>>): Record<string, unknown[]> {
   return Object.fromEntries(
     plan.outputs.map(({ name, stream }) => {
@@ -27,7 +27,7 @@ export function toOutputLists(plan: Plan, values: Readonly<Record<string, unknow
   )
 }
 
-/** Every output of the plan, null where it got nothing, as a run answers them. */
+/** Adds null for every output of the plan that has no value, as the response of a run shows it. */
 export function withMissingOutputs(
   plan: Plan,
   values: Readonly<Record<string, unknown>>,
@@ -40,9 +40,9 @@ export interface ResultManifestParts {
   readonly row: JobTable
   readonly plan: Plan
   readonly publication: OutputPublication
-  /** The values of the outputs where they were put together before. */
+  /** The output values, where they were collected before. */
   readonly outputs?: Readonly<Record<string, unknown>>
-  /** The parameters as provenance shows them. */
+  /** The parameters, described for the provenance. */
   readonly inputs: Readonly<Record<string, unknown>>
   readonly spending: JobModelUsage
   /** RFC 3339. */
@@ -76,7 +76,7 @@ export function buildResultManifest({
   } as ResultManifest
 }
 
-/** What the preflight that admitted the job had estimated; null where there was none, or it knew of no amount. */
+/** The estimate of the preflight that admitted the job; null where there was no preflight, or it had no amount. */
 function parseCostEstimate({ preflight }: Pick<JobTable, 'preflight'>): CostEstimate | null {
   const cost = preflight === null ? null : (JSON.parse(preflight) as PreflightSummary).cost
   const { amount = null, currency = null } = cost ?? {}

@@ -1,5 +1,5 @@
-// What becomes of jobs that an earlier process left unfinished, or whose history could not be written for a while: queued ones wait again,
-// in their order; running ones go on from what they remember; those that were to be cancelled are.
+// Recovers the unfinished jobs of an earlier process, and jobs whose history could not be written for a while. Queued jobs wait again in their order,
+// running jobs continue from their journals, and jobs with a requested cancellation are cancelled.
 import type { ErrorCode } from '../../../generated/errors.ts'
 import { findJobByKey, findJobForList, listRecoverableJobKeys } from '../../db/jobs/rows.ts'
 import type { JobTable, StoredStatus } from '../../db/schema.ts'
@@ -12,16 +12,16 @@ import { isTerminal } from '../state-machine.ts'
 import { TransientFileError } from './transient-faults.ts'
 import { WriteBackoff } from './write-backoff.ts'
 
-/** How often a job may be interrupted without having got any further: it may be what brings the process down. */
+/** So many interruptions without progress end a job: it may be the cause of the crashes. */
 const MOST_IDLE_RECOVERIES = 20
 
-/** Milliseconds until a job whose history could not be written is tried again. */
+/** Milliseconds until the next try of a job whose history could not be written. */
 const RETRY_PAUSE_MS = 1_000
 
-/** What a job is told whose history cannot be written, or whose graph takes more memory than the server has now. */
+/** Codes of failures that may pass: the history cannot be written, or the graph takes more memory than is free now. */
 const WRITE_FAILURE_CODES: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN', 'REQUEST_TOO_LARGE']
 
-const RESTARTED_MESSAGE = 'The server was interrupted and goes on with the job.'
+const RESTARTED_MESSAGE = 'The server was interrupted and now continues the job.'
 
 export interface RecoveryCounts {
   running: number
@@ -31,7 +31,7 @@ export interface RecoveryCounts {
 
 type RecoveryAction = 'queue' | 'run' | 'end'
 
-/** Of jobs that rest, or have ended, there is nothing to take over. */
+/** What happens to an unfinished job. Suspended and ended jobs need no recovery. */
 const RECOVERY_ACTIONS: Readonly<Partial<Record<StoredStatus, RecoveryAction>>> = {
   scheduled: 'queue',
   pending: 'queue',
@@ -48,14 +48,14 @@ export class JobRecovery {
   #timer: NodeJS.Timeout | null = null
   #stopped = false
 
-  constructor(roster: ActiveJobRegistry) {
-    this.#registry = roster
-    this.#backoff = new WriteBackoff(roster.parts.store)
+  constructor(registry: ActiveJobRegistry) {
+    this.#registry = registry
+    this.#backoff = new WriteBackoff(registry.parts.store)
   }
 
   /**
-   * Takes over what an earlier process left. What has been running comes before what was waiting. `open` of the queue lets them run.
-   * `orderly`: that process stopped by itself, so that no job is to blame for it.
+   * Takes over the unfinished jobs of an earlier process, running jobs before queued ones. `JobQueue.admitRestored` lets them run.
+   * `orderly`: that process stopped in order, so that no job can be the cause.
    */
   async restore(orderly: boolean): Promise<RecoveryCounts> {
     const counts = { running: 0, waiting: 0, ended: 0 }
@@ -64,22 +64,22 @@ export class JobRecovery {
     const ended: Promise<void>[] = []
     const isWritable = this.#backoff.grant(1) > 0
     const { store } = this.#registry.parts
-    // Each is read when its turn comes: all rows together may be more than memory has.
+    // Rows are read one by one, since all together may not fit into memory.
     for (const key of store.read(listRecoverableJobKeys)) {
       const row = store.read((tx) => findJobForList(tx, key))
-      const fate = row && RECOVERY_ACTIONS[row.status]
-      if (!fate) continue
+      const action = row && RECOVERY_ACTIONS[row.status]
+      if (!action) continue
       if (!isWritable) {
         this.addStray(row.key)
         continue
       }
-      const job = await this.#tryTakeOver(row, fate, orderly)
+      const job = await this.#tryTakeOver(row, action, orderly)
       if (job === null) continue
       if (job.terminal) ended.push(job.flushed())
-      else if (fate === 'run') running.push(job)
+      else if (action === 'run') running.push(job)
       else waiting.push(job)
     }
-    // While others were read or compiled, the history of a job may have failed to be written: it is a stray then, and must not run.
+    // The history of a job may have failed to be written while others were read. Such a job is a stray, and must not run.
     const isActive = (job: ActiveJob) => this.#registry.findByKey(job.row.key) === job
     const [toRun, toWait] = [running.filter(isActive), waiting.filter(isActive)]
     counts.running = toRun.length
@@ -87,57 +87,57 @@ export class JobRecovery {
     counts.ended = ended.length
     this.#registry.restore([...toRun, ...toWait])
     for (const job of toWait) if (job.row.status !== 'queued') job.enqueue()
-    // A job that could not be stored now, as on a full disk, is among the strays: the server starts, and it goes on later.
+    // A job that could not be stored, as on a full disk, is a stray that continues later. The server starts nevertheless.
     await Promise.allSettled([...ended, ...toRun.map((job) => job.flushed())])
     return counts
   }
 
-  /** Null where it cannot go on now: the other jobs do without it. It is tried again, unless what it needs is damaged. */
-  async #tryTakeOver(row: JobTable, fate: RecoveryAction, orderly: boolean): Promise<ActiveJob | null> {
+  /** Null where the job cannot continue now. It is retried later, unless its data is damaged. Other jobs are not affected. */
+  async #tryTakeOver(row: JobTable, action: RecoveryAction, orderly: boolean): Promise<ActiveJob | null> {
     try {
-      using _ = await this.#prepare(row, fate)
-      return this.#takeOver(row, fate, orderly)
+      using _ = await this.#prepare(row, action)
+      return this.#takeOver(row, action, orderly)
     } catch (err) {
-      // The log knows of a file that cannot be read.
+      // A file that cannot be read is logged already.
       if (err instanceof MemoryUnavailableError) this.#registry.log.info({ job_id: row.id }, 'a job waits for memory')
       else if (!(err instanceof TransientFileError))
-        this.#registry.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot go on')
+        this.#registry.parts.log.error({ err, job_id: row.id }, 'a job of an earlier process cannot continue')
       if (!isDamagedDataError(err)) this.addStray(row.key)
       return null
     }
   }
 
-  /** Has at hand what it takes over of a job that is to run at once; of one that waits, the graph alone. */
-  #prepare(row: JobTable, fate: RecoveryAction): Promise<Disposable | null> | null {
-    if (fate === 'run') return this.#registry.prepare(row)
+  /** Prepares the take-over: the graph and the journal of a job that runs at once, the graph alone of a queued job. */
+  #prepare(row: JobTable, action: RecoveryAction): Promise<Disposable | null> | null {
+    if (action === 'run') return this.#registry.prepare(row)
     return this.#registry.preparePlan(row)?.then(() => null) ?? null
   }
 
-  /** A job that has ended where nothing more can be done for it, else one that is to be run. */
-  #takeOver(row: JobTable, fate: RecoveryAction, orderly: boolean): ActiveJob {
+  /** Takes over a job, and ends it where it cannot continue. */
+  #takeOver(row: JobTable, action: RecoveryAction, orderly: boolean): ActiveJob {
     const { job, obstacle } = this.#registry.adopt(row)
-    if (fate === 'end') job.end(CANCELLED_ENDING)
+    if (action === 'end') job.end(CANCELLED_ENDING)
     else if (obstacle === 'damaged') job.endDamaged(false)
     else if (obstacle === 'not_runnable')
-      job.end(createInterruptedEnding('The server was interrupted, and its present version cannot run the graph.'))
-    else if (fate === 'run') {
+      job.end(createInterruptedEnding('The server was interrupted, and its current version cannot run the graph.'))
+    else if (action === 'run') {
       if (job.journal.idle_recoveries < MOST_IDLE_RECOVERIES) job.recover(RESTARTED_MESSAGE, orderly)
       else
         job.end(
-          createInterruptedEnding(`The job was interrupted ${MOST_IDLE_RECOVERIES} times without getting any further.`),
+          createInterruptedEnding(`The job was interrupted ${MOST_IDLE_RECOVERIES} times without making progress.`),
         )
     }
     return job
   }
 
-  /** Remembers a job whose history could not be written, to go on with it when it can. */
+  /** Adds a job whose history could not be written, to continue it later. */
   addStray(job_key: number): void {
     this.#backoff.recordFailure()
     this.#strays.add(job_key)
     this.#scheduleRound()
   }
 
-  /** Ends a job whose history cannot be written because something that is stored of it is damaged: tried again, it would only meet that again. */
+  /** Ends a job whose history cannot be written since its stored data is damaged. A retry would only meet the damage again. */
   endDamaged(job_key: number): void {
     if (this.#stopped) return
     const { store, events } = this.#registry.parts
@@ -145,24 +145,24 @@ export class JobRecovery {
       const row = store.read((tx) => findJobByKey(tx, job_key))
       if (row && !isTerminal(row.status)) this.#registry.adopt(row).job.endDamaged(true)
     } catch (error) {
-      // Its own row cannot be read: nothing can be told of it, not even its end.
+      // The row itself cannot be read, so not even the end of the job can be stored.
       const feed = events.feed(job_key)
       if (feed) events.abandon(feed)
       if (!isDamagedDataError(error)) this.addStray(job_key)
     }
   }
 
-  /** Goes on with a job that nobody runs, if it is stored and has not ended. @throws SERVICE_UNAVAILABLE */
+  /** Continues a stray job, if it is stored and has not ended. @throws SERVICE_UNAVAILABLE */
   async continueJob(job_key: number): Promise<void> {
     this.#strays.delete(job_key)
-    const left = this.#findStray(job_key)
-    if (!left) return
-    const preparing = this.#prepare(left.row, left.fate)
+    const found = this.#findStray(job_key)
+    if (!found) return
+    const preparing = this.#prepare(found.row, found.action)
     using _ = preparing && (await preparing)
-    // While much was read or compiled, somebody else may have gone on with the job.
-    const stray = preparing ? this.#findStray(job_key) : left
+    // Another caller may have continued the job during the preparation.
+    const stray = preparing ? this.#findStray(job_key) : found
     if (!stray) return
-    const job = this.#takeOver(stray.row, stray.fate, true)
+    const job = this.#takeOver(stray.row, stray.action, true)
     this.#registry.unreadableJobs.markContinued(job_key)
     if (!job.terminal) {
       this.#registry.restore([job])
@@ -173,21 +173,21 @@ export class JobRecovery {
     this.#registry.queue.admitRestored([job])
   }
 
-  /** A stored job that has not ended and that nobody runs, though somebody should; null where it is none. */
-  #findStray(job_key: number): { readonly row: JobTable; readonly fate: RecoveryAction } | null {
+  /** A stored, unfinished job that should be running but is not held by this process; null for any other job. */
+  #findStray(job_key: number): { readonly row: JobTable; readonly action: RecoveryAction } | null {
     if (this.#stopped || this.#registry.findByKey(job_key)) return null
     const row = this.#registry.parts.store.read((tx) => findJobByKey(tx, job_key))
     if (!row || isTerminal(row.status)) {
       this.#registry.clearWriteFailure(job_key)
       return null
     }
-    const fate = RECOVERY_ACTIONS[row.status]
-    return fate ? { row, fate } : null
+    const action = RECOVERY_ACTIONS[row.status]
+    return action ? { row, action } : null
   }
 
-  /** The same, as far as it can be stored now; what cannot is tried again later. */
+  /** `continueJob`, where a job that cannot be stored now is retried later. */
   async tryContinueJob(job_key: number): Promise<void> {
-    // While nothing can be written, each read would only fail to write.
+    // While the database cannot be written, continuing the job would fail.
     if (this.#strays.has(job_key) && this.#registry.parts.store.fault !== null) return
     if (!this.#registry.unreadableJobs.canTry(job_key)) return
     try {
@@ -215,7 +215,7 @@ export class JobRecovery {
     if (this.#strays.size > 0) this.#scheduleRound()
   }
 
-  /** One after the other: while the database cannot be written, the others are not touched. */
+  /** Continues strays one by one. It stops when the database cannot be written. */
   async #continueStrays(): Promise<void> {
     for (const job_key of [...this.#strays]) {
       if (this.#stopped || this.#registry.parts.store.fault !== null) return
@@ -223,7 +223,7 @@ export class JobRecovery {
       try {
         await this.continueJob(job_key)
       } catch (error) {
-        // It was lost again, which the log has said, and its turn comes again. What is damaged stays so.
+        // The failure is logged already. The job is retried, unless its data is damaged.
         if (!isDamagedDataError(error)) this.addStray(job_key)
       }
     }

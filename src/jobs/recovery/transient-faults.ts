@@ -1,9 +1,9 @@
-// Tells faults that may pass by themselves from lasting ones, where stored data of a job cannot be read. After a passing fault the job is as it was,
-// and the caller may try again. A file that is missing, or a page that does not open, does not come back.
+// Tells transient faults of reading stored job data from lasting ones. After a transient fault the job is unchanged, and the caller may try again. A missing
+// file, or a page that cannot be decrypted, is a lasting fault.
 import { errorCode, isDamagedFile } from '../../db/health/database-faults.ts'
 import { ServiceError } from '../../errors.ts'
 
-/** Codes of faults of files that may pass, by themselves or because somebody mends them. */
+/** Codes of file faults that may pass, by themselves or after a repair. */
 const TRANSIENT_FILE_CODES = /^(?:ENOSPC|EDQUOT|EROFS|EIO|EMFILE|ENFILE|ENOMEM|EBUSY|EAGAIN|EACCES|EPERM)$/
 
 /** A file of a job cannot be read now: SERVICE_UNAVAILABLE, with the fault as its cause. */
@@ -13,7 +13,7 @@ export class TransientFileError extends ServiceError {
   }
 }
 
-/** The error for a fault that may pass: SERVICE_UNAVAILABLE. Null for a lasting fault. */
+/** The error for a transient fault: SERVICE_UNAVAILABLE. Null for a lasting fault. */
 export function toTransientFault(cause: unknown): ServiceError | null {
   if (cause instanceof ServiceError) return cause.code === 'SERVICE_UNAVAILABLE' ? cause : null
   const code = errorCode(cause)

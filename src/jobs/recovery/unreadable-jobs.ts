@@ -1,5 +1,5 @@
-// Jobs of which a file cannot be read now, as after a `chmod`. They wait, and nothing of them is lost: they are tried again after pauses that grow, and go
-// on by themselves once the file can be read. The log hears of each job once, and seldom of all that still wait.
+// Jobs that wait because a file cannot be read now, for example after a `chmod`. They lose nothing, are retried after growing pauses, and continue once the
+// file can be read. Each job is logged once, and the jobs that still wait are logged now and then.
 import { closeSync, openSync } from 'node:fs'
 import type { JobTable } from '../../db/schema.ts'
 import type { Log } from '../../log.ts'
@@ -7,11 +7,11 @@ import type { TransientFileError } from './transient-faults.ts'
 
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000
-/** How often the log hears that jobs still wait. */
+/** The interval for logging that jobs still wait. */
 const LOG_AGAIN_MS = 600_000
-/** Of so many jobs the log is told by name. */
+/** At most this many jobs are logged by id. */
 const MAX_LOGGED_JOBS = 100
-/** A job that is not tried again so long after its pause is one that nobody wants to go on. */
+/** A job that is not retried so long after its pause is no longer wanted. */
 const LATE_MS = 5_000
 
 const ADVICE = 'check its owner and mode, and the disk: the job waits, and goes on by itself once the file can be read'
@@ -19,11 +19,11 @@ const ADVICE = 'check its owner and mode, and the disk: the job waits, and goes 
 interface UnreadableJob {
   readonly id: string
   readonly pause_ms: number
-  /** When it may be tried again, by the monotonic clock. */
+  /** The time from which the job may be retried, by the monotonic clock. */
   readonly until: number
-  /** The file, where the fault names it. */
+  /** The path of the file, where the error has it. */
   readonly path: string | null
-  /** False while it goes on. */
+  /** False once the job was taken over again. */
   readonly isWaiting: boolean
 }
 
@@ -33,13 +33,13 @@ export class UnreadableJobs {
   readonly #jobs = new Map<number, UnreadableJob>()
   #logged_at = 0
 
-  /** `now`: milliseconds of a clock that never goes back. */
+  /** `now`: milliseconds of a monotonic clock. */
   constructor(log: Log, now: () => number = () => performance.now()) {
     this.#log = log
     this.#now = now
   }
 
-  /** A job cannot go on now. */
+  /** Records that a file of a job could not be read. */
   failed({ key, id }: Pick<JobTable, 'key' | 'id'>, { cause }: TransientFileError): void {
     const known = this.#jobs.get(key)
     if (known) this.#extendPause(key, { ...known, path: pathOf(cause) })
@@ -51,7 +51,7 @@ export class UnreadableJobs {
     }
   }
 
-  /** Whether a job that is to go on may be tried: not during its pause, nor while its file still cannot be opened. */
+  /** Whether a job may be retried: not during its pause, nor while its file still cannot be opened. */
   canTry(job_key: number): boolean {
     const job = this.#jobs.get(job_key)
     if (!job?.isWaiting) return true
@@ -61,30 +61,29 @@ export class UnreadableJobs {
     return false
   }
 
-  /** How long it is until a job may be tried, in milliseconds. */
+  /** Milliseconds until a job may be retried. */
   pauseOf(job_key: number): number {
     const job = this.#jobs.get(job_key)
     return job?.isWaiting ? Math.max(job.until - this.#now(), 0) : 0
   }
 
-  /** A job was taken over: another file of it may still fail. */
+  /** Records that a job was taken over. Another of its files may still fail. */
   markContinued(job_key: number): void {
     const job = this.#jobs.get(job_key)
     if (job) this.#jobs.set(job_key, { ...job, isWaiting: false })
   }
 
-  /** A job has ended or waits for something outside (`isStored`), or this process leaves it to the next one. */
+  /** Removes a job that has ended or was suspended (`isStored`), or that this process leaves to the next process. */
   remove(job_key: number, isStored: boolean): void {
     const job = this.#jobs.get(job_key)
     if (!job) return
     this.#jobs.delete(job_key)
-    if (isStored) this.#log.info({ job_id: job.id }, 'a job whose file could not be read for a while has gone on')
+    if (isStored) this.#log.info({ job_id: job.id }, 'a job whose file could not be read for a while has continued')
   }
 
-  /** Whether any job waits because a file of it cannot be read. */
+  /** Whether any job waits because its file cannot be read. */
   get hasWaiting(): boolean {
-    for (const { isWaiting: waits, until } of this.#jobs.values())
-      if (waits && this.#now() < until + LATE_MS) return true
+    for (const { isWaiting, until } of this.#jobs.values()) if (isWaiting && this.#now() < until + LATE_MS) return true
     return false
   }
 

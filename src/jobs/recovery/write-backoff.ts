@@ -1,16 +1,16 @@
-// Keeps rounds over stored jobs from touching any of them while the database cannot be written: each would be read, would begin to run, and would
-// fail to be written. One probing write stands for all of them, after pauses that grow.
+// Pauses rounds over stored jobs while the database cannot be written: otherwise each job would be read and started, and then fail. One probing write stands
+// for all jobs, after growing pauses.
 import { isDatabaseWritable } from '../../db/health/health-probe.ts'
 import type { Store } from '../../db/store.ts'
 
 const LEAST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 4_000
-/** After a pause one job goes on, and in each round that is written so many times as many. */
+/** After a pause a round continues one job, and each successful round this many times more. */
 const GROWTH = 4
 
 export class WriteBackoff {
   readonly #store: Store
-  /** How many jobs the last round was granted; 0 after one that could not be written. */
+  /** The jobs granted to the last round; 0 after a failed write. */
   #granted = Number.POSITIVE_INFINITY
   #pause_ms = LEAST_PAUSE_MS
   #until = Number.NEGATIVE_INFINITY
@@ -19,7 +19,7 @@ export class WriteBackoff {
     this.#store = store
   }
 
-  /** How many jobs a round may go on with, `most` at the most; 0: none before `wait_ms`. */
+  /** How many jobs a round may continue, up to `most`; 0: none until `wait_ms` has passed. */
   grant(most: number): number {
     if (this.wait_ms > 0) return 0
     const isFirst = this.#granted === 0
@@ -32,12 +32,12 @@ export class WriteBackoff {
     return this.#granted
   }
 
-  /** A job that went on could not be written. Where that is the job's own matter, the others go on. */
+  /** Called when a continued job could not be written. Where the fault concerns that job alone, there is no pause. */
   recordFailure(): void {
     if (this.#granted > 0 && this.#store.fault !== null) this.#pause()
   }
 
-  /** Milliseconds until the next round may ask. */
+  /** Milliseconds until the next round. */
   get wait_ms(): number {
     return Math.max(this.#until - performance.now(), 0)
   }

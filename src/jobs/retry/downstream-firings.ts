@@ -1,25 +1,25 @@
-// Which firings of a run lie behind others in its graph, so that they may come out differently where those do.
+// Finds the firings that are downstream of others in the graph of a run, and so may come out differently when those do.
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { FiringName } from '../journal/run-journal.ts'
 
 type FiringPosition = Pick<FiringName, 'node_id' | 'path'>
 
-/** By node: how many of the first indices of its paths stand for the same streams as those of the origin that it is reached from. */
+/** By node, how many of the first indices of its paths stand for the same streams as those of the origin. */
 type SharedDepths = ReadonlyMap<number, number>
 
 export class DownstreamFirings {
   readonly #plan: Plan
   readonly #downstreamByNode = new Map<number, SharedDepths>()
-  /** By node, and by how many indices count, the beginnings of the paths that are reached. */
+  /** By node and number of significant indices, the prefixes of the paths that are reached. */
   readonly #reached = new Map<number, Map<number, Set<string>>>()
-  /** The same with the shorter beginnings of each, so that nobody looks through all of them. */
+  /** The same with all shorter prefixes, so that no lookup scans all paths. */
   readonly #reachedPrefixes = new Map<number, Map<number, Set<string>>>()
 
   constructor(plan: Plan) {
     this.#plan = plan
   }
 
-  /** Adds all firings behind one. */
+  /** Adds all firings downstream of a firing. */
   add({ node_id, path }: FiringPosition): void {
     const index = this.#plan.indexById.get(node_id)
     if (index === undefined) return
@@ -35,7 +35,7 @@ export class DownstreamFirings {
     return byShared !== undefined && [...byShared].some(([shared, paths]) => paths.has(pathPrefix(path, shared)))
   }
 
-  /** Whether something that is reached may lie behind this one as well. */
+  /** Whether a reached firing may also be downstream of this firing. */
   mayOverlap({ node_id, path }: FiringPosition): boolean {
     const index = this.#plan.indexById.get(node_id)
     if (index === undefined) return false
@@ -55,8 +55,8 @@ export class DownstreamFirings {
 }
 
 /**
- * A node fires within the streams of its inputs, or of the first ones of these, so that along an edge paths agree as far as both reach. Where
- * several ways lead to a node, the one on which the least is shared counts.
+ * A node fires within the streams of its inputs, or of the first of these streams. So the paths of two connected nodes agree as far as both reach. Where
+ * several routes lead to a node, the route with the fewest shared indices counts.
  */
 function findDownstreamNodes({ nodes }: Plan, origin: number): SharedDepths {
   const behind = new Map<number, number>()

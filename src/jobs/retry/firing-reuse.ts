@@ -1,5 +1,5 @@
-// What a retry takes over of the firings of the job before it. What had finished is known by its place in the streams around it, so that
-// nothing is taken over from behind a stream that begins again: its items may be others. What must not run twice forbids such a retry.
+// Decides which firings a retry reuses from the job before it. A finished firing is known by its position in its streams, so nothing downstream of a
+// restarted stream is reused: the items may be others. A retry is refused where it would rerun a firing that must not run twice.
 
 import type { Plan } from '../../engine/compile/compiler.ts'
 import type { NodeType } from '../../engine/node-api/node-type.ts'
@@ -11,25 +11,24 @@ import { DownstreamFirings } from './downstream-firings.ts'
 
 /** A workflow that the job has called. */
 export interface CalledGraph {
-  /** The plan of the graph that was called; null where this version cannot run it. */
+  /** The plan of the called graph; null where this version cannot run it. */
   readonly plan: Plan | null
-  /** Whether calling it again is to call the same. */
+  /** Whether the workflow still has the same graph. */
   readonly same: boolean
 }
 
-/** Besides what is taken over of a firing: it runs `again` though it may have finished; or it is `idle`, as nothing calls its workflow. */
+/** What becomes of a firing: reuse, or it runs `again` though it may have finished, or it is `idle` since no call reaches its workflow. */
 type FiringFate = Exclude<FiringReuse, 'nothing'> | 'again' | 'idle'
 type FateLookup = (name: FiringName) => FiringFate
 
-/** A firing of which something is known. */
 interface NamedFiring {
   readonly name: FiringName
   readonly known: JournaledFiring
 }
 
 /**
- * Says what of each firing is taken over. `plan`: that of the job's own graph.
- * @throws CONFLICT where a firing that had ended would run again, and must not run twice
+ * Decides for each firing what a retry reuses. `plan` is that of the job's own graph.
+ * @throws CONFLICT where a finished firing would run again, and must not run twice
  */
 export function* decideReuseSteps(
   known: ReadonlyMap<string, JournaledFiring>,
@@ -62,14 +61,14 @@ function toFiringReuse(fate: FiringFate, { attempts, items, steps, end, wait, an
 
 function createReuseConflict({ node_id, caller }: FiringName): ServiceError {
   const where = caller === null ? '' : ` of the workflow that node "${parseFiringName(caller).node_id}" calls`
-  const why = 'has run and must not run twice, but what comes before it may come out differently now'
+  const why = 'has run and must not run twice, but the nodes before it may give other values now'
   return new ServiceError('CONFLICT', { message: `Node "${node_id}"${where} ${why}. The workflow can be run anew.` })
 }
 
 /** The scope of the job's own graph. */
 const OWN_SCOPE = ''
 
-/** The runs that a job consists of, by their scopes: that of its own graph, and those of the workflows called. */
+/** The fates of firings by scope: the scope of the job's own graph, and one for each called workflow. */
 class RunFates {
   readonly #called: readonly CalledGraph[]
   readonly #known: ReadonlyMap<string, JournaledFiring>
@@ -96,18 +95,18 @@ class RunFates {
   }
 
   #decideFates({ scope, caller }: FiringName): FateLookup {
-    // Of the job's own graph they are known from the beginning.
+    // The fates of the job's own graph are known from the start, so the caller is not null.
     const fate = this.#decideCalledFate(this.#byScope.get(scope) ?? [], caller!, scope)
     return () => fate
   }
 
-  /** All firings of a called workflow share one fate. Which workflow it is nobody knows: it may be any that has all of their nodes. */
+  /** All firings of a called workflow share one fate. The journal does not say which workflow was called: any that has all of their nodes is possible. */
   #decideCalledFate(firings: readonly NamedFiring[], caller: string, scope: string): FiringFate {
     const fate = this.fateOf(parseFiringName(caller))
     if (fate === 'again' || fate === 'idle') return fate
     const known = this.#known.get(caller)
     if (fate === 'all' && known?.end) return 'idle'
-    // Attempts that failed are not made again.
+    // Calls of failed attempts are not repeated.
     if (known?.attempts && parseCallIndex(scope, caller) < known.attempts.calls) return 'idle'
     const graphs = this.#called.filter(
       ({ plan }) => !plan || firings.every(({ name }) => plan.indexById.has(name.node_id)),
@@ -117,31 +116,31 @@ class RunFates {
   }
 }
 
-/** In the job's own graph. Much may lie behind one firing, so that each is a step. */
+/** The fates in the job's own graph. Much may be downstream of one firing, so each firing is a step of its own. */
 function* decideOwnFatesSteps(firings: readonly NamedFiring[], plan: Plan): Steps<FateLookup> {
   const fates = new Map<string, FiringFate>()
-  const reach = new DownstreamFirings(plan)
+  const downstream = new DownstreamFirings(plan)
   const begin = ({ name, known }: NamedFiring): void => {
     fates.set(name.firing, 'again')
-    if (known.items.length > 0) reach.add(name)
+    if (known.items.length > 0) downstream.add(name)
   }
   const again = yield* filterSteps(firings, (one) => isStreamRestarted(one, plan))
   yield* forEachSteps(again, begin, 1)
   if (fates.size === 0) return () => 'all'
-  // What nobody wanted any more may be wanted now, where something behind it comes out differently.
+  // A firing that was not wanted any more may be wanted now, where a downstream firing comes out differently.
   let unwanted = yield* filterSteps(firings, ({ known }) => known.end !== null && 'unwanted' in known.end)
   for (let before = -1; before !== unwanted.length; ) {
     before = unwanted.length
-    const met = yield* filterSteps(unwanted, ({ name }) => reach.mayOverlap(name), 1)
+    const met = yield* filterSteps(unwanted, ({ name }) => downstream.mayOverlap(name), 1)
     const wanted = (one: NamedFiring) =>
       isStreamReplayed(one, plan) ? void fates.set(one.name.firing, 'begun') : begin(one)
     yield* forEachSteps(met, wanted, 1)
     unwanted = yield* filterSteps(unwanted, ({ name }) => !fates.has(name.firing))
   }
-  return (name) => (reach.has(name) ? 'again' : (fates.get(name.firing) ?? 'all'))
+  return (name) => (downstream.has(name) ? 'again' : (fates.get(name.firing) ?? 'all'))
 }
 
-/** As `filter`, some firings to a step. */
+/** `filter` in steps of `some` firings. */
 function* filterSteps(
   firings: readonly NamedFiring[],
   isChosen: (one: NamedFiring) => boolean,
@@ -152,18 +151,18 @@ function* filterSteps(
   return chosen
 }
 
-/** Whether its stream, some items of which had come, begins again and may be another one. */
+/** Whether a stream that had given items begins again, and may give other items. */
 function isStreamRestarted(firing: NamedFiring, plan: Plan): boolean {
   const { items, end } = firing.known
   return end === null && items.length > 0 && !isStreamReplayed(firing, plan)
 }
 
-/** Whether its stream goes on behind what it gave. */
+/** Whether a stream of this type continues after the items that it gave. */
 function isContinuable({ repeats, resumes }: NodeType): boolean {
   return repeats === true || resumes === true
 }
 
-/** Whether its stream is opened anew, and has to begin with the items that had come. */
+/** Whether the stream is opened again, and must begin with the items that it gave. */
 function isStreamReplayed({ name, known }: NamedFiring, plan: Plan): boolean {
   const index = plan.indexById.get(name.node_id)
   return index !== undefined && isContinuable(plan.nodes[index]!.type) && !known.started

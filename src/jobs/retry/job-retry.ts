@@ -1,5 +1,5 @@
-// Tries a job that failed or was cancelled again, as a new job. Where its graph still means the same, what had finished is taken over; reuse.ts
-// says how much of it. Workflows that it calls are those of now: a call that had not ended begins again where one of them has changed.
+// Retries a failed or cancelled job as a new job. Where the graph is unchanged, finished firings are reused (see firing-reuse.ts). Called workflows are
+// the current ones: an unfinished call begins again where one of them has changed.
 
 import { type OwnerScope, ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
@@ -22,48 +22,48 @@ import { type CalledGraph, decideReuseSteps } from './firing-reuse.ts'
 import type { PrewrittenJournalPages } from './prewritten-journal-pages.ts'
 
 /**
- * What the new job is to be made of. What is much is read and taken over in time slices of the owner, and written a part at a time.
- * @throws JOB_NOT_TERMINAL; CONFLICT for a completed job, for one whose inputs or values are gone, and where something that had finished would run
- * again and must not run twice, or the job remembers too much; WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH; SERVICE_UNAVAILABLE where the disk takes or
- * gives nothing now; QUEUE_FULL, NoRoom
+ * Builds the parts of the new job. A large journal is read in time slices of the owner, and written in parts.
+ * @throws JOB_NOT_TERMINAL; CONFLICT for a completed job, for missing inputs or values, for a journal that is too large, and where a finished firing that
+ * must not run twice would run again; WORKFLOW_NOT_FOUND, INVALID_WORKFLOW_GRAPH; SERVICE_UNAVAILABLE where the disk cannot be read or written now;
+ * QUEUE_FULL, MemoryUnavailableError
  */
 export async function prepareRetry(
-  roster: ActiveJobRegistry,
+  registry: ActiveJobRegistry,
   scope: OwnerScope,
   row: JobTable,
-  early: PrewrittenJournalPages,
+  prewritten: PrewrittenJournalPages,
 ): Promise<ActiveJobParts> {
   if (!isTerminal(row.status)) throw new ServiceError('JOB_NOT_TERMINAL')
   if (row.status === 'completed') throw new ServiceError('CONFLICT', { message: 'The job has completed: run it anew.' })
-  // What it takes over is written before it enters the queue.
+  // The reused entries are written before the job enters the queue.
   const [user, workflow] = [userShareKey(scope), ownerScopeKey(scope, row.workflow_id)]
-  roster.queue.requireCapacity({ user, workflow, exclusive: !parseStoredOptions(row).concurrent })
-  const { parts } = roster
-  const isLarge = roster.journals.isLarge(row)
-  const done = <T>(steps: Steps<T>) =>
-    isLarge ? roster.slices.run(userShareKey(scope), steps) : runToCompletion(steps)
-  using old = await readOrConflict(roster, row, () => done(roster.journals.loadSteps(row)))
-  if (!old) throw new ServiceError('CONFLICT', { message: 'The inputs of the job are not kept any more: run it anew.' })
-  const { compiled, revision, same } = resolveCurrentGraph(roster, scope, row)
+  registry.queue.requireCapacity({ user, workflow, exclusive: !parseStoredOptions(row).concurrent })
+  const { parts } = registry
+  const isLarge = registry.journals.isLarge(row)
+  const runSteps = <T>(steps: Steps<T>) =>
+    isLarge ? registry.slices.run(userShareKey(scope), steps) : runToCompletion(steps)
+  using old = await readOrConflict(registry, row, () => runSteps(registry.journals.loadSteps(row)))
+  if (!old) throw new ServiceError('CONFLICT', { message: 'The inputs of the job are no longer stored: run it anew.' })
+  const { compiled, revision, same } = resolveCurrentGraph(registry, scope, row)
   const plan = requireRunnablePlan(compiled)
-  const memory = JobJournal.createEmpty(
+  const journal = JobJournal.createEmpty(
     parts,
-    early.job_key,
+    prewritten.job_key,
     old.params,
-    roster.journals.createFiringReservation(scope),
+    registry.journals.createFiringReservation(scope),
   )
   if (same)
-    await readOrConflict(roster, row, async () => {
-      const called = await resolveCalledGraphs(roster, scope, old)
-      const entries = await done(collectReusableEntries(old, plan, called))
+    await readOrConflict(registry, row, async () => {
+      const called = await resolveCalledGraphs(registry, scope, old)
+      const entries = await runSteps(collectReusableEntries(old, plan, called))
       const readAgain = () =>
-        JobJournal.loadSteps(parts.store, parts, early.job_key, roster.journals.createFiringReservation(scope))
-      await takeOverEntries(memory, entries[Symbol.iterator](), early, done, readAgain)
+        JobJournal.loadSteps(parts.store, parts, prewritten.job_key, registry.journals.createFiringReservation(scope))
+      await takeOverEntries(journal, entries[Symbol.iterator](), prewritten, runSteps, readAgain)
     })
-  const fresh = createJobRow(
+  const newRow = createJobRow(
     scope,
     {
-      key: early.job_key,
+      key: prewritten.job_key,
       workflow_id: row.workflow_id,
       revision,
       compiled,
@@ -72,81 +72,81 @@ export async function prepareRetry(
       id: null,
       name: row.name,
       options: limitTimeout(parseStoredOptions(row), parts.time_limit),
-      seed: same ? (row.seed ?? createSeed(roster.platform)) : createSeed(roster.platform),
+      seed: same ? (row.seed ?? createSeed(registry.platform)) : createSeed(registry.platform),
     },
-    roster.platform,
+    registry.platform,
   )
-  return { row: fresh, unstored: compiled, plan, graph_bytes: compiled.bytes, journal: memory, hasFollower: false }
+  return { row: newRow, unstored: compiled, plan, graph_bytes: compiled.bytes, journal, hasFollower: false }
 }
 
-/** What `read` gives. A value of the job that is missing, or is not what was written, does not come back: it is no fault of the server's now. */
+/** Runs `read`. A missing or corrupt value does not come back, so it is a CONFLICT and not a temporary fault of the server. */
 async function readOrConflict<T>({ log }: ActiveJobRegistry, { id }: JobTable, read: () => T | Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (cause) {
     if (cause instanceof ServiceError) throw cause
-    const momentary = toTransientFault(cause)
-    if (momentary) throw momentary
-    log.error({ err: cause, job_id: id }, 'what a job remembers cannot be read: it cannot be tried again')
+    const transientFault = toTransientFault(cause)
+    if (transientFault) throw transientFault
+    log.error({ err: cause, job_id: id }, 'job journal unreadable: the job cannot be retried')
     const message = 'A value that the job remembers is missing or cannot be read: run it anew.'
     throw new ServiceError('CONFLICT', { message, cause })
   }
 }
 
-/** Entries, each of which may be a file that gets a further name. */
+/** One step takes at most this many entries, each of which may link a file. */
 const TAKEN_AT_ONCE = 32
 
-/** All or nothing, and never much of it in memory. @throws SERVICE_UNAVAILABLE, and Error where a value is missing */
+/** Stages and writes all entries or none, with few of them in memory. @throws SERVICE_UNAVAILABLE, and Error where a value is missing */
 async function takeOverEntries(
-  memory: JobJournal,
+  journal: JobJournal,
   entries: Iterator<JournalEntry>,
-  early: PrewrittenJournalPages,
-  done: <T>(steps: Steps<T>) => T | Promise<T>,
+  prewritten: PrewrittenJournalPages,
+  runSteps: <T>(steps: Steps<T>) => T | Promise<T>,
   readAgain: () => Steps<JobJournal | null>,
 ): Promise<void> {
   try {
     for (let isMore = true; isMore; ) {
-      isMore = await done(stageSomeEntries(memory, entries))
-      await early.write(memory)
+      isMore = await runSteps(stageSomeEntries(journal, entries))
+      await prewritten.write(journal)
     }
-    if (memory.isUnloaded) memory.reload((await done(readAgain()))!)
+    if (journal.isUnloaded) journal.reload((await runSteps(readAgain()))!)
   } catch (error) {
-    memory.discard()
+    journal.discard()
     throw error
   }
 }
 
-/** Stages about as much as one transaction should write; whether there is more. */
-function* stageSomeEntries(memory: JobJournal, entries: Iterator<JournalEntry>): Steps<boolean> {
+/** Stages about as much as one transaction should write, and returns whether entries are left. */
+function* stageSomeEntries(journal: JobJournal, entries: Iterator<JournalEntry>): Steps<boolean> {
   for (let count = 1, weight = 0; weight < PAGE_WEIGHT && count <= MAX_ENTRIES_PER_COMMIT; count++) {
     const next = entries.next()
     if (next.done) return false
-    weight += memory.stage(yield* resolvePageValue(next.value))
+    weight += journal.stage(yield* resolvePageValue(next.value))
     if (count % TAKEN_AT_ONCE === 0) yield
   }
   return true
 }
 
-/** The same entry, with its value where that lies in a page of another job. */
+/** Reads the value of an entry where it is in a page of another job. */
 function* resolvePageValue(entry: JournalEntry): Steps<JournalEntry> {
   const value: unknown = entry.at(-1)
   if (!(value instanceof LazyValue) || value.file) return entry
   return (entry as readonly unknown[]).with(-1, yield* LazyValue.resolveSteps(value)) as unknown as JournalEntry
 }
 
-/** The workflow as it is now, or the graph that came with the job. `same`: it means what it meant then. */
+/** The current workflow, or the inline graph of the job. `same`: it is unchanged since the job was submitted. */
 function resolveCurrentGraph(
-  roster: ActiveJobRegistry,
+  registry: ActiveJobRegistry,
   scope: OwnerScope,
   row: JobTable,
 ): { compiled: CompiledWorkflowGraph; revision: number | null; same: boolean } {
-  const then = roster.parts.plans.compileStored(row.graph_sha256)
-  if (row.workflow_etag === null) return { compiled: then, revision: null, same: true }
-  const { compiled, revision } = roster.parts.workflows.runnable(scope, row.workflow_id)
+  const original = registry.parts.plans.compileStored(row.graph_sha256)
+  if (row.workflow_etag === null) return { compiled: original, revision: null, same: true }
+  const { compiled, revision } = registry.parts.workflows.runnable(scope, row.workflow_id)
   return { compiled, revision, same: compiled.etag === row.workflow_etag }
 }
 
-/** What is taken over where the graph means the same. Called workflows that have changed are called as they are now. @throws CONFLICT */
+/** The entries to reuse where the graph is the same. Called workflows that have changed are called in their current form. @throws CONFLICT */
 function* collectReusableEntries(
   old: JobJournal,
   plan: Plan,
@@ -156,30 +156,30 @@ function* collectReusableEntries(
   return old.reusableEntries(reuse, (id) => called.get(id)?.same === true)
 }
 
-/** Of each workflow that was called, by its id: what it was then, and whether it means the same now. @throws Error where the file of a large one cannot be read */
+/** The called workflows by id: the plan of that time, and whether it is unchanged. @throws Error where the file of a large graph cannot be read */
 async function resolveCalledGraphs(
-  roster: ActiveJobRegistry,
+  registry: ActiveJobRegistry,
   scope: OwnerScope,
   old: JobJournal,
 ): Promise<Map<string, CalledGraph>> {
   const called = new Map<string, CalledGraph>()
   for (const [id, kept] of old.graphs) {
-    const body = await roster.slices.run(userShareKey(scope), LazyValue.resolveSteps(kept))
-    const { plan, etag } = await roster.parts.plans.compileText(userShareKey(scope), body)
-    called.set(id, { plan, same: plan !== null && etag === (await readCurrentEtag(roster, scope, id)) })
+    const body = await registry.slices.run(userShareKey(scope), LazyValue.resolveSteps(kept))
+    const { plan, etag } = await registry.parts.plans.compileText(userShareKey(scope), body)
+    called.set(id, { plan, same: plan !== null && etag === (await readCurrentEtag(registry, scope, id)) })
   }
   return called
 }
 
-/** Null where the workflow is gone. */
+/** Returns null where the workflow no longer exists. */
 async function readCurrentEtag(
-  roster: ActiveJobRegistry,
+  registry: ActiveJobRegistry,
   scope: OwnerScope,
   workflow_id: string,
 ): Promise<string | null> {
   try {
-    await roster.parts.workflows.prepare(scope, workflow_id)
-    return roster.parts.workflows.callable(scope, workflow_id).etag
+    await registry.parts.workflows.prepare(scope, workflow_id)
+    return registry.parts.workflows.callable(scope, workflow_id).etag
   } catch (error) {
     if (error instanceof ServiceError && error.code === 'WORKFLOW_NOT_FOUND') return null
     throw error

@@ -1,6 +1,5 @@
-// What a job remembers before it is stored: a retry may take over more than one transaction should write, and goes on with all of it or is refused.
-// It is written a part at a time. Its pages are doomed until the transaction that stores the job itself, so that what a crash or a full disk leaves
-// of them is removed like what removed jobs leave.
+// Journal pages that are written before their job is stored: a retry may reuse more than one transaction should write. The pages are scheduled for
+// removal until the transaction that stores the job. So the sweep removes the pages that a crash or a full disk leaves behind.
 import { cancelJobRemoval, scheduleJobRemoval } from '../../db/jobs/removal.ts'
 import type { Store } from '../../db/store.ts'
 import { ServiceError } from '../../errors.ts'
@@ -8,19 +7,19 @@ import type { ActiveJob } from '../active-job.ts'
 import type { JobJournal } from '../journal/job-journal.ts'
 import { FIRST_ATTEMPT } from '../submission/new-job.ts'
 
-/** Early pages of all jobs that are about to be stored. */
+/** The prewritten pages of all jobs that are about to be stored. */
 export class PrewrittenPagesRegistry {
   readonly #store: Store
   readonly #signal: AbortSignal
   readonly #keys = new Set<number>()
 
-  /** `signal` aborts what waits for the disk. */
+  /** `signal` aborts writes that wait for the disk. */
   constructor(store: Store, signal: AbortSignal) {
     this.#store = store
     this.#signal = signal
   }
 
-  /** Keys of jobs whose pages are not to be removed now, though they are doomed. */
+  /** Keys of jobs whose pages must not be removed now, though they are scheduled for removal. */
   get keys(): ReadonlySet<number> {
     return this.#keys
   }
@@ -30,7 +29,7 @@ export class PrewrittenPagesRegistry {
   }
 }
 
-/** Those of one job. When they are disposed of and the job is not stored, they may be removed. */
+/** The prewritten pages of one job. After disposal they may be removed, if the job is not stored. */
 export class PrewrittenJournalPages implements Disposable {
   readonly job_key: number
   readonly #store: Store
@@ -45,34 +44,34 @@ export class PrewrittenJournalPages implements Disposable {
   }
 
   /**
-   * Writes what is staged, unless it is as little as one transaction may write together with the job. The memory lets go of what is written: it is to
-   * be read when all is.
-   * @throws SERVICE_UNAVAILABLE where the disk takes it not; nothing is left staged then
+   * Writes the staged entries, unless they are few enough for the transaction that stores the job. The journal unloads what is written: the caller reloads
+   * it in the end.
+   * @throws SERVICE_UNAVAILABLE where the disk cannot be written; nothing is left staged then
    */
-  async write(memory: JobJournal): Promise<void> {
+  async write(journal: JobJournal): Promise<void> {
     try {
-      while (memory.isUnloaded ? memory.stagedCount > 0 : memory.dueCount < memory.stagedCount)
-        await this.#writePart(memory)
+      while (journal.isUnloaded ? journal.stagedCount > 0 : journal.dueCount < journal.stagedCount)
+        await this.#writePart(journal)
     } catch (cause) {
-      memory.discard()
+      journal.discard()
       throw cause instanceof ServiceError ? cause : new ServiceError('SERVICE_UNAVAILABLE', { cause })
     }
   }
 
-  async #writePart(memory: JobJournal): Promise<void> {
+  async #writePart(journal: JobJournal): Promise<void> {
     this.#signal.throwIfAborted()
-    const { dueCount: due } = memory
+    const { dueCount: due } = journal
     this.#keys.add(this.job_key)
-    await memory.spill(this.#signal, [], due)
+    await journal.spill(this.#signal, [], due)
     await this.#store.write((tx) => {
       scheduleJobRemoval(tx, this.job_key)
-      memory.write(tx, FIRST_ATTEMPT, due)
+      journal.write(tx, FIRST_ATTEMPT, due)
     })
-    memory.markCommitted()
-    memory.unload()
+    journal.markCommitted()
+    journal.unload()
   }
 
-  /** Has the pages kept from the transaction on that stores the job. */
+  /** Cancels the scheduled removal, in the transaction that stores the job. */
   keepWithJob(job: ActiveJob): void {
     if (this.#keys.has(this.job_key)) job.write((tx) => cancelJobRemoval(tx, this.job_key))
   }

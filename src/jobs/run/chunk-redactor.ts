@@ -1,14 +1,14 @@
-// The chunks of running nodes as they may be shown. What may turn out to be a secret is held back until that is known, of each firing and of its
-// text and its thoughts apart: what several say at once is no one text.
+// Redacts the chunks of running nodes. A text that may be the beginning of a secret is held back until that is decided. Each firing has separate streams
+// for text and thinking, since concurrent chunks are not one text.
 import type { OutputChunk } from '../../engine/node-api/node-type.ts'
 
-/** For the pieces of one text. */
+/** Redacts the pieces of one text. */
 export interface RedactingTextStream {
-  /** Takes a piece, and gives what may be told now. */
+  /** Adds a piece, and returns the text that may be shown now. */
   push(text: string): string
-  /** The rest: nothing follows. */
+  /** Returns the rest at the end of the text. */
   end(): string
-  /** The same where more would have followed. */
+  /** Returns the rest of a text that was cut off. */
   cut(): string
 }
 
@@ -16,19 +16,19 @@ type SpeakerStreams = Record<'text' | 'thinking', RedactingTextStream>
 
 export class ChunkRedactor {
   readonly #open: () => RedactingTextStream
-  /** By node, then by who speaks. */
+  /** Streams by node and firing. */
   readonly #nodes = new Map<string, Map<object, SpeakerStreams>>()
 
   constructor(open: () => RedactingTextStream) {
     this.#open = open
   }
 
-  /** Of which something may be held back. */
+  /** Nodes that may have text held back. */
   get openNodes(): readonly string[] {
     return [...this.#nodes.keys()]
   }
 
-  /** What may be shown when a firing of a node, `speaker`, has told a piece. What is no text comes as it is. */
+  /** Adds a chunk of a firing, `speaker`, and returns the chunks to show. Chunks other than text are returned unchanged. */
   push(node_id: string, chunk: OutputChunk, speaker: object): OutputChunk[] {
     if (chunk.content_type !== 'text') return [chunk]
     const streams = this.#streamsOf(node_id, speaker)
@@ -39,7 +39,7 @@ export class ChunkRedactor {
     return [...toTextChunks(other.end(), !chunk.thinking), { ...chunk, content: content + own.end() }]
   }
 
-  /** What is held back of a node that tells nothing more: of firings that did not say that they were done, which may have been cut. */
+  /** Returns the chunks held back of a node that has ended. They belong to firings that did not report their end, and may have been cut off. */
   close(node_id: string): OutputChunk[] {
     const speakers = this.#nodes.get(node_id)?.values() ?? []
     this.#nodes.delete(node_id)

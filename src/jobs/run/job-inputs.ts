@@ -1,5 +1,5 @@
-// Where a job takes what is sent to it, whether it runs already or waits for its turn. Each is judged as it comes, by what the job has taken and
-// what is on its way, and taken once it is stored.
+// Accepts the inputs of a job, running or queued. Each input is checked when it comes, against the accepted inputs and those in transit, and is applied
+// once it is stored.
 
 import type { InputValues } from '../../engine/node-api/node-type.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
@@ -7,7 +7,7 @@ import type { InputsInTransit, PushResult } from '../../engine/runtime/execution
 import type { ActiveJobCommand } from '../commit/command-queue.ts'
 import type { JournalEntry } from '../journal/entry.ts'
 
-/** What takes it: the run, or what stands for it until that begins. */
+/** The receiver of inputs: the run, or its stand-in before the start. */
 export interface InputReceiver {
   previewPush(name: string, value: unknown, handle: string | undefined, underway: InputsInTransit): PushResult
   previewEnd(name: string, handle: string | undefined): PushResult
@@ -17,22 +17,21 @@ export interface InputReceiver {
 }
 
 export interface JobInputsHost {
-  /** What takes at this moment; null: nothing of the job can run now. */
+  /** The current receiver; null: the job cannot run now. */
   receiver(): InputReceiver | null
-  /** What is on its way to an input, as the receiver counts it. */
+  /** The values in transit to an input, as the receiver counts them. */
   underway(name: string): InputsInTransit
-  /** What may be changed, converted; null: no such node. */
+  /** The accepted properties, converted; null: no such node. */
   changeable(node_id: string, properties: Record<string, unknown>): InputValues | null
-  /** How many firings of a node have begun. */
   countBegunFirings(node_id: string): number
   command(command: ActiveJobCommand): Promise<void>
-  /** Resolves when everything that has happened so far is stored. */
+  /** Resolves when all changes so far are stored. */
   flushed(): Promise<void>
 }
 
-/** About how many characters all changes of properties of one job may have together, as the values that wait for an input. */
+/** All property changes of one job have about this many characters at most, like the waiting values of an input. */
 const MOST_CHANGED = 32 * 1024 * 1024
-/** What each change counts besides its values: it is kept until the job ends, and takes a few hundred bytes. */
+/** The weight of a change besides its values: it is kept until the job ends, and takes a few hundred bytes. */
 const EACH_CHANGE = 100
 
 export class JobInputs {
@@ -47,7 +46,7 @@ export class JobInputs {
     this.#receiver = receiver
   }
 
-  /** `full`: no more is kept at present. */
+  /** `full`: no more values are kept at present. */
   pushInput(name: string, value: unknown, handle?: string): PushResult {
     const result = this.#receiver.previewPush(name, value, handle, this.#host.underway(name))
     if (result !== 'ok') return result
@@ -63,7 +62,7 @@ export class JobInputs {
     return 'ok'
   }
 
-  /** The names that are applied, to firings that have not begun when it is stored. `full`: no more changes of this job are kept. */
+  /** Returns the names of the accepted properties. They apply to firings that have not begun at the commit. `full`: no more changes are kept. */
   updateProperties(node_id: string, properties: Record<string, unknown>): string[] | 'unknown_node' | 'full' {
     const changed = this.#host.changeable(node_id, properties)
     if (changed === null) return 'unknown_node'
@@ -73,7 +72,7 @@ export class JobInputs {
     const weight = estimateUpdateWeight(values)
     const takeBack = this.#counts.addChange(weight)
     if (takeBack === null) return 'full'
-    // The entry is one object, so that its file is found again. `from` is how many firings had begun when it was asked for last: at the commit.
+    // The entry is one object, so that its file is found again. `from` is the number of begun firings at the commit, when the entry is built last.
     const of = { node_id, from: 0 }
     const entry: JournalEntry = ['update', of, values]
     this.#lastCommand = this.#host.command({
@@ -88,7 +87,7 @@ export class JobInputs {
     return applied
   }
 
-  /** Resolves when the last of what was sent here is stored and taken. @throws SERVICE_UNAVAILABLE where it cannot be */
+  /** Resolves when the last input is stored and applied. @throws SERVICE_UNAVAILABLE where it cannot be stored */
   whenStored(): Promise<void> {
     return this.#lastCommand ?? this.#host.flushed()
   }
@@ -106,36 +105,36 @@ export class JobInputs {
   }
 }
 
-/** What a change of properties counts. */
+/** The weight of a property change. */
 export const estimateUpdateWeight = (properties: Readonly<Record<string, unknown>>): number =>
   EACH_CHANGE + estimateSize(properties)
 
-/** Those of the given names. Where that is all of them they are as they came: how large that is is known already. */
+/** Picks properties by name. Where all are picked, the object itself is returned, since its size is cached. */
 function pickValues(properties: Record<string, unknown>, names: readonly string[]): Record<string, unknown> {
   if (names.length === Object.keys(properties).length) return properties
   return Object.fromEntries(names.map((name) => [name, properties[name]]))
 }
 
-/** What is on its way to the inputs of one job, and what its changes of properties weigh. */
+/** Counts the values in transit to the inputs of one job, and the weight of its property changes. */
 export class InputCounts {
-  /** About how many characters all of its changes of properties have together. */
+  /** The approximate number of characters of all property changes. */
   #changesWeight = 0
   readonly #inputs = new Map<string, { values: number; weight: number; ends: number }>()
   #values = 0
   #weight = 0
 
-  /** To one input. */
+  /** The values in transit to one input. */
   of(name: string): InputsInTransit {
     const { values = 0, weight = 0, ends = 0 } = this.#inputs.get(name) ?? {}
     return { values, weight, ended: ends > 0 }
   }
 
-  /** To all of them together, for one whose end counts. */
+  /** The values in transit to all inputs; `ended` is that of one input. */
   total(name: string): InputsInTransit {
     return { values: this.#values, weight: this.#weight, ended: this.of(name).ended }
   }
 
-  /** Counts a value until what it gives is called. */
+  /** Counts a value until the returned function is called. */
   push(name: string, value: unknown): () => void {
     return this.#add(name, 1, estimateSize(value), 0)
   }
@@ -144,7 +143,7 @@ export class InputCounts {
     return this.#add(name, 0, 0, 1)
   }
 
-  /** Counts changed properties by their weight, unless what it gives is called; null: they are too much. */
+  /** Counts a property change, until the returned function is called; null: the changes are too many. */
   addChange(weight: number): (() => void) | null {
     if (this.#changesWeight + weight > MOST_CHANGED) return null
     this.#changesWeight += weight
@@ -153,7 +152,7 @@ export class InputCounts {
     }
   }
 
-  /** Counts changes that were stored before the job was read, by their weight. */
+  /** Counts the weight of changes that were stored before the job was loaded. */
   addEarlierChanges(weight: number): void {
     this.#changesWeight += weight
   }

@@ -1,4 +1,4 @@
-// One run of a job: the engine with the job's memory behind it, its time limit, and the delays that end while it goes on.
+// One run of a job: the engine with the job's journal, its time limit, and the delays that end during the run.
 
 import type { Plan } from '../../engine/compile/compiler.ts'
 import { systemClock } from '../../engine/node-api/clock.ts'
@@ -11,7 +11,7 @@ import type { JobJournal } from '../journal/job-journal.ts'
 import { RunJournal, type RunJournalHost } from '../journal/run-journal.ts'
 import { LazyValue } from '../values/lazy-value.ts'
 
-/** A longer wait is taken in steps. */
+/** A longer wait uses several timers. */
 const LONGEST_TIMER_MS = 30_000
 
 export interface JobRunParts {
@@ -20,23 +20,23 @@ export interface JobRunParts {
   seed: number | null
   observer: RunObserver
   services: NodeServices
-  /** In bytes, of the values that it holds at once. */
+  /** The most bytes of values that the run may hold at once. */
   memory_limit: number
-  /** What the runs of all jobs share. */
+  /** The account that the runs of all jobs share. */
   shared_memory: ProcessMemoryAccount
   journalHost: RunJournalHost
-  /** Reads a value that it was sent. */
+  /** Reads an input value. */
   readonly readInput: (value: LazyValue) => unknown
-  /** Whether values may be sent to its streamed inputs. */
+  /** Whether clients may send values to the streamed inputs. */
   acceptsStreamInput: boolean
-  /** When its time is over, by `steady`; or null. */
+  /** The end of the time limit, by `steady`; null: no limit. */
   deadline: number | null
   now(): number
-  /** The time in which its delays are counted. */
+  /** The clock for delays and the time limit. */
   steady(): number
   loadPlan(workflow_id: string): Promise<Plan>
   bytesOf(plan: Plan): number
-  /** Its time is over: the run is to be aborted. */
+  /** Called when the time limit is reached: the caller aborts the run. */
   onDeadline(): void
   onEnded(outcome: RunOutcome): void
 }
@@ -70,10 +70,10 @@ export class JobRun {
     return this.#run
   }
 
-  /** Begins, or goes on after an interruption. A graph whose nodes are all synchronous has ended when this returns. */
+  /** Starts the run, or continues it after an interruption. A graph whose nodes are all synchronous has ended when this returns. */
   start(): void {
     const { plan, jobJournal, acceptsStreamInput, deadline, onDeadline, journalHost: journal } = this.#parts
-    // What was sent before is there before the first node fires.
+    // Inputs that came earlier are pushed before the first node fires.
     for (const input of jobJournal.inputs) {
       if (input[0] === 'push') this.#run.pushInput(input[1], LazyValue.toUnread(input[2], this.#parts.readInput))
       else this.#run.endInput(input[1])
@@ -93,7 +93,7 @@ export class JobRun {
     this.#abort.abort()
   }
 
-  /** Lets a firing go on at a time, unless the run is suspended before. */
+  /** Resumes a firing at a time, unless the run is suspended before. */
   scheduleDelayEnd(firing: string, until: number, journal: RunJournalHost): void {
     this.#callAt(until, () => {
       journal.remember(['answer', firing, null])

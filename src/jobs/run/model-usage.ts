@@ -1,16 +1,16 @@
-// What a job has used of models, added up, and what its result says of that. Who tells it is the run's services.
+// Sums up the model usage of a job, and derives the cost and models of its result. The metered services of the run report the usage.
 import type { CostActual } from '../../../generated/types.ts'
 import type { ModelUsage, NodeServices, ReserveCost } from '../../engine/node-api/node-services.ts'
 import { roundAmount } from '../../shared/money.ts'
 
-/** What a preflight had estimated. */
+/** The estimate of a preflight. */
 export interface CostEstimate {
   readonly amount: number
   readonly currency: string
 }
 
 export class JobModelUsage {
-  /** One for each model, currency and way of knowing the cost. */
+  /** Sums by model, currency, and whether the provider reported the cost. */
   readonly #sums = new Map<string, ModelUsage>()
 
   add(use: ModelUsage): void {
@@ -24,19 +24,19 @@ export class JobModelUsage {
     this.#sums.clear()
   }
 
-  /** All uses, those of one kind added up. */
+  /** All usage, summed up by kind. */
   get uses(): Iterable<ModelUsage> {
     return this.#sums.values()
   }
 
-  /** What was paid in that currency. */
+  /** The amount paid in a currency. */
   paid(currency: string): number {
     let paid = 0
     for (const { cost } of this.uses) if (cost?.currency === currency) paid += cost.amount
     return paid
   }
 
-  /** The models that were called, as `provider/name`. */
+  /** The called models, as `provider/name`. */
   get models(): string[] {
     return [...new Set([...this.uses].map(({ model }) => model))].sort()
   }
@@ -45,11 +45,11 @@ export class JobModelUsage {
     return [...new Set(this.models.map((model) => model.slice(0, model.indexOf('/'))))].sort()
   }
 
-  /** Null where nothing has a price, where what was paid is in several currencies, and where it is more than numbers can say. */
+  /** Null where no call has a price, where the cost is in several currencies, and where the sum is not finite. */
   cost(estimate: CostEstimate | null): CostActual | null {
     const uses = [...this.uses]
     const costs = uses.map(({ cost }) => cost).filter((cost) => cost !== null)
-    // What costs nothing costs nothing in any currency.
+    // A cost of 0 has no currency.
     const [first, ...others] = new Set(costs.filter(({ amount }) => amount > 0).map(({ currency }) => currency))
     const currency = first ?? costs[0]?.currency
     if (currency === undefined || others.length > 0) return null
@@ -69,7 +69,7 @@ function addModelUse(a: ModelUsage, b: ModelUsage): ModelUsage {
   }
 }
 
-/** The same services; `used` is told each call of a model, and `hold` is asked before it. */
+/** Wraps services: `hold` is called before each call of a model, and `used` after it. */
 export function meterModelServices(
   services: NodeServices,
   used: (use: ModelUsage) => void,

@@ -1,5 +1,4 @@
-// What is sent to a job while it waits for its turn: values and ends of its streamed inputs and properties of its nodes. It answers as the
-// execution would, and bounds what the job keeps for its start.
+// Accepts inputs for a queued job: values and ends of streamed inputs, and property changes. It answers like the execution, and bounds the stored values.
 
 import type { Plan, PlanInput } from '../../engine/compile/compiler.ts'
 import type { InputValues } from '../../engine/node-api/node-type.ts'
@@ -10,7 +9,7 @@ import { resolveParam } from '../../engine/runtime/run/params.ts'
 import { LazyValue } from '../values/lazy-value.ts'
 import type { InputReceiver } from './job-inputs.ts'
 
-/** How many values are kept, and about how many characters they may have together. */
+/** At most this many values are kept, with about this many characters together. */
 export const MAX_QUEUED_VALUES = 1_024
 const KEPT_WEIGHT = 32 * 1024 * 1024
 
@@ -19,11 +18,11 @@ export class QueuedJobInputs implements InputReceiver {
   readonly #hasBegun: boolean
   #valueCount = 0
   readonly #endedStreams = new Set<string>()
-  /** Streams that nobody can send to: their whole content came with the job. */
+  /** Streams that accept no values: their whole content came with the job. */
   readonly #closedStreams: ReadonlySet<string>
   #weight = 0
 
-  /** `earlier`: what it was sent already. `begun`: some of it has run, and goes on. */
+  /** `earlier`: inputs that the job has received. `begun`: the job has run before, and is continued. */
   constructor(
     plan: Plan,
     params: Readonly<Record<string, unknown>>,
@@ -62,12 +61,12 @@ export class QueuedJobInputs implements InputReceiver {
     this.#endedStreams.add(name)
   }
 
-  /** The run finds them in what the job remembers. */
+  /** The run reads property changes from the journal. */
   updateProperties(): void {}
 
-  /** What may be changed, converted; null: no such node. */
+  /** The accepted properties, converted; null: no such node. */
   changeable(node_id: string, properties: Record<string, unknown>): InputValues | null {
-    // What fired before must come out the same when it is done again, and how much that is only a run can tell.
+    // Earlier firings must come out the same when they are repeated. Only a run knows which firings that concerns.
     return this.#hasBegun
       ? resolvePropertyUpdates(this.#plan, node_id, {})
       : resolvePropertyUpdates(this.#plan, node_id, properties)

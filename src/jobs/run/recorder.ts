@@ -1,4 +1,4 @@
-// Turns what the engine says of a run into events and frames of its job.
+// The observer of a run, which turns its reports into events and frames of the job.
 
 import type { OutputChunk, OutputValues, ToolReport } from '../../engine/node-api/node-type.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
@@ -16,31 +16,31 @@ interface RunRecorderSink {
   readonly row: { readonly id: string; readonly workflow_id: string }
   append(event: EventBody, frame: EventFrame | null): void
   provisional(frame: () => JobFrame): void
-  /** Whether the history has said this of a node before an interruption. */
+  /** Whether this status of a node was published before an interruption. */
   toldNode(node_id: string, status: string): boolean
-  /** Whether even a small value of an output is to be made ready for `publish`. */
+  /** Whether even a small value of an output must be prepared for `publish`. */
   holdsMuch?(output_name: string): boolean
-  /** Makes a large value of an output ready for `publish`. It does not reject: `publish` throws then. */
+  /** Prepares a large value of an output for `publish`. It does not reject: `publish` throws the error. */
   preparePublish?(node_id: string, output_name: string, value: unknown): Promise<void>
-  /** What is to be shown now that an output has a further value. The history has none of it yet. */
+  /** Adds a value of an output, and returns the values that can be shown now and are not published yet. */
   publish(node_id: string, output_name: string, value: unknown): readonly PublishedOutputValue[]
-  /** The same where an output has no further value. `whole`: it came to its end, and was not cut. */
+  /** Returns the values held back of an output that gets no further value. `whole`: it ended, and was not cut off. */
   publishRest(output_name: string, whole: boolean): readonly PublishedOutputValue[]
   redact<T>(value: T): T
-  /** As `redact`, of what is large: in time slices where it takes long, and at once otherwise. */
+  /** `redact` for large values: in time slices where it takes long, and at once otherwise. */
   redactLarge?<T>(value: T): T | Promise<T>
-  /** For a message, which may quote texts and cut them. */
+  /** Redacts a message, which may quote parts of texts. */
   redactMessage(text: string): string
-  /** For the pieces of one text. */
+  /** Opens a redaction for the pieces of one text. */
   textStream(): RedactingTextStream
   unwritable(node_id: string, output_name: string, cause: unknown): void
-  /** As of `RunObserver`. */
+  /** See `RunObserver`. */
   backlog?(): Promise<void> | null
 }
 
-/** About how many characters the result of a node may have to be shown in its frame: the outputs of the job come whole. */
+/** A frame shows the result of a node up to about this many characters. The outputs of the job are shown whole. */
 const MAX_RESULT_CHARACTERS = 1_000_000
-/** Of more characters the secrets are replaced before it is told. */
+/** A result with more characters is redacted in advance, in time slices. */
 const LARGE_RESULT_CHARACTERS = 16_384
 
 const EVENT_STATUS: Readonly<Record<NodeStatus, 'running' | 'completed' | 'failed' | 'skipped'>> = {
@@ -52,17 +52,17 @@ const EVENT_STATUS: Readonly<Record<NodeStatus, 'running' | 'completed' | 'faile
 
 type ToolFrameFields = Pick<Extract<JobFrame, { type: 'tool_call_update' }>, 'job_id' | 'workflow_id' | 'node_id'>
 
-function buildToolFrame(place: ToolFrameFields, told: ToolReport): JobFrame {
-  const { tool_call_id, name } = told
-  const call = { ...place, tool_call_id, name }
-  return told.kind === 'call'
-    ? ({ type: 'tool_call_update', ...call, arguments: told.arguments } as JobFrame)
-    : ({ type: 'tool_result_update', ...call, result: told.result, error: told.error } as JobFrame)
+function buildToolFrame(fields: ToolFrameFields, report: ToolReport): JobFrame {
+  const { tool_call_id, name } = report
+  const call = { ...fields, tool_call_id, name }
+  return report.kind === 'call'
+    ? ({ type: 'tool_call_update', ...call, arguments: report.arguments } as JobFrame)
+    : ({ type: 'tool_result_update', ...call, result: report.result, error: report.error } as JobFrame)
 }
 
 /**
- * What is shown of the outputs of a firing. A text that is an item of a stream may be a part of a secret, which nobody can tell from the part: such
- * texts are told in order, as values of outputs and chunks.
+ * The visible part of a firing's outputs. A text item of a stream may be a part of a secret, which cannot be told from the part. So such texts are shown
+ * only in order, as output values and chunks.
  */
 function pickVisibleResult({ result, streamed }: NodeUpdateDetail): OutputValues | null {
   if (!result || estimateSize(result) > MAX_RESULT_CHARACTERS) return null
@@ -71,7 +71,7 @@ function pickVisibleResult({ result, streamed }: NodeUpdateDetail): OutputValues
   )
 }
 
-/** An output that got a value. */
+/** An output that has a value. */
 interface RecordedOutput {
   readonly node: ObservedNode
   readonly output_name: string
@@ -79,13 +79,13 @@ interface RecordedOutput {
 }
 
 export interface RunRecorder extends RunObserver {
-  /** Tells what is held back of outputs and chunks: the run has ended. */
+  /** Publishes the held back output values and chunks at the end of the run. */
   settle(): void
-  /** What `settle` would tell of outputs, to be told later. To be asked once: nothing more is told of this run. */
+  /** The output events that `settle` would publish, for later. It is called once, after which the run publishes nothing more. */
   takeRemainingOutputs(): EventWithFrame[]
 }
 
-/** The observer of one job's run. Node and output changes become durable events; the rest is shown live only. */
+/** Creates the observer of one job's run. Node and output changes become durable events; other reports are only shown live. */
 export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
   const { id: job_id, workflow_id } = job.row
   const of = { job_id, workflow_id }
@@ -119,15 +119,15 @@ export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
   const appendOutputs = (output: RecordedOutput, published: readonly PublishedOutputValue[]) => {
     for (const one of published) job.append(...buildOutputEvent(output, one))
   }
-  const redactToolMessage = (told: ToolReport): ToolReport => {
-    const shown = job.redact(told)
-    const hasError = told.kind === 'result' && told.error !== null
-    return hasError ? ({ ...shown, error: job.redactMessage(told.error) } as ToolReport) : shown
+  const redactToolMessage = (report: ToolReport): ToolReport => {
+    const shown = job.redact(report)
+    const hasError = report.kind === 'result' && report.error !== null
+    return hasError ? ({ ...shown, error: job.redactMessage(report.error) } as ToolReport) : shown
   }
-  const publishChunks = (node_id: string, told: readonly OutputChunk[]) => {
-    for (const chunk of told) job.provisional(() => ({ type: 'chunk', ...of, node_id, ...chunk }) as JobFrame)
+  const publishChunks = (node_id: string, redacted: readonly OutputChunk[]) => {
+    for (const chunk of redacted) job.provisional(() => ({ type: 'chunk', ...of, node_id, ...chunk }) as JobFrame)
   }
-  /** Nothing more comes of a node. `whole`: it came to its end, and was not cut. */
+  /** Called when a node gives no more output. `whole`: its stream ended, and was not cut off. */
   const close = (node_id: string, whole: boolean) => {
     publishChunks(node_id, chunks.close(node_id))
     const output = outputs.get(node_id)
@@ -186,8 +186,8 @@ export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
     chunk({ node_id }, chunk, speaker) {
       publishChunks(node_id, chunks.push(node_id, chunk, speaker))
     },
-    tool({ node_id }, told) {
-      job.provisional(() => buildToolFrame({ ...of, node_id }, redactToolMessage(told)))
+    tool({ node_id }, report) {
+      job.provisional(() => buildToolFrame({ ...of, node_id }, redactToolMessage(report)))
     },
     log({ node_id }, severity, content) {
       job.provisional(
@@ -202,7 +202,7 @@ export function createRunRecorder(job: RunRecorderSink, log: Log): RunRecorder {
   }
 }
 
-/** Results of nodes as they may be shown, by node, until they are told. */
+/** Redacted results by node, until they are published. */
 class PreparedResults {
   readonly #job: Pick<RunRecorderSink, 'redactLarge'>
   readonly #ready = new Map<string, OutputValues>()
@@ -211,7 +211,7 @@ class PreparedResults {
     this.#job = job
   }
 
-  /** Null where it is ready at once. What goes wrong does so again when the result is told. */
+  /** Redacts a result; null where that is done at once. An error is ignored, since it occurs again when the result is published. */
   prepare(node_id: string, result: OutputValues): Promise<void> | null {
     const shown = this.#job.redactLarge?.(result)
     if (shown === undefined) return null
@@ -228,7 +228,7 @@ class PreparedResults {
   }
 }
 
-/** Whether the history of the job could not be written, or what it remembers not be read: no node has failed then, and the log knows of the fault. */
+/** Whether the job's history could not be written, or its journal not be read. Then no node has failed, and the fault is logged already. */
 function isHistoryFault(cause: unknown): boolean {
   return cause instanceof ServiceError && (cause.code === 'SERVICE_UNAVAILABLE' || cause.code === 'OUTCOME_UNKNOWN')
 }

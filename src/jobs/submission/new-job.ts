@@ -1,4 +1,4 @@
-// A submission as a job: its row, and the hash that tells a repeated request from another one.
+// Turns a submission into a job: builds its row, and the hash that identifies a repeated request.
 
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
@@ -11,48 +11,47 @@ import type { Steps } from '../../shared/time-slices.ts'
 import type { CompiledWorkflowGraph } from '../../workflows/plan-cache.ts'
 import { DEFAULT_JOB_OPTIONS, type RequestedOptions, type StoredOptions } from './stored-options.ts'
 
-/** A request for a run, the same from every door. `params_at` names where the parameters stood, for problems. */
+/** A request for a run, the same for every transport. `params_at` is the JSON pointer of the parameters, for problems. */
 export interface JobSubmission {
   workflow_id: string | null
-  /** An inline graph wins over the workflow's own, and then the id is only a label. */
+  /** An inline graph overrides the workflow's own, and the workflow id is then only a label. */
   graph: Graph | null
   params: Readonly<Record<string, unknown>>
   params_at: string
-  /** The client's choice of an id, unique among its owner's jobs; null lets the server choose. */
+  /** The id chosen by the client, unique among its owner's jobs; null: the server chooses. */
   job_id: string | null
-  /** Identifies the submission among its owner's, for as long as keys are kept; absent or null: it is not to be recognised. */
+  /** Identifies the submission among those of its owner, while keys are stored. Absent or null: repeats are not recognised. */
   idempotency_key?: string | null
   name: string | null
-  /** False: waits behind a running job of the same workflow. Null: as the owner's settings have it, like the options that are null. */
+  /** False: the job waits behind a running job of the same workflow. Null: the owner's setting, as for other options that are null. */
   concurrent: boolean | null
   timeout_seconds: number | null
   options: RequestedOptions
-  /** Whether the submitter will follow the job from the start. */
   hasFollower: boolean
-  /** Whether values may be sent to its streamed inputs while it runs; otherwise they end at once. */
+  /** Whether clients may send values to the streamed inputs during the run; otherwise the inputs end at once. */
   acceptsStreamInput: boolean
-  /** What admits it, where its door asks for more than the others do. */
+  /** The accepted preflight, where the transport requires one. */
   admission?: PreflightAdmission
 }
 
 export interface PreflightAdmission {
-  /** Tells a repeated request from another one, in place of what `requestHash` says. */
+  /** Identifies a repeated request, in place of `hashRequest`. */
   readonly request_sha256: string
-  /** The workflow must still be this one. */
+  /** The submission is refused where the workflow has another etag now. */
   readonly workflow_etag: string
-  /** The preflight that it passed, as JSON text that may be shown. */
+  /** The accepted preflight, as redacted JSON text. */
   readonly preflight: string
 }
 
 /**
- * SHA-256 of what a submission asks for, whatever order its keys came in. What it does not say counts as the service's own default: a change of
- * the owner's settings does not make another request of it.
+ * SHA-256 of a submission, independent of the order of keys. Missing options count as the service's own defaults, so that changed settings of the owner
+ * do not change the hash.
  */
 export function hashRequest(submission: JobSubmission): string {
   return sha256(canonicalJson(pickHashedFields(submission)))
 }
 
-/** The same in steps, for requests that are large. */
+/** `hashRequest` in steps, for large requests. */
 export function hashRequestSteps(submission: JobSubmission): Steps<string> {
   return canonicalHashSteps(pickHashedFields(submission))
 }
@@ -67,9 +66,9 @@ function pickHashedFields({ workflow_id, graph, params, name, timeout_seconds, .
   return { workflow_id, graph, params, name, concurrent, timeout_seconds, options }
 }
 
-/** How a submission runs: as it says, else as its owner's settings say. */
+/** The options of a submission, completed by the settings of its owner. */
 export function resolveJobOptions(
-  { options, concurrent, timeout_seconds, acceptsStreamInput: fed }: JobSubmission,
+  { options, concurrent, timeout_seconds, acceptsStreamInput }: JobSubmission,
   defaults: RunDefaults,
 ): StoredOptions {
   return {
@@ -78,7 +77,7 @@ export function resolveJobOptions(
     asset_persistence: options.asset_persistence ?? DEFAULT_JOB_OPTIONS.asset_persistence,
     concurrent: concurrent ?? defaults.concurrent,
     timeout_seconds: timeout_seconds ?? defaults.timeout_seconds,
-    fed,
+    fed: acceptsStreamInput,
   }
 }
 
@@ -94,13 +93,13 @@ export interface NewJobFields {
   name: string | null
   options: StoredOptions
   seed: number
-  /** The preflight that admits it, as JSON text that may be shown. */
+  /** The accepted preflight, as redacted JSON text. */
   preflight?: string | null
 }
 
 export const FIRST_ATTEMPT = 1
 
-/** The row of a job that has just been admitted. */
+/** The row of a new job. */
 export function createJobRow(scope: OwnerScope, of: NewJobFields, platform: Platform): JobTable {
   const now = platform.timestamp()
   return {
@@ -132,7 +131,7 @@ export function createJobRow(scope: OwnerScope, of: NewJobFields, platform: Plat
   }
 }
 
-/** 48 random bits. */
+/** Returns 48 random bits. */
 export function createSeed(platform: Platform): number {
   return Buffer.from(platform.secret(6), 'base64url').readUIntBE(0, 6)
 }

@@ -1,4 +1,4 @@
-// The options of a job as its row keeps them: those that the client chose, and those that decide how it runs after a restart.
+// The options in the row of a job: those that the client chose, and those that decide how the job runs after a restart.
 import type { JobTable } from '../../db/schema.ts'
 
 export interface JobOptions {
@@ -7,19 +7,19 @@ export interface JobOptions {
   asset_persistence: 'auto' | 'temporary'
 }
 
-/** Options as a request gives them; null where it does not say. */
+/** The options of a request; null where the request does not set them. */
 export type RequestedOptions = { readonly [Name in keyof JobOptions]: JobOptions[Name] | null }
 
 export interface StoredOptions extends JobOptions {
-  /** False: waits behind a running job of the same workflow. */
+  /** False: the job waits behind a running job of the same workflow. */
   concurrent: boolean
-  /** From its start on, or null for no limit. */
+  /** Seconds from the start of the job; null for no limit. */
   timeout_seconds: number | null
-  /** Whether values may be sent to its streamed inputs. */
+  /** Whether clients may send values to the streamed inputs. */
   fed: boolean
 }
 
-/** What counts where nobody says anything. */
+/** The service's own defaults. */
 export const DEFAULT_JOB_OPTIONS: StoredOptions = {
   persistence: 'job',
   event_detail: 'full',
@@ -29,7 +29,7 @@ export const DEFAULT_JOB_OPTIONS: StoredOptions = {
   fed: false,
 }
 
-/** What the options of a row keep besides: when its time is over, by the steady clock. Absent until it has begun, and in rows of older versions. */
+/** The stored options with the deadline, by the steady clock. It is absent until the job has begun, and in rows of older versions. */
 interface StoredOptionsColumn extends Partial<StoredOptions> {
   deadline?: number
 }
@@ -39,13 +39,13 @@ export function parseStoredOptions(row: JobTable): StoredOptions {
   return { ...DEFAULT_JOB_OPTIONS, ...options }
 }
 
-/** The same, with no more time than the operator leaves any job: `limit` seconds, or null for no limit. */
+/** Limits the timeout to the operator's limit: `limit` seconds, or null for no limit. */
 export function limitTimeout(options: StoredOptions, limit: number | null): StoredOptions {
   if (limit === null) return options
   return { ...options, timeout_seconds: Math.min(options.timeout_seconds ?? limit, limit) }
 }
 
-/** What tells the time of a job. */
+/** The clocks and deadlines of jobs. */
 interface DeadlineClocks {
   readonly platform: { now(): number }
   readonly steady: { now(): number }
@@ -54,9 +54,9 @@ interface DeadlineClocks {
 }
 
 /**
- * When the job's time is over, by the steady clock; null: it has no limit, or has not begun. The options of the row keep it from then on: they are
- * written with the next event of the job. Of a job that an older version began it is reckoned by the machine's clock, once in each process, and is
- * never longer than the limit from then on.
+ * The deadline of a job, by the steady clock; null: it has no limit, or has not begun. The deadline is kept in the options of the row, which the next event
+ * of the job writes. For a job of an older version it is derived from the system clock, once in each process. It is never longer than the limit from then
+ * on.
  */
 export function resolveDeadline(
   row: JobTable,

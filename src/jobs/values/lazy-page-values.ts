@@ -1,5 +1,5 @@
-// Values of a job that remembers very much: beyond some of it they stay in their pages, and are read there when they are asked for, as those are that
-// have files of their own.
+// Lazy values in journal pages. Beyond a bound the large values of a journal stay in their pages, and are read there when they are needed, like values in
+// files.
 import { deserialize } from 'node:v8'
 import { listJournalPages } from '../../db/jobs/journal.ts'
 import type { Store } from '../../db/store.ts'
@@ -9,16 +9,16 @@ import type { JournalEntry } from '../journal/entry.ts'
 import { formatPageContext, type JournalStorage } from '../journal/page-writer.ts'
 import { decodePageEntries, LazyValue } from './lazy-value.ts'
 
-/** Bytes of pages of one job whose values are kept in memory: nearly all jobs have less. */
+/** Values in the first pages of a job, up to this many bytes, are kept in memory. Nearly all jobs have less. */
 const KEPT_BYTES = 4_194_304
-/** About how many characters a value must have to stay in its page. */
+/** A value with fewer characters is kept in memory. */
 const LAZY_VALUE_SIZE = 4_096
-/** Pages that are kept as they were read: firings ask for their values in about the order in which these were written. */
+/** This many decoded pages are cached: firings need their values in about the order in which these were written. */
 const RECENT_PAGES = 3
-/** Entries that are measured in one step. */
+/** One step measures at most this many entries. */
 const MEASURED_AT_ONCE = 16
 
-/** What is needed at once, as changes of properties, is not among them. */
+/** Kinds whose values may be lazy. Property changes, for example, are needed at once. */
 const LAZY_ENTRY_KINDS: ReadonlySet<JournalEntry[0]> = new Set<JournalEntry[0]>([
   'done',
   'item',
@@ -40,7 +40,7 @@ export class LazyPageValues {
     this.#job_key = job_key
   }
 
-  /** The entries of the next page, which has so many bytes, as they are to be known. */
+  /** Replaces large values among the entries of the next page, of `bytes` bytes, by lazy values. */
   *replaceLargeValuesSteps(
     page: number,
     bytes: number,
@@ -55,11 +55,11 @@ export class LazyPageValues {
     const value: unknown = entry.at(-1)
     const size = !LAZY_ENTRY_KINDS.has(entry[0]) || value instanceof LazyValue ? 0 : estimateSize(value)
     if (size < LAZY_VALUE_SIZE) return entry
-    const later = new LazyValue({ size, file: null, readSteps: () => this.#readSteps(page, at) })
-    return (entry as readonly unknown[]).with(-1, later) as unknown as JournalEntry
+    const lazy = new LazyValue({ size, file: null, readSteps: () => this.#readSteps(page, at) })
+    return (entry as readonly unknown[]).with(-1, lazy) as unknown as JournalEntry
   }
 
-  /** @throws Error where the page is gone */
+  /** @throws Error where the page is missing */
   *#readSteps(page: number, at: number): Steps<unknown> {
     const entries = this.#recentPages.get(page) ?? this.#readPage(page)
     this.#recentPages.delete(page)
@@ -73,7 +73,7 @@ export class LazyPageValues {
   #readPage(page: number): readonly JournalEntry[] {
     const { cipher, spilled } = this.#tools
     const [row] = this.#store.read((tx) => listJournalPages(tx, this.#job_key, page, 1))
-    if (row?.page !== page) throw new Error(`page ${page} of what job ${this.#job_key} remembers is missing`)
+    if (row?.page !== page) throw new Error(`page ${page} of the journal of job ${this.#job_key} is missing`)
     return decodePageEntries(deserialize(cipher.open(row.body, formatPageContext(this.#job_key, page))), spilled)
   }
 }

@@ -1,4 +1,4 @@
-// Values that are not in memory: most are read when they are asked for, and some never.
+// Stored values of a job that are read when they are needed.
 import { UnreadValue } from '../../engine/durability/journal.ts'
 import { runToCompletion, type Steps } from '../../shared/time-slices.ts'
 import type { JournalEntry } from '../journal/entry.ts'
@@ -6,21 +6,21 @@ import type { SpilledValue, SpilledValueStore } from './spilled-value-store.ts'
 
 export type JobParams = Readonly<Record<string, unknown>>
 
-/** Where a value lies. */
+/** The place where a value is stored. */
 export interface ValueLocation {
-  /** About how many characters or bytes it has. */
+  /** The approximate size in characters or bytes. */
   readonly size: number
-  /** Gives it a file of its own for another job of the same owner; null: it lies in a page. @throws Error where its file is missing */
+  /** Links the file for another job of the same owner; null: the value is in a page. @throws Error where the file is missing */
   readonly file: { takenOver(): SpilledValue } | null
   readSteps(): Steps<unknown>
 }
 
-/** A value that lies in a file, or in its page. */
+/** A value that is stored in a file or in a journal page. */
 export class LazyValue {
   readonly #location: ValueLocation
 
-  constructor(place: ValueLocation) {
-    this.#location = place
+  constructor(location: ValueLocation) {
+    this.#location = location
   }
 
   static fromFile(values: SpilledValueStore, file: SpilledValue): LazyValue {
@@ -39,26 +39,26 @@ export class LazyValue {
     return this.#location.file
   }
 
-  /** A value, read where it lies elsewhere. @throws Error where that is missing, or not what was written */
+  /** Reads a lazy value, and returns any other value as it is. @throws Error where the stored value is missing or corrupt */
   static resolve<T>(value: T): Exclude<T, LazyValue> {
     return (value instanceof LazyValue ? runToCompletion(value.#location.readSteps()) : value) as Exclude<T, LazyValue>
   }
 
-  /** A value as a run takes it: one that lies elsewhere is given by `read` when it is taken. */
+  /** The value in the form for a run: a lazy value is read by `read` when the run takes it. */
   static toUnread<T>(value: T, read: (value: LazyValue) => unknown): Exclude<T, LazyValue> | UnreadValue {
     return value instanceof LazyValue ? new UnreadValue(() => read(value)) : (value as Exclude<T, LazyValue>)
   }
 
-  /** `now` in steps. */
+  /** `resolve` in steps. */
   static *resolveSteps<T>(value: T): Steps<Exclude<T, LazyValue>> {
     return (value instanceof LazyValue ? yield* value.#location.readSteps() : value) as Exclude<T, LazyValue>
   }
 }
 
-/** About how many bytes of large values of one kind are read before they are asked for. */
+/** About this many bytes of large values of one kind are read in advance. */
 const MAX_EAGER_BYTES = 16_777_216
 
-/** Which of the values of one kind, in their order, are read only when they are taken: there may be more of them than memory has. */
+/** Decides which values of one kind, in order, are read only when they are taken: all of them may not fit into memory. */
 export class EagerReadBudget {
   #read = 0
 
@@ -69,18 +69,18 @@ export class EagerReadBudget {
   }
 }
 
-/** A page some of whose entries have their values, which stand last, in files: by their places in the list. */
+/** A page with entries whose values, the last elements, are in files. `files` has them by the index of the entry. */
 export interface SpilledPage {
   readonly entries: readonly (readonly unknown[])[]
   readonly files: ReadonlyMap<number, SpilledValue>
 }
 
-/** What page 0 says: the parameters, or in a list the file that has them. @throws Error where that cannot be read */
+/** Decodes page 0: the parameters, or a list with the file that holds them. @throws Error where the file cannot be read */
 export function* readParamsSteps(page: unknown, values: SpilledValueStore): Steps<JobParams> {
   return (Array.isArray(page) ? yield* values.readSteps(page[0] as SpilledValue) : page) as JobParams
 }
 
-/** The entries of any other page. All values in files are read when they are asked for. */
+/** Decodes the entries of any other page. Values in files are lazy. */
 export function decodePageEntries(page: unknown, values: SpilledValueStore): readonly JournalEntry[] {
   if (Array.isArray(page)) return page as JournalEntry[]
   const { entries, files } = page as SpilledPage

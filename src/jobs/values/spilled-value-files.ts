@@ -1,5 +1,5 @@
-// The files of large values: each has a name that was never given before, and never changes. A file counts once a row names it, so that nothing
-// is renamed: what a crash leaves half-written no row names.
+// The files of large values. Each file has a new name and never changes. A file counts once a row names it, so no file is renamed: a file that a crash
+// leaves half-written has no row.
 import { createHash, type Hash } from 'node:crypto'
 import {
   closeSync,
@@ -27,18 +27,16 @@ export interface WrittenFile {
   readonly sha256: string
 }
 
-/** Names begin with the two characters of their folder. */
+/** The folders are named `00` to `ff`; the name of a file begins with its folder's name. */
 const FOLDERS = 256
-/** Bytes that are read at once. */
 const READ_CHUNK_BYTES = 1024 * 1024
-/** The last part of a path is never followed as a link. Windows knows no such flag. */
+/** The last part of a path is never followed as a symbolic link. Windows has no such flag. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0)
 
 export class SpilledValueFiles {
   readonly #folder: string
   #nextFolder = 0
 
-  /** @throws StartError when the folder cannot be used */
   constructor(folder: string) {
     this.#folder = folder
     try {
@@ -51,7 +49,7 @@ export class SpilledValueFiles {
     }
   }
 
-  /** Has a file on disk, without holding up the process. If it rejects, nothing is left. */
+  /** Writes and syncs a file asynchronously. If it rejects, no file is left. */
   async write(key: string, pieces: Iterable<Uint8Array>, signal: AbortSignal): Promise<WrittenFile> {
     const path = this.#pathOf(key)
     if (await mkdir(dirname(path), { recursive: true, mode: 0o700 })) await syncFolderAt(this.#folder)
@@ -66,7 +64,7 @@ export class SpilledValueFiles {
     }
   }
 
-  /** The same at once. */
+  /** `write`, synchronously. */
   writeSync(key: string, pieces: Iterable<Uint8Array>): WrittenFile {
     const path = this.#pathOf(key)
     if (mkdirSync(dirname(path), { recursive: true, mode: 0o700 })) fsyncFolder(this.#folder)
@@ -86,9 +84,9 @@ export class SpilledValueFiles {
   }
 
   /**
-   * Gives the content of a file a further name at once, as young as a new file; where the file system has no further names, a copy. It is on disk
-   * when `syncNames` has settled.
-   * @throws what the file system does
+   * Links a file under a further name, with the present as its time; it copies where the file system has no hard links. The name is on disk when
+   * `syncNames` has resolved.
+   * @throws errors of the file system
    */
   linkSync(from: string, key: string): void {
     const [old, path] = [this.#pathOf(from), this.#pathOf(key)]
@@ -113,13 +111,13 @@ export class SpilledValueFiles {
     }
   }
 
-  /** Has names that were given at once on disk. */
+  /** Syncs the folders of names that `linkSync` made. */
   async syncNames(keys: Iterable<string>): Promise<void> {
     const folders = new Set([...keys].map((key) => dirname(this.#pathOf(key))))
     for (const folder of [...folders, this.#folder]) await syncFolderAt(folder)
   }
 
-  /** All of a file, piece by piece. @throws what the file system does, and Error where it has another size than `size` in bytes */
+  /** Reads a file chunk by chunk. @throws errors of the file system, and Error where the file does not have `size` bytes */
   *readSteps(key: string, size: number): Steps<Buffer> {
     const file = openSync(this.#pathOf(key), READ_FLAGS)
     try {
@@ -138,12 +136,12 @@ export class SpilledValueFiles {
     }
   }
 
-  /** Nothing happens where there is no such file. */
+  /** Removes a file, if it exists. */
   async remove(key: string): Promise<void> {
     await rm(this.#pathOf(key), { force: true })
   }
 
-  /** The keys of all files of the next folders that have together `least` of them or more, written before `time` (milliseconds since the epoch). */
+  /** The keys of the files of the next folders, `least` or more, that were written before `time` (milliseconds since the epoch). */
   async listNextOlderThan(least: number, time: number): Promise<string[]> {
     const keys: string[] = []
     for (let looked = 0; looked < FOLDERS && keys.length < least; looked++) {
@@ -162,7 +160,7 @@ export class SpilledValueFiles {
   }
 }
 
-/** Size and digest of what comes piece by piece. */
+/** Computes the size and digest of content that comes in pieces. */
 class ContentDigest {
   readonly #hash: Hash = createHash('sha256')
   #size = 0
@@ -189,7 +187,7 @@ async function writePieces(file: FileHandle, pieces: Iterable<Uint8Array>, signa
   return sum.total
 }
 
-/** A new name is on the disk when its folder is. Windows does not open folders, and keeps names without that. */
+/** A new name is on disk once its folder is synced. Windows cannot open folders, and keeps names without that. */
 async function syncFolderAt(folder: string): Promise<void> {
   const file = await open(folder, 'r').catch((error: NodeJS.ErrnoException) => {
     if (['EISDIR', 'EPERM'].includes(error.code ?? '')) return null

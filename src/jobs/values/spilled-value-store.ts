@@ -1,6 +1,6 @@
-// Large values that jobs remember, in files of their own beside the database: each sealed under a key that serves for it alone and stands in the
-// sealed page that names it. A file is on disk before that page is committed, and goes when no job needs it any more; what a crash leaves in
-// between is a file without a row, which the sweep removes.
+// Stores large values of job journals in files beside the database. Each is encrypted under a single-use key, which is in the encrypted page that names
+// the file. A file is on disk before that page is committed, and is removed when no job needs it. A crash in between leaves a file without a row, which
+// the sweep removes.
 import { hasJournalLease, journalFolderPath } from '../../db/files/data-folder.ts'
 import {
   deleteSpilledValue,
@@ -16,24 +16,24 @@ import { deserializeValueSteps, serializeParts } from '../../shared/value-serial
 import { generateSingleUseKey, openContentSteps, sealChunks } from '../../vault/single-use-encryption.ts'
 import { SpilledValueFiles, type WrittenFile } from './spilled-value-files.ts'
 
-/** Where a value lies, and what opens it. It is kept in sealed pages alone. */
+/** The key of a file and its secret. It is stored in encrypted pages only. */
 export interface SpilledValue extends WrittenFile {
   readonly content_key: string
   readonly secret: Uint8Array
 }
 
-/** About how many characters or bytes a value must have to get a file: below, a file costs more than it gives. */
+/** The approximate size in characters or bytes from which a value gets a file: below, a file costs more than it saves. */
 export const SPILL_THRESHOLD = 262_144
 
-/** A file without a row is kept for so long, in milliseconds: the page that names it may be about to be committed. */
+/** Milliseconds for which a file without a row is kept: the page that names it may be about to be committed. */
 const GRACE_MS = 3_600_000
-/** Files that are removed between two commits. */
+/** Files that are removed per commit. */
 const REMOVED_AT_ONCE = 32
-/** Of so many files that could not be removed the others go on; with more the folder is at fault. */
+/** Up to this many unremovable files are skipped; with more the folder itself is at fault. */
 const MOST_STUCK = 1_000
 /** Random bytes in a name. */
 const NAME_BYTES = 18
-/** Files that the sweep looks at in one round, or a few more. */
+/** Files that the sweep checks in one round, or a few more. */
 const SWEPT = 500
 
 export class SpilledValueStore implements AsyncDisposable {
@@ -44,7 +44,7 @@ export class SpilledValueStore implements AsyncDisposable {
   readonly #pending = new Set<Promise<unknown>>()
   /** Keys of files that could not be removed since the last sweep. */
   readonly #unremovable = new Set<string>()
-  /** Why the first of them could not. */
+  /** The error of the first of them. */
   #fault: unknown = null
   #removing: Promise<void> | null = null
   #needsAnotherRound = false
@@ -59,8 +59,8 @@ export class SpilledValueStore implements AsyncDisposable {
   }
 
   /**
-   * Has a value on disk, piece by piece, so that the process goes on meanwhile. Its bytes must not change until then.
-   * @throws what `signal` was aborted with, and what the file system throws; nothing is left of it then
+   * Writes a value to disk in pieces, without blocking the process. Its bytes must not change meanwhile.
+   * @throws the reason of `signal`, and errors of the file system; no file is left then
    */
   write(value: unknown, signal: AbortSignal): Promise<SpilledValue> {
     return this.#track(this.#write(value, signal))
@@ -74,15 +74,15 @@ export class SpilledValueStore implements AsyncDisposable {
     }
   }
 
-  /** The same at once: the process does nothing else meanwhile. */
+  /** `write`, synchronously: the process is blocked meanwhile. */
   writeSync(value: unknown): SpilledValue {
     const named = this.#createName()
     return { ...named, ...this.#files.writeSync(named.content_key, sealChunks(named.secret, serializeParts(value))) }
   }
 
   /**
-   * The same value for a further job of the same owner, without a look at it: under a name of its own, which is on disk when `settle` has settled.
-   * @throws Error where its file is missing
+   * Links the value for a further job of the same owner, without reading it. The new name is on disk when `syncLinks` has resolved.
+   * @throws Error where the file is missing
    */
   link(value: SpilledValue): SpilledValue {
     const content_key = this.#createKey()
@@ -90,7 +90,7 @@ export class SpilledValueStore implements AsyncDisposable {
     return { ...value, content_key }
   }
 
-  /** Has values that were taken over on disk. */
+  /** Syncs the names of linked values to disk. */
   syncLinks(values: readonly SpilledValue[]): Promise<void> {
     return this.#track(this.#files.syncNames(values.map(({ content_key }) => content_key)))
   }
@@ -104,28 +104,28 @@ export class SpilledValueStore implements AsyncDisposable {
     return `${name.slice(0, 2)}/${name}`
   }
 
-  /** Removes values that no page names, nor ever will. */
+  /** Removes the files of values that no page will ever name. */
   drop(values: readonly SpilledValue[]): void {
     for (const { content_key } of values) void this.#track(this.#files.remove(content_key)).catch(() => {})
   }
 
-  /** Says whose a value is, in the transaction that writes the page that names it. */
+  /** Inserts the row of a value, in the transaction that writes the page that names it. */
   insert(tx: Tx, job_key: number, { content_key, size, sha256 }: SpilledValue): void {
     insertSpilledValue(tx, { content_key, job_key, size, sha256 })
   }
 
-  /** A value as it was kept; it is measured then. @throws Error where its file is missing, or not what was written */
+  /** Reads a value, and caches its measured size. @throws Error where the file is missing or corrupt */
   *readSteps({ content_key, secret, size }: SpilledValue): Steps<unknown> {
     const sealed = yield* this.#files.readSteps(content_key, size)
     return yield* makeMeasuredSteps(deserializeValueSteps(yield* openContentSteps(secret, sealed)))
   }
 
-  /** As `removeReleased`, for whoever does not wait: what fails is tried again by the sweep. */
+  /** `removeReleased` for callers that do not wait: the sweep retries failures. */
   removeSoon(): void {
     this.removeReleased().catch(() => {})
   }
 
-  /** Removes the files that no job needs any more. While a backup is made they stay until later, and one that cannot be removed until the next sweep. */
+  /** Removes the files that no job needs. During a backup they stay. A file that cannot be removed stays until the next sweep. */
   removeReleased(): Promise<void> {
     this.#needsAnotherRound = true
     this.#removing ??= this.#track(this.#removeAll()).finally(() => {
@@ -146,7 +146,7 @@ export class SpilledValueStore implements AsyncDisposable {
     }
   }
 
-  /** Removes files, and gives which. A file that cannot be removed keeps no others: the sweep tries it again. */
+  /** Removes files, and returns the removed keys. A file that cannot be removed does not keep the others; the sweep retries it. */
   async #removeSome(keys: readonly string[]): Promise<string[]> {
     const removed: string[] = []
     for (const key of keys)
@@ -168,14 +168,14 @@ export class SpilledValueStore implements AsyncDisposable {
   }
 
   /**
-   * Removes what is released, and files without a row that are older than an hour, of the next files of the folder.
-   * @throws what the file system threw at the first file that could not be removed, when all others have been seen to
+   * Removes released files, and in the next folders files without a row that are older than an hour.
+   * @throws the error of the first file that could not be removed, after all others were handled
    */
   async sweep(): Promise<void> {
     this.#unremovable.clear()
     this.#fault = null
     await this.removeReleased()
-    // By the clock of the file system, as the times of files are.
+    // File times come from the system clock, not from the platform's clock.
     for (const key of await this.#files.listNextOlderThan(SWEPT, Date.now() - GRACE_MS))
       if (!this.#closed && !this.#store.read((tx) => isSpilledValueStored(tx, key))) await this.#removeSome([key])
     if (this.#fault !== null) throw this.#fault
@@ -188,7 +188,7 @@ export class SpilledValueStore implements AsyncDisposable {
     return work
   }
 
-  /** Settles when nothing is read or written any more. */
+  /** Waits for all pending reads and writes. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closed = true
     await Promise.allSettled([...this.#pending])

@@ -1,46 +1,46 @@
-// Suspended jobs whose time has come, by user, as far as they were read. Users take turns. What was read once is not read again before `rewind`, so that
-// jobs that cannot go on keep no others from being read.
+// A queue of due suspended jobs, by user. Users take turns. A job that was read is not read again before `rewind`, so that jobs that cannot be resumed do
+// not block the reading of others.
 import { type DueJob, listDueJobs } from '../../db/jobs/rows.ts'
 import type { Tx } from '../../db/store.ts'
 
-/** Jobs that are read at once: about 1 ms. */
+/** Jobs per query, which takes about 1 ms. */
 const PAGE = 500
 
 export class DueJobQueue {
-  /** Keys of jobs by user; the next user first. No line is empty. */
+  /** Keys of jobs by user; the next user first. No list is empty. */
   readonly #jobsByUser = new Map<string, number[]>()
-  /** The same of users who have to wait. */
+  /** Keys of jobs by paused user. */
   readonly #jobsOfPausedUsers = new Map<string, number[]>()
-  /** Up to here all due jobs were read. */
+  /** The position up to which all due jobs were read. */
   #position = { wake_at: 0, key: 0 }
   #isFullyRead = true
   #read_ms = 0
 
-  /** Whether a job can be taken, or there is more to be read. */
+  /** Whether a job can be taken, or more jobs can be read. */
   get hasMore(): boolean {
     return this.#jobsByUser.size > 0 || !this.#isFullyRead
   }
 
-  /** Up to when all due jobs were read, in milliseconds since the epoch. */
+  /** The wake time up to which all due jobs were read, in milliseconds since the epoch. */
   get read_until(): number {
     return this.#position.wake_at
   }
 
-  /** How long it took to read what was read since the last `rewind`, in milliseconds. */
+  /** Milliseconds of reading since the last `rewind`. */
   get read_ms(): number {
     return this.#read_ms
   }
 
-  /** Reads all again. */
+  /** Empties the queue, so that all due jobs are read again. */
   rewind(): void {
     this.#jobsByUser.clear()
-    for (const line of this.#jobsOfPausedUsers.values()) line.length = 0
+    for (const keys of this.#jobsOfPausedUsers.values()) keys.length = 0
     this.#position = { wake_at: 0, key: 0 }
     this.#isFullyRead = false
     this.#read_ms = 0
   }
 
-  /** Reads on, up to jobs that are due at `until` (milliseconds since the epoch), at least some and as long as there is time. */
+  /** Reads further jobs that are due at `until` (milliseconds since the epoch): at least one page, and more while there is time. */
   read(tx: Tx, until: number, hasTime: () => boolean): void {
     const began = performance.now()
     do {
@@ -54,36 +54,36 @@ export class DueJobQueue {
     this.#read_ms += performance.now() - began
   }
 
-  /** Takes a job in that is stored now, where it would not be read any more. */
+  /** Adds a job that was just stored, where the reading has passed its wake time. */
   addStored(job: DueJob): void {
     if (job.wake_at <= this.read_until) this.#add(job)
   }
 
   #add({ user_id, key }: DueJob): void {
-    const line = this.#jobsOfPausedUsers.get(user_id) ?? this.#jobsByUser.get(user_id)
-    if (line) line.push(key)
+    const keys = this.#jobsOfPausedUsers.get(user_id) ?? this.#jobsByUser.get(user_id)
+    if (keys) keys.push(key)
     else this.#jobsByUser.set(user_id, [key])
   }
 
-  /** Takes the first job of the next user, who then comes behind all others; null where there is none. */
+  /** Takes the first job of the next user, whose turn then comes after all others; null where there is none. */
   take(): Pick<DueJob, 'user_id' | 'key'> | null {
-    for (const [user_id, line] of this.#jobsByUser) {
-      const key = line.shift()!
+    for (const [user_id, keys] of this.#jobsByUser) {
+      const key = keys.shift()!
       this.#jobsByUser.delete(user_id)
-      if (line.length > 0) this.#jobsByUser.set(user_id, line)
+      if (keys.length > 0) this.#jobsByUser.set(user_id, keys)
       return { user_id, key }
     }
     return null
   }
 
-  /** Has a job that was taken as the next one of its user. */
+  /** Puts a taken job back as the first of its user. */
   putBack({ user_id, key }: Pick<DueJob, 'user_id' | 'key'>): void {
-    const line = this.#jobsOfPausedUsers.get(user_id) ?? this.#jobsByUser.get(user_id)
-    if (line) line.unshift(key)
+    const keys = this.#jobsOfPausedUsers.get(user_id) ?? this.#jobsByUser.get(user_id)
+    if (keys) keys.unshift(key)
     else this.#jobsByUser.set(user_id, [key])
   }
 
-  /** Until `letBack` no job of the user is taken. */
+  /** Takes no jobs of a user until `resumeUser`. */
   pauseUser(user_id: string): void {
     if (this.#jobsOfPausedUsers.has(user_id)) return
     this.#jobsOfPausedUsers.set(user_id, this.#jobsByUser.get(user_id) ?? [])
@@ -91,8 +91,8 @@ export class DueJobQueue {
   }
 
   resumeUser(user_id: string): void {
-    const line = this.#jobsOfPausedUsers.get(user_id)
+    const keys = this.#jobsOfPausedUsers.get(user_id)
     this.#jobsOfPausedUsers.delete(user_id)
-    if (line && line.length > 0) this.#jobsByUser.set(user_id, line)
+    if (keys && keys.length > 0) this.#jobsByUser.set(user_id, keys)
   }
 }

@@ -1,6 +1,6 @@
-// Due jobs for whose large graphs there was no room: how large they are, so that none of them is compiled again before there is.
+// Sizes of the graphs of due jobs that found no room, so that no graph is compiled again before there is room.
 
-/** Milliseconds. A job that nobody asked for that long is not due any more. */
+/** Milliseconds. A job that was not requested for so long is not due any more. */
 const STALE_MS = 90_000
 
 interface GraphMemoryWait {
@@ -11,12 +11,12 @@ interface GraphMemoryWait {
 export class GraphMemoryWaits {
   readonly #waits = new Map<number, GraphMemoryWait>()
 
-  /** There was no room for the graph of a job at `now`, in milliseconds. */
+  /** Records that there was no room for the graph of a job at `now`, in milliseconds. */
   addRefusal(job_key: number, graph_bytes: number, now: number): void {
     this.#waits.set(job_key, { graph_bytes, asked_at: now })
   }
 
-  /** How large the graph is of a job that was refused, in bytes; null of others. */
+  /** The size of a refused graph in bytes; null for other jobs. */
   bytesOf(job_key: number, now: number): number | null {
     const wait = this.#waits.get(job_key)
     if (!wait) return null
@@ -28,7 +28,7 @@ export class GraphMemoryWaits {
     this.#waits.delete(job_key)
   }
 
-  /** Forgets those that have not been asked for. */
+  /** Removes jobs that were not requested for `STALE_MS`. */
   removeStale(now: number): void {
     for (const [key, { asked_at }] of this.#waits) if (asked_at + STALE_MS < now) this.#waits.delete(key)
   }

@@ -1,4 +1,4 @@
-// Lets suspended jobs go on: with a value that somebody gives, or because time has passed.
+// Resumes suspended jobs: with the answer of a client, or because a delay or time limit has ended.
 import { type DueJob, findJobByKey, updateJob } from '../../db/jobs/rows.ts'
 import { ownerScopeKey, userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
@@ -18,25 +18,25 @@ import { GraphMemoryWaits } from './graph-memory-waits.ts'
 import { listAnswerableWaits, parseStoredWaits, selectWait, type WaitSelector } from './stored-waits.ts'
 import { WakeTimer } from './wake-timer.ts'
 
-/** How many due jobs are seen to in one turn of the event loop, and how long, in milliseconds; when the next turn comes, and where few can be written. */
+/** One turn handles this many due jobs, for this many milliseconds. The next turn comes after `TURN_MS`, or after `PAUSE_MS` where few jobs can be written. */
 const DUE_AT_ONCE = 100
 const TURN_MS = 20
 const PAUSE_MS = 200
-/** So much of a turn goes into reading which jobs are due, in milliseconds. */
+/** Milliseconds of a turn that are spent on reading due jobs. */
 const READING_MS = TURN_MS / 2
-/** How long the jobs of a user for which there is no room wait, in milliseconds. */
+/** Milliseconds for which the jobs of a user wait where there is no room for them. */
 const NO_ROOM_PAUSE_MS = 1_000
-/** How long a job that somebody has in memory is left alone, and one that could not go on. */
+/** Milliseconds until the next try of a job that the process already holds, and of a job that failed to continue. */
 const TAKEN_PAUSE_MS = 1_000
 const LOST_PAUSE_MS = 4_000
-/** Due jobs are read again when one of them may be tried again: not sooner and not later than this, in milliseconds, and at the most for this part of the time. */
+/** Due jobs are read again when a job may be retried: between these bounds in milliseconds, and for at most this part of the time. */
 const LEAST_AGAIN_MS = 1_000
 const READ_AGAIN_MS = 30_000
 const READING_PART = 1 / 20
-/** How long a job that cannot be run is left alone, and one whose row is damaged. */
+/** Milliseconds until the next try of a job that cannot run, or whose row is damaged. */
 const POSTPONED_MS = 600_000
 
-/** A value for a suspended job; `at` names where the request stood, for problems. */
+/** A client's answer to a suspended job. `at` is the JSON pointer of the answer in the request, for problems. */
 export interface WaitAnswer extends WaitSelector {
   readonly value: unknown
   readonly at: string
@@ -48,39 +48,39 @@ export class JobResumer {
   readonly #backoff: WriteBackoff
   readonly #schemas = new SchemaValidator()
   readonly #dueJobs = new DueJobQueue()
-  /** Users with due jobs for which there is no room: for a moment their jobs wait. */
+  /** Users whose due jobs pause, since there is no room for them. */
   readonly #pausedUsers = new Set<string>()
   #paused_until = 0
-  /** By job, until when one that could not go on is left alone. */
+  /** Jobs that could not continue, with the time of their next try. */
   readonly #pausedJobs = new Map<number, number>()
   readonly #graphMemoryWaits = new GraphMemoryWaits()
-  /** When due jobs are read again, by the steady clock: never, as long as each of them could go on. */
+  /** The time when due jobs are read again, by the steady clock; infinite while every job could be resumed. */
   #reread_at = Number.POSITIVE_INFINITY
   #stopped = false
 
-  constructor(roster: ActiveJobRegistry) {
-    this.#registry = roster
-    this.#backoff = new WriteBackoff(roster.parts.store)
+  constructor(registry: ActiveJobRegistry) {
+    this.#registry = registry
+    this.#backoff = new WriteBackoff(registry.parts.store)
     this.#wakeTimer = new WakeTimer(
-      roster.parts,
-      () => roster.steady.now(),
+      registry.parts,
+      () => registry.steady.now(),
       () => this.#wakeDue(),
     )
   }
 
-  /** Sees to what is due, now and as time passes. */
+  /** Starts the timer for due jobs. */
   scheduleWake(): void {
     this.#registry.steady.storeOffset()
     this.#setWakeTimer()
   }
 
-  /** A job waits, and is to be seen to at some time. */
+  /** Adds a suspended job with a wake time. */
   addSuspended(job: DueJob): void {
     this.#dueJobs.addStored(job)
     this.scheduleWake()
   }
 
-  /** The history of a job could not be written: it is left alone for a moment, and others are where the database is the reason. */
+  /** Called when the history of a job could not be written. The job pauses, and so do all jobs where the database is the reason. */
   addWriteFailure(job_key: number): void {
     this.#backoff.recordFailure()
     this.#pauseJob(job_key, LOST_PAUSE_MS)
@@ -93,24 +93,24 @@ export class JobResumer {
   }
 
   /**
-   * Finds the firing of a suspended job that an answer is for, and judges its value. Meanwhile the job may have gone on.
-   * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS, INVALID_WORKFLOW_GRAPH where this version cannot run it, SERVICE_UNAVAILABLE; DATA_DAMAGED
-   * where its graph is damaged: the job ends
+   * Finds the firing that an answer is for, and validates the value. The job may be resumed by another request meanwhile.
+   * @throws JOB_NOT_SUSPENDED, INVALID_PARAMETERS, INVALID_WORKFLOW_GRAPH where this version cannot run the job, SERVICE_UNAVAILABLE; DATA_DAMAGED
+   * where the graph is damaged, and the job ends
    */
   async validateAnswer(row: JobTable, answer: WaitAnswer, ahead: number): Promise<string> {
     if (this.#registry.obstacle(row) === 'damaged') this.#registry.adopt(row).job.endDamaged(false)
     this.#registry.planOf(row)
     const requests = await this.#registry.journals.readWaitRequests(row)
     const owner = userShareKey(row)
-    // What thousands of firings wait for is long to read, and many may answer at once.
+    // The wait requests of thousands of firings take long to read, and many answers may come at once.
     await this.#registry.slices.turn(owner)
     const all = listAnswerableWaits(row, (firing) => requests.get(firing) ?? null)
     const { shown, request } = selectWait(all, answer, answer.at)
     const judged = { value: answer.value, at: `${answer.at}/value` }
-    const doing: RunSteps = (steps) => this.#registry.slices.run(owner, steps)
-    const found = await validateAnswerValue(this.#schemas, request, judged, { owner, doing, ahead })
+    const runSteps: RunSteps = (steps) => this.#registry.slices.run(owner, steps)
+    const found = await validateAnswerValue(this.#schemas, request, judged, { owner, runSteps, ahead })
     if (found.length > 0) {
-      // What is told of a value may quote the schema.
+      // The problems may quote the schema, which may contain secrets.
       const problems = this.#registry.publisherOf(row).redact(found)
       const message = `The value is not what the job waits for: ${problems[0]!.message}`
       throw new ServiceError('INVALID_PARAMETERS', { problems, message })
@@ -119,8 +119,8 @@ export class JobResumer {
   }
 
   /**
-   * Gives a suspended job, which nobody has in memory, a value that was judged for a firing.
-   * @throws JOB_NOT_SUSPENDED where that does not wait any more, QUEUE_FULL; it stays suspended then
+   * Resumes a suspended job that this process does not hold, with a validated value for a firing.
+   * @throws JOB_NOT_SUSPENDED where the firing does not wait any more, QUEUE_FULL; the job stays suspended then
    */
   resume(row: JobTable, firing: string, value: unknown): ActiveJob {
     if (!parseStoredWaits(row).some((one) => one.firing === firing)) throw new ServiceError('JOB_NOT_SUSPENDED')
@@ -131,12 +131,12 @@ export class JobResumer {
     const { job } = this.#registry.adopt(row)
     let entered: 'start' | 'wait'
     try {
-      // It has to be readable before its turn comes.
+      // The journal must be readable before the job is admitted.
       void job.journal
       entered = this.#registry.requestSlot(job)
     } catch (error) {
       job.detach()
-      // Whoever tries it again opens it.
+      // The next try opens the feed again.
       this.#registry.events.release(job.feed)
       throw error
     }
@@ -165,7 +165,7 @@ export class JobResumer {
     this.#setWakeTimer(most === DUE_AT_ONCE ? TURN_MS : PAUSE_MS)
   }
 
-  /** Rings soon where more is to be done, else when something is due, or may be tried again. */
+  /** Sets the timer: soon where more jobs are left, else for the next due job or retry. */
   #setWakeTimer(pause_ms = TURN_MS): void {
     if (this.#dueJobs.hasMore) return this.#wakeTimer.scheduleIn(pause_ms)
     const next = this.#pausedUsers.size > 0 ? Math.min(this.#reread_at, this.#paused_until) : this.#reread_at
@@ -173,7 +173,7 @@ export class JobResumer {
     this.#wakeTimer.schedule({ after: this.#dueJobs.read_until, most_ms })
   }
 
-  /** What is left alone takes no place in what is read: all is read again when its pause is over. */
+  /** Paused jobs are not kept in the queue, so all due jobs are read again when a pause is over. */
   #readAgain(now: number): void {
     for (const [key, until] of this.#pausedJobs) if (until <= now) this.#pausedJobs.delete(key)
     this.#graphMemoryWaits.removeStale(now)
@@ -181,7 +181,7 @@ export class JobResumer {
     this.#dueJobs.rewind()
   }
 
-  /** A due job cannot be woken now: it is tried again in so many milliseconds. */
+  /** Schedules the next read for a due job that cannot be woken now, in `ms` milliseconds. */
   #tryAgainIn(ms: number): void {
     const least_ms = Math.max(LEAST_AGAIN_MS, this.#dueJobs.read_ms / READING_PART)
     this.#reread_at = Math.min(this.#reread_at, this.#registry.steady.now() + Math.max(ms, least_ms))
@@ -204,7 +204,7 @@ export class JobResumer {
     this.#paused_until = this.#registry.steady.now() + NO_ROOM_PAUSE_MS
   }
 
-  /** Wakes a due job, if it can go on now; whether it was tried. */
+  /** Wakes a due job if it can continue now. It returns whether this was tried. */
   #tryToWake(job: Pick<DueJob, 'user_id' | 'key'>, now: number): boolean {
     const pause_ms = this.#pauseOf(job.key, now)
     if (pause_ms > 0) {
@@ -219,15 +219,15 @@ export class JobResumer {
     return true
   }
 
-  /** How long a due job is left alone, in milliseconds: somebody has it already, or could not write or read it a moment ago. */
+  /** Milliseconds for which a due job pauses: the process holds it already, or could not write or read it a moment ago. */
   #pauseOf(key: number, now: number): number {
     if (this.#registry.findByKey(key) !== null) return TAKEN_PAUSE_MS
-    const lost_ms = (this.#pausedJobs.get(key) ?? 0) - now
-    if (lost_ms > 0) return lost_ms
+    const paused_ms = (this.#pausedJobs.get(key) ?? 0) - now
+    if (paused_ms > 0) return paused_ms
     return this.#registry.unreadableJobs.canTry(key) ? 0 : Math.max(this.#registry.unreadableJobs.pauseOf(key), 1)
   }
 
-  /** The row of a job that still waits and is due, and is sound. @throws SERVICE_UNAVAILABLE */
+  /** The row of a job, if it is still suspended, due and undamaged. @throws SERVICE_UNAVAILABLE */
   #readIfDue(job: Pick<DueJob, 'user_id' | 'key'>, now: number): JobTable | null {
     try {
       const row = this.#registry.parts.store.read((tx) => findJobByKey(tx, job.key))
@@ -240,7 +240,7 @@ export class JobResumer {
     }
   }
 
-  /** Whether a due job may run, or wait for its turn. One whose time is over needs no room. */
+  /** Whether a due job gets a slot or a place in the queue. A job past its deadline needs neither. */
   #hasQueueCapacity(row: JobTable, now: number): boolean {
     const { queue } = this.#registry
     const [user, workflow] = [userShareKey(row), ownerScopeKey(row, row.workflow_id)]
@@ -250,7 +250,7 @@ export class JobResumer {
     )
   }
 
-  /** Whether its graph may find room, as far as is known: it has to be compiled for that. */
+  /** Whether the graph may find room. It is unknown, and assumed, before the graph was compiled once. */
   #hasGraphMemory(row: JobTable, now: number): boolean {
     const bytes = this.#graphMemoryWaits.bytesOf(row.key, now)
     return bytes === null || this.#registry.canHoldGraph(row, bytes) || this.#isPastDeadline(row, now)
@@ -261,7 +261,7 @@ export class JobResumer {
     return deadline !== null && deadline <= now
   }
 
-  /** Wakes a job as soon as its graph is compiled, and what it remembers is read. */
+  /** Wakes a job once its graph is compiled, and its journal is read. */
   #wakePrepared(row: JobTable, now: number): void {
     try {
       const preparing = this.#registry.prepare(row)
@@ -272,7 +272,7 @@ export class JobResumer {
     }
   }
 
-  /** Meanwhile other due jobs of the user wait. */
+  /** Other due jobs of the user wait meanwhile. */
   async #wakeAfter(preparing: Promise<Disposable | null>, job: JobTable): Promise<void> {
     const { key, user_id } = job
     this.#dueJobs.pauseUser(user_id)
@@ -280,7 +280,7 @@ export class JobResumer {
       using _ = await preparing
       if (this.#stopped) return
       if (this.#registry.parts.store.fault !== null) return this.#pauseJob(key, LOST_PAUSE_MS)
-      // Meanwhile it may have gone on, or ended.
+      // The job may have continued or ended meanwhile.
       const now = this.#registry.steady.now()
       const row = this.#registry.findByKey(key) ? null : this.#readIfDue(job, now)
       if (row) this.#wake(row, now)
@@ -300,10 +300,10 @@ export class JobResumer {
     if (code === 'SERVICE_UNAVAILABLE') this.#backoff.recordFailure()
     this.#pauseJob(row.key, LOST_PAUSE_MS)
     if (!(error instanceof TransientFileError) && this.#registry.isFirstWriteFailure(row.key))
-      this.#registry.log.error({ err: error, job_id: row.id }, 'a suspended job could not go on')
+      this.#registry.log.error({ err: error, job_id: row.id }, 'a suspended job could not be resumed')
   }
 
-  /** It keeps back no job with a smaller graph, of its user or of others. */
+  /** Pauses this job alone: jobs with smaller graphs, even of the same user, are not held back. */
   #waitForGraphMemory({ key }: JobTable, { graph_bytes }: OutOfGraphMemoryError): void {
     this.#graphMemoryWaits.addRefusal(key, graph_bytes, this.#registry.steady.now())
     this.#pauseJob(key, NO_ROOM_PAUSE_MS)
@@ -325,7 +325,7 @@ export class JobResumer {
     this.#graphMemoryWaits.remove(row.key)
   }
 
-  /** Another version may know how to run it: it stays suspended, and does not stand in the way of others. */
+  /** Another version may be able to run the job, so it stays suspended. Its wake time is moved so that it does not block others. */
   #postpone(row: JobTable, now: number): void {
     const { store, log } = this.#registry.parts
     log.error({ job_id: row.id }, 'a suspended job is due, and this version of the server cannot run its graph')

@@ -1,19 +1,19 @@
-// Time as stored delays and limits count it: what has passed, whatever is done to the clock of the machine. A machine that is suspended does not
-// count, on Linux (CLOCK_MONOTONIC). What clients are told is the machine's own clock.
+// The clock for stored delays and limits. It counts elapsed time, whatever changes are made to the system clock. On Linux (CLOCK_MONOTONIC) the time of a
+// suspended machine does not count. Clients get times of the system clock.
 import { readMetaValue, writeMetaValue } from '../../db/database-metadata.ts'
 import type { Store } from '../../db/store.ts'
 import type { Platform } from '../../platform.ts'
 
-/** What is kept of the difference between both clocks, for the next process. */
+/** The difference between both clocks, stored for the next process. */
 const OFFSET_KEY = 'clock_offset_ms'
-/** The same for processes since the same start of the machine: the time when its monotonic clock began. The machine's clock says nothing there. */
+/** The origin of the monotonic clock, for processes since the same boot, where it is exact whatever the system clock says. */
 const BOOT_KEY = 'clock_boot'
-/** A smaller change is not written. */
+/** A smaller change of the difference is not stored. */
 const NOTEWORTHY_MS = 1_000
-/** Whoever asks for the time has that difference kept, so often. A job with a limit asks twice a minute at least. */
+/** Calls of `now` store the difference this often. A job with a limit calls it twice a minute at least. */
 const STORED_EVERY_MS = 10_000
 
-/** When the monotonic clock of a start of the machine began, by the steady clock, and what it said when that was kept. */
+/** The origin of a boot's monotonic clock, by the steady clock, and the monotonic time when that was stored. */
 interface StoredBootClock {
   readonly boot: string
   readonly origin: number
@@ -25,10 +25,10 @@ export class SteadyClock {
   readonly #boot: string | null
   readonly #wall: () => number
   readonly #elapsed: () => number
-  /** The time when nothing had passed. */
+  /** The steady time at elapsed time 0. */
   readonly #origin: number
   #stored_offset: number
-  /** How much had passed when the difference was looked at last. */
+  /** The elapsed time when the difference was checked last. */
   #checked_at: number
   #isBootStored: boolean
 
@@ -44,7 +44,7 @@ export class SteadyClock {
     this.#origin = origin ?? now() - this.#stored_offset - this.#checked_at
   }
 
-  /** Null where nothing is kept of this start of the machine, or its clock says less than it did before, as in another container. */
+  /** Null where this boot has no stored origin, or its clock is behind the stored time, as in another container. */
   #readStoredOrigin(boot: string): number | null {
     const text = this.#store.read((tx) => readMetaValue(tx, BOOT_KEY))
     if (text === null) return null
@@ -52,14 +52,14 @@ export class SteadyClock {
     return kept.boot === boot && kept.elapsed <= this.#checked_at ? kept.origin : null
   }
 
-  /** Whole milliseconds since the epoch, but for what the machine's clock was moved since the first process. */
+  /** Whole milliseconds since the epoch, without the changes of the system clock since the first process. */
   now(): number {
     const elapsed = this.#elapsed()
     if (elapsed - this.#checked_at >= STORED_EVERY_MS) this.#storeOffset(elapsed)
     return Math.floor(this.#origin + elapsed)
   }
 
-  /** Remembers for the next process how far the machine's clock was moved. */
+  /** Stores for the next process how far the system clock was moved. */
   storeOffset(): void {
     this.#storeOffset(this.#elapsed())
   }
@@ -73,7 +73,7 @@ export class SteadyClock {
     this.#store.write((tx) => writeMetaValue(tx, OFFSET_KEY, String(offset))).catch(() => {})
   }
 
-  /** Where that could not be written, the next look tries again. */
+  /** Stores the origin of this boot. A failed write is retried at the next check. */
   #storeBoot(elapsed: number): void {
     if (this.#isBootStored || this.#boot === null) return
     this.#isBootStored = true

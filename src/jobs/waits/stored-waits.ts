@@ -1,4 +1,4 @@
-// What a suspended job waits for: as the row keeps it, as clients see it, and which of it a value is for.
+// The wait requests of a suspended job, as its row stores them and as clients see them. An answer selects one of them.
 import type { WaitingFor } from '../../../generated/types.ts'
 import type { JobTable } from '../../db/schema.ts'
 import type { WaitingFiring, WaitRequest } from '../../engine/durability/journal.ts'
@@ -6,8 +6,8 @@ import { isLongerAsJson } from '../../engine/node-api/values/measure.ts'
 import { type Problem, ServiceError } from '../../errors.ts'
 
 /**
- * One firing that waits. What it shows is redacted, so that nothing is judged by it: what is asked in truth, the job remembers. `firing` and
- * `until` are for the service alone.
+ * One waiting firing. Its texts are redacted, so values are validated against the request in the journal instead. Clients do not see `firing` and
+ * `until`.
  */
 export interface StoredWait extends WaitingFor {
   firing: string
@@ -15,24 +15,24 @@ export interface StoredWait extends WaitingFor {
   until: number | null
 }
 
-/** Names the firing that a value is for; with neither, the only one that waits. */
+/** Selects the firing that a value is for; without node and name, the only waiting firing. */
 export interface WaitSelector {
   readonly node_id: string | null
   readonly name: string | null
 }
 
 /**
- * In characters, of everything that one job waits for: messages and schemas, and for each firing its name, in which those of the calls are that it is
- * in. It is one column of a row, which is written, read and shown at once.
+ * Characters of all wait requests of a job: messages, schemas, and the names of firings, which include the names of their callers. They are one column of
+ * a row, which is written, read and shown at once.
  */
 const MAX_WAITS_CHARACTERS = 4_000_000
 
-/** Whether all that is asked is more than a job may wait for at a time. */
+/** Whether the wait requests are larger than one job may have. */
 export function areWaitsTooLarge(waiting: readonly WaitingFiring[]): boolean {
   return isLongerAsJson(waiting, MAX_WAITS_CHARACTERS)
 }
 
-/** The list as the row keeps it. */
+/** The wait requests in the form of the row. */
 export function toStoredWaits(waiting: readonly WaitingFiring[], redact: <T>(value: T) => T): StoredWait[] {
   return waiting.map(({ firing, node_id, request: { kind, name, message, schema, until } }) => ({
     ...redact({ name, message, schema }),
@@ -47,7 +47,7 @@ export function parseStoredWaits(row: JobTable): StoredWait[] {
   return row.waiting === null ? [] : (JSON.parse(row.waiting) as StoredWait[])
 }
 
-/** The list as a snapshot shows it. */
+/** The wait requests in the form of a snapshot. */
 export function toPublicWaits(row: JobTable): WaitingFor[] {
   return parseStoredWaits(row).map(({ node_id, kind, name, message, schema }) => ({
     node_id,
@@ -58,35 +58,35 @@ export function toPublicWaits(row: JobTable): WaitingFor[] {
   }))
 }
 
-/** The soonest end of a delay; null where nothing waits for time alone. */
+/** The earliest end of a delay; null where no firing waits for time alone. */
 export function findEarliestWake(waiting: readonly StoredWait[]): number | null {
   const ends = waiting.flatMap(({ until }) => (until === null ? [] : [until]))
   return ends.length === 0 ? null : Math.min(...ends)
 }
 
-/** A firing that waits for a value, as it is shown, with what it asks in truth. */
+/** A firing that waits for a value, in its redacted form, with the unredacted request. */
 export interface AnswerableWait {
   readonly shown: StoredWait
   readonly node_id: string
   readonly request: Pick<WaitRequest, 'kind' | 'name' | 'schema'>
 }
 
-/** The firings that wait for a value, in their order. `recall`: what the job remembers of a firing's request. */
+/** The firings that wait for a value, in their order. `recall` reads the request of a firing from the journal. */
 export function listAnswerableWaits(row: JobTable, recall: (firing: string) => WaitRequest | null): AnswerableWait[] {
   return parseStoredWaits(row)
     .filter(({ kind }) => kind !== 'delay')
     .map((shown) => ({ shown, node_id: parseNodeId(shown.firing), request: recall(shown.firing) ?? shown }))
 }
 
-/** The node of the job's own graph that a firing belongs to: its name begins with it. See firing-names.ts. */
+/** The node of the job's own graph that a firing belongs to, whose JSON text begins the name. See `RunJournal`. */
 function parseNodeId(firing: string): string {
   return JSON.parse(/^"(?:[^"\\]|\\.)*"/.exec(firing)![0]) as string
 }
 
 /**
- * The firing that a value is for. Several firings of one node inside of a stream are answered in their order. Nodes and names may be given as
- * they are or as they are shown.
- * @throws JOB_NOT_SUSPENDED where nothing waits for a value, INVALID_PARAMETERS where it is not clear which, or none is so named
+ * Selects the firing that a value is for. Several firings of one node inside of a stream are answered in their order. Nodes and names may be given in their
+ * original or their redacted form.
+ * @throws JOB_NOT_SUSPENDED where no firing waits for a value, INVALID_PARAMETERS where the selection is ambiguous or matches nothing
  */
 export function selectWait(
   all: readonly AnswerableWait[],
@@ -101,11 +101,14 @@ export function selectWait(
   )
   const [first, ...others] = named
   if (!first)
-    throw createSelectorError(selectorPath(node_id, at), `No such node or name waits. These wait: ${formatWaits(all)}.`)
+    throw createSelectorError(
+      selectorPath(node_id, at),
+      `No waiting node has this node_id or name. Waiting: ${formatWaits(all)}.`,
+    )
   if (others.some((one) => one.node_id !== first.node_id || one.request.name !== first.request.name))
     throw createSelectorError(
       `${at}/node_id`,
-      `Several nodes wait; say which by node_id or name: ${formatWaits(named)}.`,
+      `Several nodes wait: choose one by node_id or name: ${formatWaits(named)}.`,
     )
   return first
 }
@@ -119,7 +122,7 @@ function createSelectorError(path: string, message: string): ServiceError {
   return new ServiceError('INVALID_PARAMETERS', { message, problems })
 }
 
-/** How many are named in a message. */
+/** A message names at most this many waiting nodes. */
 const MAX_LISTED = 10
 
 function formatWaits(waiting: readonly AnswerableWait[]): string {

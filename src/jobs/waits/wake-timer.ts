@@ -1,12 +1,12 @@
-// One timer for all suspended jobs that wait for time: it rings when the soonest of them is due. A database that cannot be read keeps it from
-// nothing but this: it looks again after a pause.
+// One timer for all suspended jobs with a wake time: it fires when the next job is due. Where the database cannot be read, the timer tries again after a
+// pause.
 import { findNextWakeTime } from '../../db/jobs/rows.ts'
 import type { Store } from '../../db/store.ts'
 import type { Log } from '../../log.ts'
 
-/** It looks again after this long, and remembers what was done to the machine's clock. */
+/** The timer fires at least this often, so that changes of the system clock are stored. */
 const LONGEST_TIMER_MS = 30_000
-/** The pause after it could not look, or a ring failed. */
+/** The pause after a failed read or wake call. */
 const FAILED_PAUSE_MS = 1_000
 
 export class WakeTimer {
@@ -14,20 +14,23 @@ export class WakeTimer {
   readonly #now: () => number
   readonly #wake: () => void
   #timer: NodeJS.Timeout | null = null
-  /** When it rings, by the monotonic clock. */
+  /** The time when the timer fires, by the monotonic clock. */
   #fires_at = 0
   #stopped = false
   #failureCount = 0
-  /** Whether the log knows that it fails. */
+  /** Whether the current failure is logged. */
   #isFailureLogged = false
 
-  constructor(parts: { readonly store: Store; readonly log: Log }, now: () => number, ring: () => void) {
+  constructor(parts: { readonly store: Store; readonly log: Log }, now: () => number, wake: () => void) {
     this.#parts = parts
     this.#now = now
-    this.#wake = ring
+    this.#wake = wake
   }
 
-  /** Rings when the next one is due, of those after `after` (milliseconds since the epoch); within `most_ms` from now in any case, unless that is infinite, or sooner where that is set already. It never throws. */
+  /**
+   * Sets the timer for the next job that is due after `after` (milliseconds since the epoch), but within `most_ms` unless that is infinite. An earlier
+   * setting stays. It never throws.
+   */
   schedule({ after, most_ms }: { after: number; most_ms: number }): void {
     if (this.#stopped) return
     try {
@@ -38,7 +41,6 @@ export class WakeTimer {
     }
   }
 
-  /** Rings in so many milliseconds. */
   scheduleIn(ms: number): void {
     if (!this.#stopped) this.#startTimer(ms)
   }
@@ -48,7 +50,7 @@ export class WakeTimer {
     this.#clearTimer()
   }
 
-  /** A ring that comes sooner anyway stays: whoever sets it again and again must not put it off for ever. */
+  /** An earlier setting stays, so that repeated calls cannot delay the timer for ever. */
   #startTimer(ms: number): void {
     if (ms === Number.POSITIVE_INFINITY) return
     const at = performance.now() + Math.min(ms, LONGEST_TIMER_MS)
@@ -80,6 +82,6 @@ export class WakeTimer {
     this.#startTimer(FAILED_PAUSE_MS)
     if (this.#isFailureLogged) return
     this.#isFailureLogged = true
-    this.#parts.log.error({ err }, 'suspended jobs that are due cannot be read: they go on when they can be')
+    this.#parts.log.error({ err }, 'suspended jobs that are due cannot be read: they are resumed once they can be')
   }
 }

@@ -1,4 +1,4 @@
-// Turns of the event loop: a preflight may look at very much, and others have theirs in between. It ends where nobody waits for it any more.
+// AbortableTimeSlices lets other work run during a long preflight, and ends the preflight when the client no longer waits.
 import { ServiceError } from '../../errors.ts'
 import { OwnerTimeSlices, type Steps, type TimeSliceScheduler } from '../../shared/time-slices.ts'
 
@@ -10,13 +10,13 @@ export class AbortableTimeSlices extends OwnerTimeSlices {
     this.#signal = signal
   }
 
-  /** @throws SERVICE_UNAVAILABLE where the signal has aborted */
+  /** @throws SERVICE_UNAVAILABLE if the signal has aborted */
   override async next(): Promise<void> {
     await super.next()
     if (this.#signal.aborted) throw new ServiceError('SERVICE_UNAVAILABLE')
   }
 
-  /** Does the work in these turns. @throws as `next` */
+  /** Runs steps in these time slices. @throws what `next` throws */
   async run<T>(steps: Steps<T>): Promise<T> {
     for (;;) {
       if (this.over) await this.next()

@@ -1,4 +1,4 @@
-// The tools of an agent as a preflight looks at them: what each one is, and which entries are none.
+// Reads the tools of an agent for a preflight: the target of each tool, and the invalid entries.
 
 import { createNodeTypeLookup } from '../../engine/node-api/did-you-mean.ts'
 import type { ToolTarget } from '../../engine/node-api/node-services.ts'
@@ -10,11 +10,14 @@ export const AGENT_NODE_TYPE = 'agent.Run'
 
 interface AgentTools {
   readonly targets: readonly ToolTarget[]
-  /** Why entries are none. */
+  /** Why entries are invalid. */
   readonly problems: readonly string[]
 }
 
-/** Null where they show in the run alone. Whether workflows are there is not looked at. A step is one tool, which may have much data. */
+/**
+ * Returns null if the tools are known only during the run. It does not check whether workflows exist. Each step reads one tool, which may
+ * have much data.
+ */
 export function* readAgentToolsSteps(
   { data, isConnected }: NodeFacts,
   registry: NodeRegistry,

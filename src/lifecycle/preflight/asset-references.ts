@@ -1,55 +1,56 @@
-// References to assets, and to bundled files, in values, however deep they lie: structured ids, and texts that are, or hold, the address of one.
+// Collects references to assets and bundled files from values at any depth: structured ids, and texts that are, or contain, the URL of a
+// file.
 import { PACKAGES_PATH } from '../../assets/bundled-packages.ts'
 import type { AbortableTimeSlices } from './abortable-time-slices.ts'
 
-/** So many different references are looked up for one preflight. */
+/** Number of different references that one preflight looks up. */
 export const MOST_REFERENCES = 10_000
-/** So many values are looked at before others may have their turn. */
+/** Number of values that are scanned before other work may get its turn. */
 const VALUES_AT_ONCE = 1_000
-/** So many references inside of a text. */
+/** Number of references in a text that are handled before other work may get its turn. */
 const MATCHES_AT_ONCE = 100
 
 const SCHEME = 'asset://'
 const STORAGE = '/api/storage/'
-/** How a reference may begin. */
+/** The prefixes of references. */
 export const REFERENCE_PREFIXES: readonly string[] = [SCHEME, STORAGE, PACKAGES_PATH]
-/** Inside of a longer text. What stands before it must not make it a part of another address. */
+/** Matches a reference in a longer text, unless the text before it makes it a part of another URL. */
 const REFERENCE_IN_TEXT = /(?<![\w.:/~%-])(?:asset:\/\/|\/api\/(?:storage|assets\/packages)\/)[\w.~%/-]{1,2048}/g
 
-/** What comes after the last value. */
+/** Marks the end of the walk. */
 const END = Symbol('end')
 
 type Members = Readonly<Record<string | number, unknown>>
 
-/** A list or a record whose members are looked at, and which of them is the next. */
+/** A list or a record that is being walked, and the index of its next member. */
 type Container =
   | { readonly of: readonly unknown[]; readonly keys: null; at: number }
   | { readonly of: Members; readonly keys: readonly string[]; at: number }
 
-/** Goes into a list or a record. */
+/** Opens a list or a record. */
 function enterContainer(value: unknown, open: Container[]): void {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
   if (Array.isArray(value)) open.push({ of: value, keys: null, at: 0 })
-  // Of very many members the pairs take longer than the keys.
+  // For very many members, listing pairs takes longer than listing keys.
   else open.push({ of: value as Members, keys: Object.keys(value), at: 0 })
 }
 
-/** The references of one run, each once; true where a run cannot do without it. */
+/** The references of one run, each once. The value is true if the run cannot do without the file. */
 export class AssetReferences {
   readonly found = new Map<string, boolean>()
-  /** Whether there were more than are looked up. */
+  /** Whether there were more references than are looked up. */
   hasMore = false
   readonly #ownUrl: string
   readonly #turns: AbortableTimeSlices
   #seen = 0
 
-  /** `ownUrl` is where this server is reached: its addresses mean the same with it and without. */
+  /** `ownUrl` is the URL of this server: references may begin with it or not. */
   constructor(ownUrl: string, turns: AbortableTimeSlices) {
     this.#turns = turns
     this.#ownUrl = ownUrl.replace(/\/+$/, '')
   }
 
-  /** What is no address of an asset at all is kept as it is: nothing will be found there. */
+  /** A text that is no reference is kept unchanged, and the lookup will report it as missing. */
   add(reference: string, blocking = true): void {
     const canonical = canonicalizeReference(reference.trim(), this.#ownUrl) ?? (reference || '(none)')
     const known = this.found.get(canonical)
@@ -57,7 +58,7 @@ export class AssetReferences {
     else this.found.set(canonical, known === true || blocking)
   }
 
-  /** Finds all in a value. It is walked without recursion: it may be nested as deep as its writer liked. */
+  /** Collects all references in a value. The walk uses no recursion, because a value may be nested to any depth. */
   async collect(value: unknown): Promise<void> {
     const open: Container[] = []
     for (let one = value; ; one = this.#next(open)) {
@@ -68,7 +69,7 @@ export class AssetReferences {
     }
   }
 
-  /** The next member of the innermost container. Members are taken one at a time: a list may have millions, which take long to be copied. */
+  /** Returns the next member of the innermost container. It copies no list, because copying a list of millions of members takes long. */
   #next(open: Container[]): unknown {
     const innermost = open.at(-1)
     if (!innermost) return END
@@ -87,7 +88,10 @@ export class AssetReferences {
     return null
   }
 
-  /** A text that is nothing but a reference stands for its asset. One that mentions some may be meant as a text: it is no reason not to run. */
+  /**
+   * A text that is only a reference stands for its asset. A text that mentions references may be meant as text, so these do not block the
+   * run.
+   */
   async #text(text: string): Promise<void> {
     const whole = text.trim()
     if (!/\s/.test(whole) && canonicalizeReference(whole, this.#ownUrl) !== null) return this.add(whole)
@@ -98,7 +102,10 @@ export class AssetReferences {
   }
 }
 
-/** Full stops and dashes at the end are the sentence's. A regular expression would begin anew at each of those that stand inside. */
+/**
+ * Removes full stops and dashes at the end, which belong to the sentence. A regular expression would restart at each of them inside the
+ * text.
+ */
 function trimPunctuation(match: string): string {
   let end = match.length
   while (end > 0 && (match[end - 1] === '.' || match[end - 1] === '-')) end--
@@ -106,8 +113,8 @@ function trimPunctuation(match: string): string {
 }
 
 /**
- * `asset://<id>`, `/api/storage/<key>` or `/api/assets/packages/<path>`, the key and the path decoded and without a query; null for
- * anything else.
+ * Returns `asset://<id>`, `/api/storage/<key>` or `/api/assets/packages/<path>`, with the key or path decoded and without a query; null for
+ * any other text.
  */
 export function canonicalizeReference(text: string, ownUrl: string): string | null {
   if (text.startsWith(SCHEME)) return text.length > SCHEME.length ? text : null
@@ -126,7 +133,7 @@ export function storageKeyOf(canonical: string): string | null {
   return canonical.startsWith(STORAGE) ? canonical.slice(STORAGE.length) : null
 }
 
-/** The path of a bundled file among the packages. */
+/** Returns the path of a bundled file in the packages. */
 export function bundledPathOf(canonical: string): string | null {
   return canonical.startsWith(PACKAGES_PATH) ? canonical.slice(PACKAGES_PATH.length) : null
 }

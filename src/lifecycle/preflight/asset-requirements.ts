@@ -1,4 +1,5 @@
-// The assets that a run refers to: whether each is there for whoever would run it. What is somebody else's is missing, as what never was.
+// Checks whether the assets that a run refers to exist for its owner. Assets of other owners are reported as missing, like assets that
+// never existed.
 import { findPackageFile } from '../../assets/bundled-packages.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { Log } from '../../log.ts'
@@ -10,19 +11,19 @@ export interface AssetInfo {
   readonly name: string
   readonly content_type: string
   readonly size: number
-  /** Null for one that is kept until somebody removes it. */
+  /** Null if the asset is kept until it is deleted. */
   readonly expires_at: string | null
 }
 
-/** Where assets are found, by the owner's rights. */
+/** Finds assets with the rights of the owner. */
 export interface AssetLookup {
   byId(owner: OwnerScope, asset_id: string): Promise<AssetInfo | null>
   byKey(owner: OwnerScope, storage_key: string): Promise<AssetInfo | null>
 }
 
-/** Milliseconds for all assets of one run; those that were not looked at by then are `unknown`. */
+/** Milliseconds for all assets of one run. Assets that were not looked up by then are `unknown`. */
 export const ASSET_LOOKUP_MS = 5_000
-/** So many are looked up before others may have their turn. */
+/** Number of assets that are looked up before other work may get its turn. */
 const AT_ONCE = 64
 
 type AssetLookupResult = AssetInfo | null | 'failed' | 'late'
@@ -33,7 +34,7 @@ interface AssetRequirementParts {
   readonly turns: AbortableTimeSlices
 }
 
-/** Looks up every reference, and adds what it came to. */
+/** Looks up every reference, and adds the resulting requirements. */
 export async function addAssetRequirements(
   { source, log, turns }: AssetRequirementParts,
   owner: OwnerScope,
@@ -73,9 +74,9 @@ async function lookUpAsset(
 
 function toAssetRequirement(reference: string, blocking: boolean, looked: AssetLookupResult): RunRequirement {
   const common = { kind: 'asset', id: reference, name: reference, blocking } as const
-  if (looked === null) return { ...common, status: 'missing', message: 'There is no such asset, or no longer.' }
+  if (looked === null) return { ...common, status: 'missing', message: 'The asset does not exist, or no longer does.' }
   if (looked === 'failed') return { ...common, status: 'unknown', message: 'The asset could not be looked up.' }
-  if (looked === 'late') return { ...common, status: 'unknown', message: 'There was no time to look for it.' }
+  if (looked === 'late') return { ...common, status: 'unknown', message: 'There was no time to look up the asset.' }
   const { name, content_type, size, expires_at } = looked
   return { ...common, name, status: 'available', message: null, details: { content_type, size, expires_at } }
 }

@@ -1,4 +1,4 @@
-// Level `availability`: everything that a run requires, looked for without changing anything, and what it would cost.
+// The preflight level `availability`: it checks everything that a run requires, without changing anything, and estimates the cost.
 import type { ExecutionTarget, PreflightCost } from '../../../generated/types.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { Log } from '../../log.ts'
@@ -27,12 +27,12 @@ import {
 export interface AvailabilityParts extends ModelAvailabilityCheckParts {
   readonly log: Log
   readonly credentials: CredentialSource
-  /** The same for what providers of models are asked with: the operator may have set it for all. */
+  /** The credentials for model providers, which the operator may have set for all owners. */
   readonly provider_credentials: CredentialSource
   readonly budgets: { payer(owner: OwnerScope, called: BilledCall): BilledParty }
   readonly assets: AssetLookup
   readonly runtimes: ReadonlyMap<string, NodeRuntime>
-  /** Where this server is reached. */
+  /** The URL of this server. */
   publicUrl(): string
 }
 
@@ -46,11 +46,11 @@ export interface AvailabilityRequest {
 
 export interface Availability extends ReportedRequirements {
   readonly cost: PreflightCost | null
-  /** What of it the operator would pay. */
+  /** The part of the cost that the operator would pay. */
   readonly operators_cost: PreflightCost | null
 }
 
-/** Looks at everything at the same time. @throws SERVICE_UNAVAILABLE where nobody waits for it any more */
+/** Runs all checks at the same time. @throws SERVICE_UNAVAILABLE if the client no longer waits */
 export async function checkAvailability(tools: AvailabilityParts, asked: AvailabilityRequest): Promise<Availability> {
   const { owner, family, turns } = asked
   const into = new RequirementSet()
@@ -86,7 +86,7 @@ export async function checkAvailability(tools: AvailabilityParts, asked: Availab
   return { ...(await turns.run(limitRequirementsSteps(sorted))), cost, operators_cost }
 }
 
-/** Of a call that nobody knows yet: it may be. */
+/** Returns a function that says whether the operator may pay for a call. For a call that is not known yet it returns true. */
 function createOperatorPaysCheck(
   { budgets }: AvailabilityParts,
   owner: OwnerScope,
@@ -99,11 +99,11 @@ function createOperatorPaysCheck(
 }
 
 interface BilledModelCall extends PlannedModelCall {
-  /** Whether the operator may pay it. */
+  /** Whether the operator may pay for the call. */
   readonly is_operators: boolean
 }
 
-/** By unit and id: what the nodes call. */
+/** Collects the model calls of the nodes, by unit and node id. */
 function* collectModelCallsSteps(
   nodes: readonly NodeWithNeeds[],
   callOf: (need: ModelNeed) => BilledModelCall,
@@ -126,7 +126,7 @@ interface RequirementSources {
   readonly into: RequirementSet
 }
 
-/** What needs no looking for, or was looked for already. */
+/** Adds the requirements of a node that need no further lookup. */
 function addNodeRequirements(
   { view, qualified_id: place, needs }: NodeWithNeeds,
   { models, credentials, into }: RequirementSources,
@@ -142,21 +142,21 @@ function addNodeRequirements(
 
 function nodePackRequirement(node_type: string, place: string): RunRequirement {
   const namespace = node_type.split('.')[0] || node_type || '(none)'
-  const message = 'This server does not have all node types of this namespace that the workflow uses.'
+  const message = 'This server lacks node types of this namespace that the workflow uses.'
   const common = { kind: 'node_pack', id: namespace, name: namespace, blocking: true } as const
   return { ...common, status: 'missing', message, details: { node_ids: [place] } }
 }
 
-/** Nobody knows before whether somebody will consent, and the run need not wait for that to begin. */
+/** A preflight cannot know whether a person will approve, and the run can begin before that. */
 function approvalRequirement(name: string, place: string): RunRequirement {
-  const message = 'Somebody has to approve while it runs.'
+  const message = 'A person has to approve during the run.'
   const common = { kind: 'approval', id: place, name: name === '' ? place : name, blocking: false } as const
   return { ...common, status: 'unknown', message, details: { node_ids: [place] } }
 }
 
 const NO_RUNTIME_MESSAGES: Readonly<Record<Exclude<ProbeResult<unknown>['kind'], 'known'>, string>> = {
   late: 'The runtime did not answer in time.',
-  failed: 'The runtime could not be looked at.',
+  failed: 'The runtime could not be checked.',
 }
 
 async function addRuntimeRequirements(
@@ -168,7 +168,7 @@ async function addRuntimeRequirements(
   const needed = nodes.flatMap(({ view, qualified_id: place }) =>
     (view.type?.required_runtimes ?? []).map((name) => ({ name, place })),
   )
-  const looks = [...Map.groupBy(needed, ({ name }) => name)].map(async ([name, uses]) => {
+  const lookups = [...Map.groupBy(needed, ({ name }) => name)].map(async ([name, uses]) => {
     const runtime = runtimes.get(name)
     const common = { kind: 'runtime', id: name, name: runtime?.title ?? name, blocking: true } as const
     const found = await probeRuntimeStatus(runtime, (one) => probes.runtime(one))
@@ -177,20 +177,20 @@ async function addRuntimeRequirements(
       into.add({ ...common, ...found, details: { node_ids: [place] } })
     }
   })
-  await Promise.all(looks)
+  await Promise.all(lookups)
 }
 
 async function probeRuntimeStatus(
   runtime: NodeRuntime | undefined,
   look: (runtime: NodeRuntime) => Promise<ProbeResult<RunRequirement['status']>>,
 ): Promise<Pick<RunRequirement, 'status' | 'message'>> {
-  if (!runtime) return { status: 'missing', message: 'This server does not have it.' }
+  if (!runtime) return { status: 'missing', message: 'This server does not have this runtime.' }
   const looked = await look(runtime)
   if (looked.kind === 'known') return { status: looked.value, message: null }
   return { status: 'unknown', message: NO_RUNTIME_MESSAGES[looked.kind] }
 }
 
-/** In what the run is given, and in the nodes' own values. A default that is not used is not looked at, and streams have none. */
+/** Collects references from the inputs of the run and from the values of its nodes. Unused defaults are skipped, and streams have none. */
 async function collectAssetReferences(
   { publicUrl }: AvailabilityParts,
   { inputs, turns }: AvailabilityRequest,

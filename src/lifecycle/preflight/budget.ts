@@ -1,5 +1,5 @@
-// Whether what a run would cost is left of what may be spent. Where nothing is left it cannot run; where less is left than it is estimated to
-// cost it may still come to its end, since estimates are no promises, and so it may where calls under way have set aside what is left.
+// Compares the estimated cost of a run with the spending limits. If nothing is left of a limit, the run cannot start. If less is left than
+// the estimate, or running calls have reserved the rest, the run may still complete, so that is a warning.
 import type { PreflightCost, PreflightIssue } from '../../../generated/types.ts'
 import type { NewJobLimits } from '../../models/billing/budgets.ts'
 import {
@@ -11,14 +11,14 @@ import {
 import type { Availability } from './availability.ts'
 import { createErrorIssue, createWarningIssue } from './issues.ts'
 
-/** A limit, and what a run would cost of what counts towards it. */
+/** A limit, and the cost of a run that counts towards it. */
 interface BudgetCheck {
   readonly purse: SpendingLimit
   /** In US dollars, more than 0. */
   readonly amount: number
 }
 
-/** Of a run that costs nothing, or nothing that anybody knows, nothing is said. */
+/** Returns no issue for a run without cost, or with unknown cost. */
 export function findBudgetIssues(
   { cost, operators_cost }: Pick<Availability, 'cost' | 'operators_cost'>,
   { all, operator }: NewJobLimits,
@@ -38,7 +38,10 @@ function toChecks(purses: readonly SpendingLimit[], cost: PreflightCost | null):
   return purses.map((purse) => ({ purse, amount }))
 }
 
-/** What may be spent, as far as it may be told: by estimates of many sizes anybody would find out what all others have spent. */
+/**
+ * Returns what may still be spent. For a shared limit it is the whole limit: otherwise estimates of many sizes would reveal what other
+ * users have spent.
+ */
 function remainingOf({ limit, spent, is_shared = false }: SpendingLimit): number {
   return is_shared ? limit : limit - spent()
 }

@@ -1,4 +1,5 @@
-// What a node passes to the workflow that it calls: the values that are known, whether the inputs take them, and whether any is lacking.
+// Checks what a node passes to the workflow that it calls: which values are known, whether the inputs accept them, and which inputs are
+// missing.
 
 import type { PlanInput } from '../../engine/compile/compiler.ts'
 import { ANY_TYPE } from '../../engine/node-api/values/type-metadata.ts'
@@ -12,16 +13,16 @@ import type { NodeView } from './node-views.ts'
 export const CALL_NODE_TYPE = 'workflow.Call'
 export const CALL_TARGET_PROPERTY = 'workflow_id'
 
-/** A workflow that is called, with what its callers are held against. */
+/** A called workflow, with the facts that its calls are checked against. */
 export interface Callee {
   readonly workflow_id: string
   readonly views: readonly NodeView[]
-  /** Why it cannot run, or null. */
+  /** Why the workflow cannot run, or null. */
   readonly fault: string | null
-  /** Null where it cannot run: then nobody knows what it takes. */
+  /** Null if the workflow cannot run: then its inputs are not known. */
   readonly inputs: ReadonlyMap<string, PlanInput> | null
   readonly required: readonly string[]
-  /** The inputs on whose values hangs what its nodes need, each with a number. */
+  /** The inputs whose values decide what its nodes need, each with a number. */
   readonly decisiveInputs: ReadonlyMap<string, number>
 }
 
@@ -36,19 +37,19 @@ export function* describeCalleeSteps(
     inputs.set(input.name, input)
     if (input.required) required.push(input.name)
   })
-  const telling = new Map<string, number>()
+  const decisiveInputs = new Map<string, number>()
   yield* forEachSteps(views, ({ type, node_type, runInputs: given }) => {
     if (!type?.needs && node_type !== CALL_NODE_TYPE) return
-    for (const { name } of given.values()) if (!telling.has(name)) telling.set(name, telling.size)
+    for (const { name } of given.values()) if (!decisiveInputs.has(name)) decisiveInputs.set(name, decisiveInputs.size)
   })
   const fault = issues.find(({ severity }) => severity === 'error')?.message ?? null
-  return { workflow_id, views, fault, inputs: plan && inputs, required, decisiveInputs: telling }
+  return { workflow_id, views, fault, inputs: plan && inputs, required, decisiveInputs }
 }
 
-/** By input. Nothing stands for what comes along an edge, and nobody knows before the run. */
+/** The arguments by input. `undefined` stands for a value that comes along an edge, and is known only during the run. */
 export type CallArguments = ReadonlyMap<string, unknown>
 
-/** `given` is the value of an input of the workflow that calls. */
+/** `given` returns the value of an input of the calling workflow. */
 export function resolveCallArguments(
   { data, connected, runInputs: inputs }: NodeView,
   given: (input: PlanInput) => unknown,
@@ -62,12 +63,12 @@ export function resolveCallArguments(
   return passed
 }
 
-/** The value of an input of the workflow that is called. */
+/** Returns the reader for inputs of the called workflow. */
 export function createArgumentReader(passed: CallArguments): (input: PlanInput) => unknown {
   return ({ name, default: standard }) => (passed.has(name) ? passed.get(name) : standard)
 }
 
-/** The value of an input of the run itself, as the run has it. */
+/** Returns the reader for inputs of the run itself. */
 export function createRunInputReader(inputs: RunInputs): (input: PlanInput) => unknown {
   return (input) => {
     const given = resolveParam(input, inputs)
@@ -75,7 +76,7 @@ export function createRunInputReader(inputs: RunInputs): (input: PlanInput) => u
   }
 }
 
-/** The inputs whose own value a run does not use. */
+/** Returns the inputs whose default the run does not use. */
 export function* findCoveredInputsSteps(inputs: RunInputs, { views }: Callee): Steps<Set<string>> {
   const covered = new Set<string>()
   yield* forEachSteps(views, ({ type, data }) => {
@@ -86,15 +87,15 @@ export function* findCoveredInputsSteps(inputs: RunInputs, { views }: Callee): S
   return covered
 }
 
-/** A text that is the same for all calls from which the same is to be told. `numbers` has one for each value that was met. */
+/** Returns a key that is equal for all calls with the same requirements. `numbers` assigns a number to each value. */
 export function formatCallKey(
-  { workflow_id, decisiveInputs: telling }: Callee,
+  { workflow_id, decisiveInputs }: Callee,
   passed: CallArguments,
   numbers: Map<unknown, number>,
 ): string {
   const parts: (readonly [number, number])[] = []
   for (const [name, value] of passed) {
-    const at = telling.get(name)
+    const at = decisiveInputs.get(name)
     if (at === undefined) continue
     const number = numbers.get(value) ?? numbers.size
     numbers.set(value, number)
@@ -103,20 +104,23 @@ export function formatCallKey(
   return JSON.stringify([workflow_id, ...parts.sort(([a], [b]) => a - b)])
 }
 
-/** Where the issues of a call are told: the workflow's name for people, and the node of the run. */
+/** Where issues of a call are reported: the displayed name of the workflow, and the node of the run. */
 export interface PreflightCallSite {
   readonly name: string
   readonly at: string
-  /** The property that names it. */
+  /** The property that names the workflow. */
   readonly pin: string
 }
 
-/** What the inputs do not take, and what they need. It takes as many steps as inputs are passed, and issues told. */
+/**
+ * Reports arguments that the inputs do not accept, and missing inputs. The work is proportional to the number of arguments and reported
+ * issues.
+ */
 export function validateCallArguments(
   { inputs, required }: Callee,
   view: NodeView,
   passed: CallArguments,
-  to: PreflightCallSite,
+  site: PreflightCallSite,
   issues: IssueCollector,
 ): void {
   if (inputs === null) return
@@ -125,13 +129,13 @@ export function validateCallArguments(
     const input = inputs.get(name)
     if (input?.required) lacking--
     if (issues.isFull && !input) issues.countOmitted(1)
-    else if (!input) issues.add(unknownInputIssue(name, to))
-    else if (Object.hasOwn(view.data, name)) checkConstant(input, view.data[name], to, issues)
+    else if (!input) issues.add(unknownInputIssue(name, site))
+    else if (Object.hasOwn(view.data, name)) checkConstant(input, view.data[name], site, issues)
   }
   for (const name of lacking > 0 ? required : []) {
     if (lacking === 0 || issues.isFull) break
     if (passed.has(name)) continue
-    issues.add(missingInputIssue(name, to))
+    issues.add(missingInputIssue(name, site))
     lacking--
   }
   issues.countOmitted(lacking)
@@ -144,7 +148,7 @@ function checkConstant(
   issues: IssueCollector,
 ): void {
   for (const { code, message } of findInputProblems(input, { [input.name]: value }, '')) {
-    const text = `The called workflow "${name}" does not take this: ${message}`
+    const text = `The called workflow "${name}" does not accept this: ${message}`
     issues.add(createErrorIssue(`called_workflow_${code}`, text, at, input.name))
   }
 }

@@ -1,4 +1,4 @@
-// The workflows that a run will call, and those that these call in turn: each looked at once for all calls from which the same is to be told.
+// Explores the workflows that a run will call, directly and indirectly. Calls with the same requirements are explored once.
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { PlanInput } from '../../engine/compile/compiler.ts'
 import { createExpressionDeadline } from '../../engine/compile/pending-expressions.ts'
@@ -33,9 +33,9 @@ import { buildNodeViewsSteps, createToolNodeView, type NodeView, nodeFactsOf } f
 
 export type { CallGraph, WorkflowUnit } from './call-graph.ts'
 
-/** So many called workflows are looked at, and so many different ways to call them. */
+/** Limits the number of called workflows, and of different ways to call them. */
 const MOST_CALLED = 200
-/** So many characters of their graphs: a large one takes its time and its memory. */
+/** Limits the characters of their graphs, because a large graph takes time and memory. */
 const MOST_TEXT = 16 * 1024 * 1024
 /** Characters of an id in a message. */
 const LONGEST_ID = 80
@@ -47,7 +47,7 @@ export interface CallExplorerParts {
   readonly registry: NodeRegistry
 }
 
-/** One run that is looked at. */
+/** The run that is explored. */
 export interface ExploredRun {
   readonly owner: OwnerScope
   readonly workflow_id: string
@@ -55,7 +55,7 @@ export interface ExploredRun {
   readonly inputs: RunInputs
 }
 
-/** What a run of this graph would be made of; what is wrong with it is added to the issues. */
+/** Returns the call graph of a run, and adds the problems that it finds to the issues. */
 export function exploreCalls(
   tools: CallExplorerParts,
   run: ExploredRun,
@@ -71,10 +71,10 @@ class CallExplorer {
   readonly #issues: IssueCollector
   readonly #deadline = createExpressionDeadline()
   readonly #turns: AbortableTimeSlices
-  /** Null for those that are not there. */
+  /** Null for workflows that do not exist. */
   readonly #callees = new Map<string, Callee | null>()
   readonly #units = new Map<string, WorkflowUnit>()
-  /** Those whose calls are being looked at, by workflow: to meet one of them again is to go round. */
+  /** The units whose calls are being explored, by workflow. A call to one of them is a cycle. */
   readonly #open = new Map<string, WorkflowUnit>()
   readonly #numbers = new Map<unknown, number>()
   #exploredCount = 0
@@ -130,7 +130,7 @@ class CallExplorer {
     return unit
   }
 
-  /** `at` is the node of the run's own workflow through which this one is called: issues are told of it. */
+  /** `at` is the node of the run's own workflow through which this unit is called. Issues name it. */
   async #exploreUnit(unit: WorkflowUnit, at: string | null): Promise<void> {
     this.#open.set(unit.workflow_id, unit)
     for (const view of unit.views) {
@@ -150,7 +150,7 @@ class CallExplorer {
   async #exploreTools(unit: WorkflowUnit, view: NodeView, at: string): Promise<(WorkflowUnit | null)[]> {
     const found = await this.#turns.run(readAgentToolsSteps(nodeFactsOf(view, unit.given), this.#tools.registry))
     if (!found) {
-      this.#warn('called_workflow_unknown', `Which tools node "${view.id}" has shows in the run alone.`, at)
+      this.#warn('called_workflow_unknown', `The tools of node "${view.id}" are known only during the run.`, at)
       return [null]
     }
     for (const problem of found.problems)
@@ -166,18 +166,18 @@ class CallExplorer {
 
   async #exploreTool(unit: WorkflowUnit, view: NodeView, target: ToolTarget, at: string): Promise<WorkflowUnit | null> {
     if ('node_type' in target) return this.#exploreNodeTool(unit, view, target, at)
-    const place = { name: truncateText(target.workflow_id, LONGEST_ID), at, pin: TOOLS_PROPERTY }
+    const site = { name: truncateText(target.workflow_id, LONGEST_ID), at, pin: TOOLS_PROPERTY }
     const callee = await this.#findCallee(target.workflow_id)
     if (callee === undefined) return this.#warnUnchecked()
     if (callee === null) {
       const meant = didYouMeanTool(this.#tools.registry, target.workflow_id)
-      const text = `The workflow "${place.name}", a tool of node "${view.id}", was not found.${meant}`
+      const text = `The workflow "${site.name}", a tool of node "${view.id}", was not found.${meant}`
       this.#issues.add(createErrorIssue('called_workflow_not_found', text, at, TOOLS_PROPERTY))
       return null
     }
-    // What it is given, the model writes.
+    // The model writes the arguments of a tool.
     const passed = new Map([...(callee.inputs?.keys() ?? [])].map((name) => [name, undefined]))
-    return this.#findRecursion(target.workflow_id, place) ?? this.#ensureUnit(callee, passed, place)
+    return this.#findRecursion(target.workflow_id, site) ?? this.#ensureUnit(callee, passed, site)
   }
 
   async #exploreNodeTool(
@@ -199,27 +199,31 @@ class CallExplorer {
     const facts = nodeFactsOf(view, unit.given)
     const id = facts.data[CALL_TARGET_PROPERTY]
     if (facts.isConnected(CALL_TARGET_PROPERTY) || typeof id !== 'string' || id === '') {
-      this.#warn('called_workflow_unknown', `Which workflow node "${view.id}" calls shows in the run alone.`, at)
+      this.#warn(
+        'called_workflow_unknown',
+        `The workflow that node "${view.id}" calls is known only during the run.`,
+        at,
+      )
       return null
     }
-    const place = { name: truncateText(id, LONGEST_ID), at, pin: CALL_TARGET_PROPERTY }
+    const site = { name: truncateText(id, LONGEST_ID), at, pin: CALL_TARGET_PROPERTY }
     const callee = await this.#findCallee(id)
     if (callee === undefined) return this.#warnUnchecked()
     if (callee === null) {
-      const text = `The workflow "${place.name}" that node "${view.id}" of "${truncateText(unit.workflow_id, LONGEST_ID)}" calls was not found.`
+      const text = `The workflow "${site.name}" that node "${view.id}" of "${truncateText(unit.workflow_id, LONGEST_ID)}" calls was not found.`
       this.#issues.add(createErrorIssue('called_workflow_not_found', text, at, CALL_TARGET_PROPERTY))
       return null
     }
     const passed = resolveCallArguments(view, unit.given)
-    validateCallArguments(callee, view, passed, place, this.#issues)
-    return this.#findRecursion(id, place) ?? this.#ensureUnit(callee, passed, place)
+    validateCallArguments(callee, view, passed, site, this.#issues)
+    return this.#findRecursion(id, site) ?? this.#ensureUnit(callee, passed, site)
   }
 
-  /** The unit that calls, where a call goes round. */
+  /** Returns the calling unit if the call is recursive. */
   #findRecursion(id: string, { name, at }: PreflightCallSite): WorkflowUnit | null {
     const open = this.#open.get(id)
     if (!open) return null
-    const text = `The workflow "${name}" calls itself, by itself or through others: a run of it may not end.`
+    const text = `The workflow "${name}" calls itself, directly or through others: a run of it may not end.`
     this.#warn('called_workflow_recursive', text, at)
     return open
   }
@@ -245,12 +249,12 @@ class CallExplorer {
     return unit
   }
 
-  /** Nothing where enough was looked at. */
+  /** Returns undefined if the limits are reached. */
   async #findCallee(id: string): Promise<Callee | null | undefined> {
     const known = this.#callees.get(id)
     if (known !== undefined) return known
     if (this.#exploredCount >= MOST_CALLED || this.#exploredLength > MOST_TEXT) return undefined
-    // A workflow may be large, and to compile it takes its time: others have their turn in between.
+    // A workflow may be large, and compiling it takes time.
     await this.#turns.next()
     await this.#tools.workflows.prepare(this.#run.owner, id, this.#deadline)
     const compiled = this.#findCompiled(id)
@@ -273,7 +277,7 @@ class CallExplorer {
   }
 
   #warnUnchecked(): null {
-    this.#warn('called_workflows_unchecked', `Of the called workflows ${MOST_CALLED} were looked at at most.`, null)
+    this.#warn('called_workflows_unchecked', `At most ${MOST_CALLED} called workflows were checked.`, null)
     return null
   }
 

@@ -1,24 +1,24 @@
-// What a run is made of: its own workflow and those that it calls, each as it is called, and the circles in which they call each other.
+// The call graph of a run: its own workflow and the workflows that it calls, each once for each way to call it, and their cycles.
 import type { PlanInput } from '../../engine/compile/compiler.ts'
 import type { NodeView } from './node-views.ts'
 
-/** One workflow of a run with what it is given: the run's own, or one that is called. */
+/** One workflow of a run with its arguments: the run's own, or a called one. */
 export interface WorkflowUnit {
   readonly workflow_id: string
   readonly views: readonly NodeView[]
-  /** The value of one of its inputs: the given one, or its default. Nothing where it comes along an edge. */
+  /** Returns the value of an input: the argument or the default. Undefined if the value comes along an edge. */
   given(input: PlanInput): unknown
-  /** The inputs that are given at each of its calls: the defaults of all others are used. */
+  /** The inputs that every call passes. The defaults of all others are used. */
   readonly covered: Set<string>
-  /** By node that calls: the unit that it calls, or null where that is not known, or not looked into. */
+  /** The called unit by calling node; null if it is not known, or not explored. */
   readonly calls: Map<string, WorkflowUnit | null>
-  /** By agent: what its tools are, as far as that is known. */
+  /** The units of an agent's tools by agent node, as far as they are known. */
   readonly tools: Map<string, readonly (WorkflowUnit | null)[]>
-  /** How many calls lie below one another at its deepest, those that go back not counted. */
+  /** The maximum depth of calls below this unit, without recursive calls. */
   height: number
-  /** Whether it calls itself, by itself or through others. */
+  /** Whether the unit calls itself, directly or indirectly. */
   recursive: boolean
-  /** All units of the circles that it is in; empty where it is in none. */
+  /** All units of the cycles that the unit is in; empty if it is in none. */
   cycle: readonly WorkflowUnit[]
 }
 
@@ -28,7 +28,7 @@ export interface CallGraph {
   readonly units: readonly WorkflowUnit[]
 }
 
-/** Finds the circles. Every unit of one is in it, by whichever way it was met. */
+/** Finds the cycles. Every unit of a cycle lists all of its units, wherever the search entered it. */
 export function markCycles(units: readonly WorkflowUnit[]): void {
   const targets = new Map(
     units.map((unit) => [unit, new Set([...unit.calls.values(), ...[...unit.tools.values()].flat()])]),
@@ -50,7 +50,7 @@ function findReachable(
     for (const target of targets.get(from)!) if (target) found.add(target)
   }
   follow(unit)
-  // A set hands out what is added to it while it is read.
+  // Iterating a set includes elements that are added meanwhile.
   for (const one of found) follow(one)
   return found
 }

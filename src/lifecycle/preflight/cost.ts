@@ -1,4 +1,4 @@
-// What a run would cost, as far as that is known: each call of a model by the model's prices, and how sure that is.
+// Estimates the cost of a run, as far as it is known: the price of each model call, and how certain the sum is.
 import type { PreflightCost } from '../../../generated/types.ts'
 import type { Model, ModelPrice } from '../../models/provider.ts'
 import { compareTexts, sortSteps } from '../../shared/sorting.ts'
@@ -6,34 +6,34 @@ import { forEachSteps, mapSteps, type Steps } from '../../shared/time-slices.ts'
 import type { CallGraph, WorkflowUnit } from './call-explorer.ts'
 import type { FiringCount } from './firing-counts.ts'
 
-/** Tokens that an answer is taken to have where the node sets no limit, unless the model gives fewer at most. */
+/** Assumed tokens of an answer if the node sets no limit, unless the model's maximum is lower. */
 export const ASSUMED_OUTPUT_TOKENS = 1_000
 const MILLION = 1_000_000
-/** So many digits of an amount are told: sums of decimal fractions have no more that mean anything. */
+/** Significant digits of an amount. Sums of decimal fractions have no further meaningful digits. */
 const DIGITS = 12
-/** Workflows that call each other many times over cost more than numbers can say: that is as good as not known. */
+/** Workflows that call each other many times may cost more than a number can hold. Such an amount counts as unknown. */
 const MOST_AMOUNT = 1e100
 
-/** So many nodes are reckoned at once. */
+/** Number of nodes per step. */
 const NODES_PER_STEP = 256
 
 /** One call of a model by one firing of a node. */
 export interface PlannedModelCall {
-  /** Null where it is not known which model that is, or what there is to know of it. */
+  /** Null if the model, or its facts, are not known. */
   readonly model: Model | null
-  /** Tokens of all that is sent, or null where that is not known. */
+  /** Tokens of the whole request, or null if they are not known. */
   readonly input_tokens: number | null
   /** The limit that the node sets, or null. */
   readonly max_output_tokens: number | null
 }
 
-/** The calls of each node of a unit, by the node's id. */
+/** Returns the model calls of a node of a unit. */
 export type ModelCallLookup<Call extends PlannedModelCall = PlannedModelCall> = (
   unit: WorkflowUnit,
   node_id: string,
 ) => readonly Call[]
 
-/** What something costs. Free things cost nothing known; `unknown` may cost anything. */
+/** A cost. A free thing has no amounts; `unknown` may cost any amount. */
 interface Cost {
   /** By currency. */
   readonly amounts: ReadonlyMap<string, number>
@@ -44,7 +44,7 @@ interface Cost {
 const FREE: Cost = { amounts: new Map(), exact: true, unknown: false }
 const UNKNOWN: Cost = { amounts: new Map(), exact: false, unknown: true }
 
-/** Null where nothing that is known of the run costs anything, and nothing is unknown. */
+/** Returns null if no known part of the run has a cost, and no part is unknown. */
 export function* estimateCostSteps({ root }: CallGraph, callsOf: ModelCallLookup): Steps<PreflightCost | null> {
   const costs = yield* estimateNodeCosts(root, callsOf, new Map())
   const nodes = yield* mapSteps(costs, (cost) => (root.recursive ? repeatCost(cost, 'unknown') : cost))
@@ -74,7 +74,7 @@ function costConfidence(known: number, unknown: number, exact: boolean): Preflig
   return exact ? 'exact' : 'estimated'
 }
 
-/** Of all firings of each node. */
+/** Returns the cost of all firings of each node. */
 function* estimateNodeCosts(
   unit: WorkflowUnit,
   callsOf: ModelCallLookup,
@@ -88,7 +88,7 @@ function* estimateNodeCosts(
   return costs
 }
 
-/** Of one firing. What a called workflow costs is reckoned once, however often it is called. */
+/** Returns the cost of one firing. The cost of a called workflow is computed once, however often it is called. */
 function* estimateNodeCost(
   unit: WorkflowUnit,
   id: string,
@@ -98,7 +98,7 @@ function* estimateNodeCost(
   const own = callsOf(unit, id).map(estimateCallCost)
   const tools = unit.tools.get(id)
   if (tools !== undefined && tools.length > 0) {
-    // At least one turn; how many more there are, and of which tools, its model decides.
+    // An agent takes at least one turn. Its model decides on further turns and on tool calls.
     const used: Cost[] = []
     for (const tool of tools) used.push(tool === null ? UNKNOWN : yield* estimateUnitCost(tool, callsOf, units))
     return sumCosts([...own, repeatCost(sumCosts([...own, ...used]), 'unknown')])
@@ -111,7 +111,7 @@ function* estimateNodeCost(
 function* estimateUnitCost(unit: WorkflowUnit, callsOf: ModelCallLookup, units: Map<WorkflowUnit, Cost>): Steps<Cost> {
   const known = units.get(unit)
   if (known) return known
-  // Whoever enters a circle may run all of it. What is called inside is counted with its own nodes.
+  // A call into a cycle may run all of it. Calls inside of the cycle are counted with their own nodes.
   const members = unit.recursive ? unit.cycle : [unit]
   for (const member of members) units.set(member, FREE)
   const costs: Cost[] = []
@@ -122,7 +122,7 @@ function* estimateUnitCost(unit: WorkflowUnit, callsOf: ModelCallLookup, units: 
   return cost
 }
 
-/** What fires as often as a stream has items costs as often: nobody knows that before. */
+/** A node that fires for each item of a stream has an unknown cost, because the number of items is not known. */
 function repeatCost(cost: Cost, firings: FiringCount): Cost {
   if (cost === FREE || firings === 'once') return cost
   if (firings === 'perhaps') return { ...cost, exact: false }
@@ -158,7 +158,7 @@ function isFree(price: ModelPrice): boolean {
   return price.per_request === 0 && price.per_million_input_tokens === 0 && price.per_million_output_tokens === 0
 }
 
-/** Amounts of different currencies are not added: that of the most nodes is told, the others count as not known. */
+/** Returns the currency that most nodes have. Amounts in other currencies are not added, and count as unknown. */
 function* findCommonestCurrency(costs: readonly Cost[]): Steps<string | null> {
   const counts = new Map<string, number>()
   yield* forEachSteps(costs, ({ amounts }) => {

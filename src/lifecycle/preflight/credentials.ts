@@ -1,34 +1,34 @@
-// Whether the secrets that a run needs are there for whoever would run it. Values are looked at here, and go to nobody but a provider's probe.
+// Checks whether the secrets that a run needs exist for its owner. The values are read here, and go only to the probe of a provider.
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { RunRequirement } from './requirements.ts'
 
 export interface CredentialSource {
-  /** Null where there is none of that name. @throws NodeError where there is one that cannot be read */
+  /** Returns null if there is no secret of that name. @throws NodeError if the secret cannot be read */
   value(owner: OwnerScope, name: string): string | null
 }
 
-/** So many secrets are looked for: more than anybody has. */
+/** Number of secrets that are looked up; no owner has more. */
 const MOST_SECRETS = 2_000
 
-/** A value, null where there is none, false where it is stored and cannot be read. */
+/** The value; null if there is no secret, false if it cannot be read. */
 type SecretState = string | null | false
 
-/** The secrets of one preflight: each is opened once, however many nodes need it. */
+/** The secrets of one preflight. Each is decrypted once, however many nodes need it. */
 export class PreflightCredentials {
   readonly #source: CredentialSource
   readonly #owner: OwnerScope
   readonly #cure: (name: string) => string
   readonly #states = new Map<string, SecretState>()
 
-  /** `cure` says how one that is missing comes to be there. */
+  /** `cure` returns the advice for a missing secret. */
   constructor(source: CredentialSource, owner: OwnerScope, cure = (name: string) => `Set the secret ${name}.`) {
     this.#source = source
     this.#owner = owner
     this.#cure = cure
   }
 
-  /** The value, or null where there is none that can be used. */
+  /** Returns the value, or null if there is no usable secret. */
   value(name: string): string | null {
     return this.#readOnce(name) || null
   }

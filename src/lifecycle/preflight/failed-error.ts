@@ -1,11 +1,11 @@
-// The refusal of a submission whose preflight did not pass: everything that stands in its way, each with its place.
+// Builds the error for a submission whose preflight failed. It lists every problem with its place.
 import type { PreflightIssue, PreflightSummary } from '../../../generated/types.ts'
 import { type Problem, ServiceError } from '../../errors.ts'
 import { appendToPointer } from '../../shared/validation-problems.ts'
 import { summarizeProblems as summaryOf } from '../../workflows/invalid-graph-error.ts'
 import { isRequirementMet } from './requirements.ts'
 
-/** All others that name a node are about it: its own, and those of the workflow that it calls. */
+/** The issues about inputs of the run. All other issues with a node are about that node, including those of the workflow that it calls. */
 const INPUT_ISSUE_CODES: ReadonlySet<string> = new Set([
   'unknown_input',
   'missing_input',
@@ -14,7 +14,7 @@ const INPUT_ISSUE_CODES: ReadonlySet<string> = new Set([
   'input_above_maximum',
 ])
 
-/** PREFLIGHT_FAILED with every issue, errors first, and every requirement that is not met. `at` is the pointer of the request. */
+/** Builds PREFLIGHT_FAILED with every issue, errors first, and every unmet requirement. `at` is the JSON pointer of the request. */
 export function preflightFailedError({ issues, requirements }: PreflightSummary, at: string): ServiceError {
   const errors = issues.filter(({ severity }) => severity === 'error')
   const warnings = issues.filter(({ severity }) => severity !== 'error')
@@ -34,7 +34,7 @@ export function preflightFailedError({ issues, requirements }: PreflightSummary,
   return new ServiceError('PREFLIGHT_FAILED', { problems, message: summaryOf(problems) })
 }
 
-/** Where an issue belongs: to a value of the request, to a node of the graph, to the place of execution, or to the run as a whole. */
+/** Returns the path of an issue: a value of the request, a node of the graph, the execution target, or the whole request. */
 function issuePathOf({ code, node_id, pin_name }: PreflightIssue, at: string): string {
   if (code === 'workflow_etag_mismatch') return `${at}/workflow_etag`
   if (code.startsWith('execution_')) return '/execution'

@@ -1,11 +1,14 @@
-// How often the nodes of a plan fire in a run that completes, as far as the plan alone tells. Only what is certain is said to be certain.
+// Counts from the plan alone how often its nodes fire in a completed run. Only certain results are reported as certain.
 import type { Plan, PlanNode, PlanPort } from '../../engine/compile/plan.ts'
 import { forEachSteps, mapSteps, type Steps } from '../../shared/time-slices.ts'
 
-/** `once`: in every run that completes. `perhaps`: that often, less or more. `unknown`: as often as a stream has items. */
+/**
+ * `once`: the node fires once in every completed run. `perhaps`: it may fire less or more often. `unknown`: it fires for each item of a
+ * stream.
+ */
 export type FiringCount = 'once' | 'perhaps' | 'unknown'
 
-/** By the node's index. */
+/** Returns the counts by the index of the node. */
 export function* countFiringsSteps(plan: Plan): Steps<FiringCount[]> {
   const skippable = yield* findSkippableNodes(plan)
   const cut = yield* findCutNodes(plan)
@@ -16,39 +19,39 @@ export function* countFiringsSteps(plan: Plan): Steps<FiringCount[]> {
   })
 }
 
-/** What an edge brings that may bring nothing reaches further: into nodes that need it, and those that get nothing else. */
+/** Finds the nodes that may not fire. A missing value spreads to nodes that require it, and to nodes without any other input. */
 function* findSkippableNodes({ nodes }: Plan): Steps<ReadonlySet<number>> {
   const found = new Set<number>()
   const lacking = nodes.map(() => 0)
-  const lackOf = ({ targets }: PlanPort): void => {
+  const countLacking = ({ targets }: PlanPort): void => {
     for (const { node: index, slot } of targets) {
       const { slots } = nodes[index]!
       const { required, depth } = slots[slot]!
       const none = ++lacking[index]! === slots.length
-      // Where a stream is skipped there is no path to fall back at.
+      // A skipped stream has no item to fall back for.
       if (none || required || depth > 0) found.add(index)
     }
   }
-  const told = new Set<PlanPort>()
-  const tell = (node: PlanNode, skipped: boolean): void => {
+  const visited = new Set<PlanPort>()
+  const visit = (node: PlanNode, skipped: boolean): void => {
     for (const port of node.ports) {
-      if (told.has(port) || (!skipped && isCertain(node, port))) continue
-      told.add(port)
-      lackOf(port)
+      if (visited.has(port) || (!skipped && isCertain(node, port))) continue
+      visited.add(port)
+      countLacking(port)
     }
   }
-  yield* forEachSteps(nodes, (node) => tell(node, false))
-  // A set hands out what is added to it while it is read.
-  yield* forEachSteps(found, (index) => tell(nodes[index]!, true))
+  yield* forEachSteps(nodes, (node) => visit(node, false))
+  // Iterating a set includes elements that are added meanwhile.
+  yield* forEachSteps(found, (index) => visit(nodes[index]!, true))
   return found
 }
 
-/** Whether the output gets a value, or a stream its end, wherever the node fires. One whose failure is held gives nothing. */
+/** Whether the output gets a value, or the end of a stream, whenever the node fires. A node whose failure is caught may give none. */
 function isCertain({ type, leadsToCatch }: PlanNode, { name }: PlanPort): boolean {
   return !leadsToCatch && (name === null || type.gives_all === true)
 }
 
-/** A weave may want no more of what it is made from, before that has begun. */
+/** Finds the nodes that a stream operator may stop before they fire, because it needs no more of its sources. */
 function* findCutNodes({ nodes }: Plan): Steps<ReadonlySet<number>> {
   const found = new Set<number>()
   const add = (node: PlanNode): void => {

@@ -1,4 +1,4 @@
-// What is wrong with a run before it begins, as issues: the etag, the graph, the inputs. Bounded, however much is wrong.
+// Turns problems of a run into issues before it begins: problems of the etag, the graph and the inputs. The number of issues is bounded.
 import type { PreflightIssue } from '../../../generated/types.ts'
 import type { Problem } from '../../errors.ts'
 import { truncateText } from '../../shared/text-truncation.ts'
@@ -8,9 +8,9 @@ import { findInputProblems, findUnknownInputs } from '../../workflows/param-vali
 import type { CompiledWorkflowGraph } from '../../workflows/plan-cache.ts'
 import { shortenId } from './shortened-names.ts'
 
-/** So many issues are told; of the others only how many there are. */
+/** Number of issues that are listed; of the others only the number is given. */
 const MOST_ISSUES = 1_000
-/** So many names that no input has are looked at: each is told with all that there are. */
+/** Number of unknown input names that are reported, because each message lists the known inputs. */
 const MOST_UNKNOWN = 100
 /** Characters. */
 const LONGEST_MESSAGE = 2_000
@@ -34,19 +34,17 @@ export function isErrorIssue({ severity }: PreflightIssue): boolean {
   return severity === 'error'
 }
 
-/** An etag that the client has seen is the workflow's, or it looks at another workflow than it believes. */
+/** Checks that the etag which the client has seen is that of the workflow. */
 export function findEtagIssues({ etag }: CompiledWorkflowGraph, seen: string | null): PreflightIssue[] {
   if (seen === null || seen === etag) return []
-  return [
-    createErrorIssue('workflow_etag_mismatch', 'The workflow is another one than that of this etag. Read it again.'),
-  ]
+  return [createErrorIssue('workflow_etag_mismatch', 'The workflow does not have this etag any more. Read it again.')]
 }
 
 export function* addGraphIssues({ issues }: CompiledWorkflowGraph, into: IssueCollector): Steps<void> {
   yield* forEachSteps(issues, (issue) => into.add({ ...issue, code: `graph_${issue.code}` }))
 }
 
-/** A graph that cannot run takes no inputs: then there is nothing to hold them against. */
+/** A graph that cannot run has no plan, so its inputs are not checked. */
 export function* addInputIssues({ plan }: CompiledWorkflowGraph, inputs: RunInputs, into: IssueCollector): Steps<void> {
   if (plan === null) return
   const names = new Set<string>()
@@ -62,22 +60,22 @@ export function* addInputIssues({ plan }: CompiledWorkflowGraph, inputs: RunInpu
     for (const problem of findInputProblems(input, inputs, appendToPointer('', name)))
       into.add(createInputIssue(problem, node_id, name))
   })
-  const left = unknown.length - MOST_UNKNOWN
-  if (left > 0)
-    into.add(createErrorIssue('unknown_input', `There are ${left} more inputs that the workflow does not have.`))
+  const omitted = unknown.length - MOST_UNKNOWN
+  if (omitted > 0)
+    into.add(createErrorIssue('unknown_input', `There are ${omitted} more inputs that the workflow does not have.`))
 }
 
 function createInputIssue({ code, message }: Problem, node_id: string | null, name: string): PreflightIssue {
   return createErrorIssue(code ?? 'input_type_mismatch', message, node_id, name)
 }
 
-/** The issues of one preflight: each once, errors never left out for warnings, and no more than somebody reads. The others are counted. */
+/** Collects the issues of one preflight, each once. Warnings never displace errors. Issues beyond the limit are only counted. */
 export class IssueCollector {
   readonly #errors = new Map<string, PreflightIssue>()
   readonly #warnings = new Map<string, PreflightIssue>()
   #omitted = 0
 
-  /** Whether no more errors are told: what is found from now on may be left without being put into words. */
+  /** Whether no more errors are listed. Then further problems need no message. */
   get isFull(): boolean {
     return this.#errors.size >= MOST_ISSUES
   }
@@ -100,7 +98,7 @@ export class IssueCollector {
     known.set(JSON.stringify([code, short.node_id, short.pin_name, short.message]), short)
   }
 
-  /** Whether an error of this node says so already. */
+  /** Whether this error of the node is listed already. */
   hasError(node_id: string, pin_name: string, message: string): boolean {
     const [id, pin] = [shortenId(node_id), shortenId(pin_name)]
     const said = truncateText(message, LONGEST_MESSAGE).toWellFormed()
@@ -111,15 +109,15 @@ export class IssueCollector {
     for (const issue of issues) this.add(issue)
   }
 
-  /** So many more were found and not told. */
+  /** Counts further issues that are not listed. */
   countOmitted(count: number): void {
     this.#omitted += count
   }
 
   list(): PreflightIssue[] {
     const all = [...this.#errors.values(), ...this.#warnings.values()]
-    const told = all.slice(0, MOST_ISSUES)
-    const left = this.#omitted + all.length - told.length
-    return left === 0 ? told : [...told, createWarningIssue('more_issues', `There are ${left} more issues.`)]
+    const listed = all.slice(0, MOST_ISSUES)
+    const omitted = this.#omitted + all.length - listed.length
+    return omitted === 0 ? listed : [...listed, createWarningIssue('more_issues', `There are ${omitted} more issues.`)]
   }
 }

@@ -1,4 +1,4 @@
-// The models that a run calls: whether their providers can be asked, whether these list them, and what they would cost.
+// Checks the models that a run calls: whether their providers respond, whether the providers list them, and their prices.
 
 import type { BilledCall } from '../../models/billing/billed-party.ts'
 import { suggestProvider } from '../../models/catalogue/model-name-suggestions.ts'
@@ -20,7 +20,7 @@ export interface ModelAvailabilityCheckParts {
   readonly probes: AvailabilityProbes
 }
 
-/** A requirement's `details`: the nodes that have it. */
+/** The `details` of a requirement: the nodes that have it. */
 type RequirementDetails = { readonly node_ids: string[] }
 
 const NO_ANSWER: Readonly<Record<Exclude<ProbeResult<unknown>['kind'], 'known'>, string>> = {
@@ -28,7 +28,7 @@ const NO_ANSWER: Readonly<Record<Exclude<ProbeResult<unknown>['kind'], 'known'>,
   failed: 'The provider could not be asked.',
 }
 
-/** The models of one preflight. `ask` looks at each provider once, all at the same time; the rest reads what came of it. */
+/** The models of one preflight. `probe` asks each provider once, all at the same time; the other methods read the results. */
 export class ModelAvailabilityCheck {
   readonly #providers: ProviderRegistry
   readonly #probes: AvailabilityProbes
@@ -62,24 +62,24 @@ export class ModelAvailabilityCheck {
     await this.#countPrompts(needs)
   }
 
-  /** `urgent`: a list that lacks one of them may be too old. */
+  /** `urgent`: a cached list that lacks one of the models may be too old. */
   async #probeProviders(ids: readonly string[], urgent: boolean): Promise<void> {
     const sought = new Map<Provider, string[]>()
     for (const id of ids) {
       if (this.#turns.over) await this.#turns.next()
       for (const provider of this.#candidates(id)) {
-        // One that gave no list just now is not asked once more.
+        // A provider that gave no list just now is not asked again.
         if (urgent && !this.#providerStates.get(provider.name)?.models) continue
         const names = sought.get(provider) ?? []
         sought.set(provider, names)
         if (urgent) names.push(this.#localName(id))
       }
     }
-    const looks = [...sought].map(([provider, names]) => this.#probeProvider(provider, names))
-    for (const seen of await Promise.all(looks)) this.#providerStates.set(seen.provider.name, seen)
+    const lookups = [...sought].map(([provider, names]) => this.#probeProvider(provider, names))
+    for (const seen of await Promise.all(lookups)) this.#providerStates.set(seen.provider.name, seen)
   }
 
-  /** A name without a provider may be any provider's. */
+  /** A name without a provider may belong to any provider. */
   #candidates(id: string): readonly Provider[] {
     const named = this.#providers.resolveId(id)
     if (named) return [named.provider]
@@ -93,7 +93,7 @@ export class ModelAvailabilityCheck {
   async #probeProvider(provider: Provider, sought: readonly string[]): Promise<ProviderState> {
     const credential = this.#credentialOf(provider)
     if (provider.credential !== null && credential === null && !provider.keyless) {
-      const message = `It needs the secret ${provider.credential}. ${explainMissingKey(provider.credential)}`
+      const message = `The provider needs the secret ${provider.credential}. ${explainMissingKey(provider.credential)}`
       return { provider, status: 'unavailable', message, models: null }
     }
     const looked = await this.#probes.models(provider, credential, sought)
@@ -102,7 +102,7 @@ export class ModelAvailabilityCheck {
     return { provider, status: 'unknown', message: NO_ANSWER[looked.kind], models: null }
   }
 
-  /** What is sent to models that charge for it. */
+  /** Counts the tokens of prompts for models that charge for input. */
   async #countPrompts(needs: readonly ModelNeed[]): Promise<void> {
     for (const { model: id, prompt } of needs) {
       if (this.#turns.over) await this.#turns.next()
@@ -113,13 +113,13 @@ export class ModelAvailabilityCheck {
     }
   }
 
-  /** What a node's call of a model requires. `place` names the node among all those of the run. */
+  /** Adds the requirements of a node's model call. `place` is the qualified id of the node. */
   addRequirements(need: ModelNeed, place: string, into: RequirementSet): void {
     const details = { node_ids: [place] }
     if (!need.model) {
-      const message = 'Which model it is shows in the run alone.'
+      const message = 'The model is known only during the run.'
       const [id, name] = [`node:${place}`, `The model of node "${place}"`]
-      // What nobody can know before a run must not keep every such run from being started.
+      // A model that is known only during the run must not block every such run.
       return into.add({ kind: 'model', id, name, status: 'unknown', blocking: false, message, details })
     }
     const seen = this.#stateOf(need.model)
@@ -148,22 +148,27 @@ export class ModelAvailabilityCheck {
   #explainUnknown(model: string): Pick<RunRequirement, 'status' | 'message'> {
     const seen = this.#candidates(model).map(({ name }) => this.#providerStates.get(name))
     if (seen.some((one) => this.#findListed(one, model))) {
-      return { status: 'missing', message: 'Several providers list it: name one, as provider/name.' }
+      return { status: 'missing', message: 'Several providers list this model: name one, as provider/name.' }
     }
-    // One that could not be asked may have it.
+    // A provider that could not be asked may have the model.
     const asked = seen.every((one) => one?.models)
-    const message = asked ? 'No provider of this server lists it.' : 'No provider that could be asked lists it.'
+    const message = asked
+      ? 'No provider of this server lists this model.'
+      : 'No provider that could be asked lists this model.'
     return { status: asked ? 'missing' : 'unknown', message }
   }
 
-  /** The provider that an id means. A bare name is the default provider's, or that of the only one that lists it. */
+  /**
+   * Returns the state of the provider that a model id means. A bare name belongs to the default provider, or to the only provider that
+   * lists it.
+   */
   #stateOf(id: string): ProviderState | null {
     const named = this.#providers.resolveId(id)
     if (named) return this.#providerStates.get(named.provider.name) ?? null
     const standing = this.#providers.defaultProvider
     const seen = standing?.unlisted && !id.includes('/') ? this.#providerStates.get(standing.name) : undefined
     const own = seen && seen.status !== 'unavailable' ? seen : null
-    // It is asked itself where it gives no list, or nobody has it in one.
+    // The default provider is used if it gives no list, or no provider lists the model.
     if (own && own.models === null) return own
     const listing = this.#statesListing(id)
     const [first] = listing
@@ -171,7 +176,10 @@ export class ModelAvailabilityCheck {
     return listing.length === 1 ? first : null
   }
 
-  /** Those that list a name without a provider: the default one alone, else those that have just that name, else those that have it in other words. */
+  /**
+   * Returns the providers that list a bare name: the default provider alone, or else those with exactly that name, or else those with
+   * another spelling of it.
+   */
   #statesListing(id: string): readonly ProviderState[] {
     const all = this.#candidates(id).flatMap(({ name }) => this.#providerStates.get(name) ?? [])
     const listing = all.filter((seen) => this.#findListed(seen, id))
@@ -188,13 +196,13 @@ export class ModelAvailabilityCheck {
     return credential === null ? null : this.#credentials.value(credential)
   }
 
-  /** What a node's call of a model would be made with; null where that is not known. */
+  /** Returns the provider and credential of a node's model call; null if they are not known. */
   resolveBillableCall({ model: id }: ModelNeed): BilledCall | null {
     const seen = id ? this.#stateOf(id) : null
     return seen && { provider: seen.provider, credential: this.#credentialOf(seen.provider) }
   }
 
-  /** What is known of a node's call of a model before it is made. */
+  /** Returns what is known about a node's model call before the run. */
   describeCall({ model: id, prompt, max_output_tokens }: ModelNeed): PlannedModelCall {
     const seen = id ? this.#stateOf(id) : null
     const model = seen ? this.#findListed(seen, id!) : null

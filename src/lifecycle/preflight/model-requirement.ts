@@ -1,4 +1,4 @@
-// What a call of one model requires, by what its provider said of it.
+// Derives the requirement of one model call from the answer of its provider.
 import type { NodeNeed } from '../../engine/node-api/node-type.ts'
 import { suggestModel } from '../../models/catalogue/model-name-suggestions.ts'
 import { supportsTask } from '../../models/catalogue/model-tasks.ts'
@@ -8,16 +8,16 @@ import type { RequirementStatus, RunRequirement } from './requirements.ts'
 
 export type ModelNeed = Extract<NodeNeed, { kind: 'model' }>
 
-/** What a look at one provider came to. */
+/** The result of probing one provider. */
 export interface ProviderState {
   readonly provider: Provider
   readonly status: RequirementStatus
   readonly message: string | null
-  /** Null where it gave none. */
+  /** Null if the provider gave no list. */
   readonly models: readonly Model[] | null
 }
 
-/** A run asks it all the same: what nobody can know before must not keep it from being started. */
+/** Whether a run may call the provider although it gave no list. Such a model must not block the run. */
 export function mayServeUnlisted({ provider, status }: ProviderState): boolean {
   return status === 'unknown' && provider.unlisted !== undefined
 }
@@ -35,36 +35,36 @@ export function resolveModelRequirement(seen: ProviderState, need: ModelNeed): R
   } as const
   if (models === null) return { ...common, status: status === 'unavailable' ? 'unknown' : status, message }
   if (!listed && name !== '' && provider.unlisted) {
-    const said = 'The provider does not list it. A run asks it all the same.'
+    const said = 'The provider does not list this model. A run tries it anyway.'
     return { ...common, blocking: false, status: 'unknown', message: said }
   }
   if (!listed) {
     const meant = suggestModel(provider.name, name, models)
-    return { ...common, status: 'missing', message: `The provider does not list it.${meant}` }
+    return { ...common, status: 'missing', message: `The provider does not list this model.${meant}` }
   }
   if (listed.unavailable !== undefined) return { ...common, status: 'unavailable', message: listed.unavailable }
   if (!supportsTask(listed, task)) {
-    return { ...common, status: 'unavailable', message: `It is not for this task (${task}).` }
+    return { ...common, status: 'unavailable', message: `The model does not support this task (${task}).` }
   }
   const refused = need.fields?.find((field) => provider.unsupported_fields?.includes(field))
   if (refused !== undefined) {
-    return { ...common, status: 'unavailable', message: `Its provider does not honour "${refused}".` }
+    return { ...common, status: 'unavailable', message: `The provider does not support "${refused}".` }
   }
   if (need.fields?.includes('tools') && callsNoTools(listed)) {
     return {
       ...common,
       status: 'unavailable',
-      message: 'It calls no tools. Take another model, or leave out the tools.',
+      message: 'The model cannot call tools. Choose another model, or remove the tools.',
     }
   }
   const most = listed.max_output_tokens
   if (most !== null && asked !== null && asked > most) {
-    return { ...common, status: 'unavailable', message: `It gives at most ${most} tokens, and not ${asked}.` }
+    return { ...common, status: 'unavailable', message: `The model gives at most ${most} tokens, and not ${asked}.` }
   }
   return { ...common, status: 'available', message: null }
 }
 
-/** As far as anybody knows: without any capability, nobody said which it has. */
+/** Whether the model is known to call no tools. A model without any listed capability may call some. */
 function callsNoTools({ capabilities = [] }: Model): boolean {
   return capabilities.length > 0 && !capabilities.includes('tools')
 }

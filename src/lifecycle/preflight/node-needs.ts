@@ -1,15 +1,15 @@
-// Everything that the nodes of a run, and of the workflows that it calls, say that they need.
+// Collects the needs of all nodes of a run and of the workflows that it calls.
 import type { NodeNeed } from '../../engine/node-api/node-type.ts'
 import { isSecretName } from '../../shared/secret-name.ts'
 import type { AbortableTimeSlices } from './abortable-time-slices.ts'
 import type { CallGraph, WorkflowUnit } from './call-graph.ts'
 import { type NodeView, nodeFactsOf } from './node-views.ts'
 
-/** One node of a run. */
+/** A node of a run. */
 export interface NodeWithNeeds {
   readonly unit: WorkflowUnit
   readonly view: NodeView
-  /** Its id, behind that of its workflow where that is called: the same at every preflight. */
+  /** The id of the node, prefixed with the id of its workflow if that is called. It is the same at every preflight. */
   readonly qualified_id: string
   readonly needs: readonly NodeNeed[]
 }
@@ -19,8 +19,8 @@ export async function collectNeeds({ root, units }: CallGraph, turns: AbortableT
   for (const unit of units) {
     for (const view of unit.views) {
       if (turns.over) await turns.next()
-      const place = unit === root ? view.id : `${unit.workflow_id}/${view.id}`
-      nodes.push({ unit, view, qualified_id: place, needs: listNodeNeeds(view, unit) })
+      const qualified_id = unit === root ? view.id : `${unit.workflow_id}/${view.id}`
+      nodes.push({ unit, view, qualified_id, needs: listNodeNeeds(view, unit) })
     }
   }
   return nodes
@@ -35,9 +35,10 @@ function listNodeNeeds(view: NodeView, unit: WorkflowUnit): NodeNeed[] {
   if (!type.needs) return settings
   const own = type.needs(nodeFactsOf(view))
   if (view.runInputs.size === 0) return [...settings, ...own]
-  // What a workflow is given comes along an edge, and the node treats it as such: it names no secrets. Which model it names is known, though.
-  const told = type.needs(nodeFactsOf(view, unit.given)).filter(isModelOrAssetNeed)
-  return [...settings, ...own.filter((need) => !isModelOrAssetNeed(need)), ...told]
+  // Arguments of a workflow come along an edge, so the node reads no secret names in them. The models and assets that they name are known,
+  // though.
+  const resolved = type.needs(nodeFactsOf(view, unit.given)).filter(isModelOrAssetNeed)
+  return [...settings, ...own.filter((need) => !isModelOrAssetNeed(need)), ...resolved]
 }
 
 function isModelOrAssetNeed({ kind }: NodeNeed): boolean {

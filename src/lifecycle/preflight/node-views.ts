@@ -1,4 +1,5 @@
-// The nodes of a graph as a preflight looks at them: their own values, what feeds them, how often they fire. Also of graphs that cannot run.
+// Builds the preflight's view of the nodes of a graph: their own values, their inputs, and how often they fire. It also works for graphs
+// that cannot run.
 
 import type { Plan, PlanInput } from '../../engine/compile/compiler.ts'
 import { resolveDynamicInputs } from '../../engine/compile/draft-nodes.ts'
@@ -14,25 +15,25 @@ import { countFiringsSteps, type FiringCount } from './firing-counts.ts'
 
 export interface NodeView {
   readonly id: string
-  /** As the graph says it, whether there is one or not. */
+  /** The type as the graph names it, whether it exists or not. */
   readonly node_type: string
   readonly type: NodeType | undefined
-  /** Its own values and defaults, without those of inputs that an edge feeds. */
+  /** The node's own values and defaults, without properties that an edge feeds. */
   readonly data: Readonly<Record<string, unknown>>
   readonly connected: ReadonlySet<string>
-  /** The inputs of the run whose value comes straight to a property. */
+  /** The inputs of the run that feed a property directly. */
   readonly runInputs: ReadonlyMap<string, PlanInput>
   readonly firings: FiringCount
 }
 
-/** Each node is a step: it may have tens of thousands of values. */
+/** Nodes per step. A node may have tens of thousands of values. */
 const AT_ONCE = 1
 
 const cachedViews = new WeakMap<CompiledWorkflowGraph, readonly NodeView[]>()
-/** Those that are being made: all preflights of a graph go on with the same in their turns. */
+/** Views that are being built. All preflights of a graph share this work. */
 const viewsInProgress = new WeakMap<CompiledWorkflowGraph, Steps<void>>()
 
-/** Looked up once for each compiled graph: they are kept as long as it is. */
+/** Builds the views once for each compiled graph, and caches them as long as the graph exists. */
 export function* buildNodeViewsSteps(
   compiled: CompiledWorkflowGraph,
   registry: NodeRegistry,
@@ -58,7 +59,7 @@ function* cacheViewsSteps(compiled: CompiledWorkflowGraph, registry: NodeRegistr
   }
 }
 
-/** `given`: where the value of a property comes from an input of the run alone, it counts as the node's own. */
+/** With `given`, a property that only an input of the run feeds counts as the node's own value. */
 export function nodeFactsOf(view: NodeView, given?: (input: PlanInput) => unknown): NodeFacts {
   const own = given ? coerceRunInputs(view, given) : new Map<string, unknown>()
   return {
@@ -77,7 +78,7 @@ function coerceRunInputs(
   const { properties } = getNodeTypeInfo(type)
   for (const [name, input] of inputs) {
     const [value, property] = [given(input) ?? null, properties.get(name)]
-    // What does not fit is told as an issue of the input.
+    // A value that does not fit is reported as an issue of the input.
     const result = value === null || !property ? null : tryCoerce(createPropertyCheck(property), value)
     if (result && 'value' in result) values.set(name, result.value)
   }
@@ -85,8 +86,8 @@ function coerceRunInputs(
 }
 
 /**
- * A node that a model calls as a tool: what its author does not set, the model writes. `passed`: whether `data` came along an edge; then its
- * values are those of inputs by the same names.
+ * Builds the view of a node that a model calls as a tool. The model writes the properties that the author does not set. `passed`: `data`
+ * came along an edge, and then its values count as inputs of the same names.
  */
 export function createToolNodeView(type: NodeType, data: Readonly<Record<string, unknown>>, passed: boolean): NodeView {
   const { node_type } = type
@@ -160,7 +161,7 @@ function* draftViewsSteps({ graph }: CompiledWorkflowGraph, registry: NodeRegist
   )
 }
 
-/** Values that do not fit their property are left out: node types rely on it. */
+/** Values that do not fit their property are left out, as node types expect. */
 function coerceOwnValues(node: GraphNode, type: NodeType | undefined): Record<string, unknown> {
   const data = node.data ?? {}
   if (!type) return { ...data }

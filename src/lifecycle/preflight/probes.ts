@@ -1,32 +1,33 @@
-// Looks at what is outside of this process before a run: they change nothing, cost nothing, and never hold an answer for longer than their limit.
+// AvailabilityProbes checks services outside of this process before a run. Probes change nothing, cost nothing, and never take longer than
+// their limit.
 import type { Log } from '../../log.ts'
 import { IdleTimeoutError } from '../../models/calls/idle-timeout.ts'
 import type { ModelListCache } from '../../models/catalogue/model-list-cache.ts'
 import type { Model, Provider } from '../../models/provider.ts'
 import { ProviderError } from '../../models/provider-error.ts'
 
-/** Milliseconds for a look at a runtime. */
+/** Milliseconds for the probe of a runtime. */
 export const RUNTIME_PROBE_MS = 2_000
 
-/** What a look gave; `late` where it took too long, `failed` where it threw. Nobody but the log hears why. */
+/** The result of a probe: `late` if it took too long, `failed` if it threw. Only the log shows the error. */
 export type ProbeResult<T> = { readonly kind: 'known'; readonly value: T } | { readonly kind: 'late' | 'failed' }
 
-/** It cannot be asked as things are on this server, for a reason that is safe to show. */
+/** The provider cannot be asked on this server. The message is safe to show. */
 interface Unavailable {
   readonly kind: 'unavailable'
   readonly message: string
 }
 
-/** Something that node types need to run, besides this process. */
+/** A program that node types need besides this process. */
 export interface NodeRuntime {
   readonly name: string
-  /** As people read it. */
+  /** The displayed name. */
   readonly title: string
-  /** By a look that changes nothing. @throws whatever went wrong; the message is for the log alone */
+  /** Checks the runtime without changing anything. @throws any error; its message is for the log only */
   status(signal: AbortSignal): Promise<'available' | 'missing' | 'unavailable' | 'downloading'>
 }
 
-/** Whatever `look` does, heeds its signal or not, the answer is there after `ms`. */
+/** Resolves after `ms` at the latest, whether `look` heeds its signal or not. */
 export async function probeWithTimeout<T>(
   look: (signal: AbortSignal) => Promise<T>,
   ms: number,
@@ -38,8 +39,8 @@ export async function probeWithTimeout<T>(
     late.resolve({ kind: 'late' })
     controller.abort()
   }, ms)
-  const looked = (async (): Promise<ProbeResult<T>> => ({ kind: 'known', value: await look(controller.signal) }))()
-  const settled = looked.catch((error: unknown): ProbeResult<T> => {
+  const probing = (async (): Promise<ProbeResult<T>> => ({ kind: 'known', value: await look(controller.signal) }))()
+  const settled = probing.catch((error: unknown): ProbeResult<T> => {
     if (!controller.signal.aborted) failed(error)
     return { kind: 'failed' }
   })
@@ -53,7 +54,7 @@ export async function probeWithTimeout<T>(
 interface ProbeParts {
   readonly listings: ModelListCache
   readonly log: Log
-  /** Milliseconds, where a test does not want to wait. */
+  /** Milliseconds. Tests set it so that they need not wait. */
   readonly limits?: { readonly runtimes_ms?: number }
 }
 
@@ -64,13 +65,13 @@ export class AvailabilityProbes {
     this.#tools = tools
   }
 
-  /** A provider's models, as a credential shows them: what a run would be told. `sought` are the names of those that it needs. */
+  /** Returns the models that a provider lists for a credential, as a run would see them. `sought` are the names that the run needs. */
   async models(
     provider: Provider,
     credential: string | null,
     sought: readonly string[] = [],
   ): Promise<ProbeResult<readonly Model[]> | Unavailable> {
-    // Nothing ends the wait but its time.
+    // Only the time limit ends the wait.
     const { signal } = new AbortController()
     try {
       return { kind: 'known', value: await this.#tools.listings.list(provider, credential, signal, sought) }
@@ -92,6 +93,6 @@ export class AvailabilityProbes {
   }
 
   #failed(err: unknown, of: string): void {
-    this.#tools.log.warn({ err, of }, 'a look before a run failed')
+    this.#tools.log.warn({ err, of }, 'a probe before a run failed')
   }
 }

@@ -1,12 +1,13 @@
-// How many tokens the prompts of a run have: counted piece by piece, so that others have their turn, each once, and no more than so many.
+// PromptTokenCounter counts the tokens of the prompts of a run in pieces, so that other work gets its turn. It counts each prompt once, up
+// to a total limit.
 
 import { countModelTokens } from '../../models/billing/token-count.ts'
 import type { Provider } from '../../models/provider.ts'
 import type { OwnerTimeSlices } from '../../shared/time-slices.ts'
 
-/** Characters of prompts that are counted for one preflight: of longer ones the cost is not known. */
+/** Characters of prompts that one preflight counts. The cost of further prompts is unknown. */
 const MOST_COUNTED = 20_000_000
-/** Characters of a text that are counted at once. The sum of its pieces may differ from the whole by a token each. */
+/** Characters of one piece. The sum over the pieces may differ from the whole by one token for each piece. */
 const AT_ONCE = 100_000
 
 export class PromptTokenCounter {
@@ -33,7 +34,7 @@ export class PromptTokenCounter {
     counts.set(prompt, tokens)
   }
 
-  /** Null where it was not counted. */
+  /** Returns null if the prompt was not counted. */
   of(provider: Provider, prompt: string): number | null {
     return this.#counts.get(provider)?.get(prompt) ?? null
   }

@@ -1,4 +1,4 @@
-// What a run requires, merged: each thing once, blocking if any of its uses is.
+// RequirementSet merges the requirements of a run: each thing occurs once, and is blocking if any of its uses is.
 import type { PreflightRequirement } from '../../../generated/types.ts'
 import { compareTexts, sortSteps } from '../../shared/sorting.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
@@ -7,20 +7,20 @@ import { shortenId, shortenName } from './shortened-names.ts'
 export type RunRequirement = PreflightRequirement
 export type RequirementStatus = RunRequirement['status']
 
-/** Of a thing that was looked at twice with two results, the worse one counts. */
+/** If a thing has two different results, the worse one counts. */
 const STATUS_SEVERITY: readonly RequirementStatus[] = ['available', 'downloading', 'unknown', 'unavailable', 'missing']
-/** So many nodes that need a thing are named in its details. */
+/** Number of nodes that the details of a requirement name. */
 const MOST_NODES = 20
-/** So many characters of requirements are told: they are kept with the job. */
+/** Characters of requirements that are reported, because they are stored with the job. */
 const MOST_TOLD = 8_000_000
-/** What each has besides its texts. */
+/** Characters of each requirement besides its texts. */
 const FRAME_CHARACTERS = 200
 
-/** What is told, and what there was no room for. */
+/** The reported requirements, and a summary of the others. */
 export interface ReportedRequirements {
   readonly requirements: RunRequirement[]
   readonly omitted_count: number
-  /** Whether one of those that are not told is not met. */
+  /** Whether one of the omitted requirements is unmet. */
   readonly has_unmet_omitted: boolean
 }
 
@@ -34,22 +34,22 @@ export class RequirementSet {
     this.#all.set(key, known ? mergeRequirements(known, requirement) : requirement)
   }
 
-  /** Sorted by kind and id, as texts are compared by their code units: the same in every locale. */
+  /** Sorts by kind and id. Texts are compared by code units, which gives the same order in every locale. */
   sorted(): Steps<RunRequirement[]> {
     return sortSteps([...this.#all.values()], (a, b) => compareTexts(a.kind, b.kind) || compareTexts(a.id, b.id))
   }
 }
 
-/** As many as there is room for, in their order; those that are not met go before the others. */
+/** Selects as many requirements as fit, in their order; unmet ones take precedence. */
 export function* limitRequirementsSteps(all: readonly RunRequirement[], most = MOST_TOLD): Steps<ReportedRequirements> {
   const kept = new Set<RunRequirement>()
-  let room = most
+  let remaining = most
   for (const met of [false, true]) {
     yield* forEachSteps(all, (one) => {
       if (isRequirementMet(one) !== met) return
-      // After the first one for which there is no room there is none for others.
-      room -= requirementLength(one)
-      if (room >= 0) kept.add(one)
+      // After the first requirement that does not fit, none is added.
+      remaining -= requirementLength(one)
+      if (remaining >= 0) kept.add(one)
     })
   }
   const requirements: RunRequirement[] = []
@@ -67,7 +67,7 @@ function requirementLength(requirement: RunRequirement): number {
   return FRAME_CHARACTERS + id.length + name.length + (message?.length ?? 0) + nodes
 }
 
-/** Whether a run has everything that it cannot do without. */
+/** Whether a requirement does not prevent the run. */
 export function isRequirementMet({ blocking, status }: RunRequirement): boolean {
   return !blocking || status === 'available'
 }

@@ -1,4 +1,5 @@
-// Preflight: whether a run could be started, what it needs and what it would cost. It changes nothing, and nothing that it asks costs anything.
+// PreflightService checks whether a run could start, what it needs and what it would cost. A preflight changes nothing, and none of its
+// requests costs anything.
 import type { ExecutionTarget, PreflightIssue, PreflightRequest, PreflightSummary } from '../../../generated/types.ts'
 import { type OwnerScope, userShareKey } from '../../db/owner-scope.ts'
 import type { NodeRegistry } from '../../engine/node-api/node-type.ts'
@@ -26,12 +27,12 @@ export interface PreflightServiceParts extends AvailabilityParts {
   readonly workflows: Pick<WorkflowService, 'prepare' | 'runnable' | 'hold'>
   readonly registry: NodeRegistry
   readonly jobs: TargetJobs & { readonly draining: boolean }
-  /** What is read of it shares these slices with others that read much. */
+  /** Preflights share these time slices with other large reads. */
   readonly reading: TimeSliceScheduler
   readonly budgets: AvailabilityParts['budgets'] & { ahead(owner: OwnerScope): NewJobLimits }
 }
 
-/** One request, with what its absent properties mean. */
+/** A request with its absent properties filled in. */
 interface PreflightCheck {
   readonly owner: OwnerScope
   readonly found: RunnableWorkflow
@@ -41,7 +42,7 @@ interface PreflightCheck {
   readonly target: ExecutionTarget
 }
 
-/** No workflow has it: to look for it is to find nothing, in as many steps as any other. */
+/** No workflow has this id. Looking it up takes as many steps as any other id, and finds none. */
 const NO_WORKFLOW_ID = ''
 
 export class PreflightService {
@@ -52,9 +53,9 @@ export class PreflightService {
   }
 
   /**
-   * The whole answer, for whoever only asks.
-   * @throws WORKFLOW_NOT_FOUND; PREFLIGHT_LEVEL_UNAVAILABLE for `execution` where the server takes no more runs; SERVICE_UNAVAILABLE
-   * where `signal` aborts
+   * Returns the complete preflight for a client.
+   * @throws WORKFLOW_NOT_FOUND; PREFLIGHT_LEVEL_UNAVAILABLE for `execution` if the server takes no more runs; SERVICE_UNAVAILABLE if
+   * `signal` aborts
    */
   async report(owner: OwnerScope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary> {
     const check = await this.#read(owner, request)
@@ -63,9 +64,9 @@ export class PreflightService {
   }
 
   /**
-   * The same before a submission, which is refused in its own words where the queue is full or the server takes no more runs: neither is
-   * looked at here.
-   * @throws WORKFLOW_NOT_FOUND; SERVICE_UNAVAILABLE where `signal` aborts
+   * Returns the preflight for a submission. It ignores a full queue and a stopping server, because the submission itself refuses these with
+   * errors of its own.
+   * @throws WORKFLOW_NOT_FOUND; SERVICE_UNAVAILABLE if `signal` aborts
    */
   async check(owner: OwnerScope, request: PreflightRequest, signal: AbortSignal): Promise<PreflightSummary> {
     return this.#summary(await this.#read(owner, request), signal, ({ code }) => code !== QUEUE_FULL_ISSUE)
@@ -133,7 +134,7 @@ const NOT_CHECKED: Availability = {
   operators_cost: null,
 }
 
-/** That there were requirements which are not told: an error where a run could not do without one of them. */
+/** Reports omitted requirements: an error if one of them is unmet, or else a warning. */
 function omittedRequirementIssues({ omitted_count: left, has_unmet_omitted: unmet }: Availability): PreflightIssue[] {
   if (left === 0) return []
   const text = `There are ${left} more requirements.`

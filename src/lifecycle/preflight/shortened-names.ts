@@ -1,19 +1,19 @@
-// Ids and names in what a preflight tells: no longer than the contract lets them be, however long their writer made them.
+// Shortens ids and names in a preflight to the lengths that the contract allows.
 
 import { sha256 } from '../../shared/hashes.ts'
 import { truncateText } from '../../shared/text-truncation.ts'
 
-/** Characters, as of every id of the contract. */
+/** Characters that every id of the contract may have. */
 const LONGEST = 512
-/** What is left of an id beside the mark of the cut and a hash. */
+/** Characters of an id that stay beside the ellipsis and the hash. */
 const KEPT_CHARACTERS = LONGEST - 1 - 64
 
-/** A longer one ends in `…` and the SHA-256 of the whole, so that two which differ still do. */
+/** Shortens a long id to its beginning, `…` and the SHA-256 of the whole, so that different ids stay different. */
 export function shortenId(id: string): string {
   return id.length <= LONGEST ? id : `${id.slice(0, KEPT_CHARACTERS).toWellFormed()}…${sha256(id)}`
 }
 
-/** A longer one ends in `…`. */
+/** Shortens a long name, which then ends in `…`. */
 export function shortenName(name: string): string {
   return name.length <= LONGEST ? name : truncateText(name, LONGEST - 1).toWellFormed()
 }

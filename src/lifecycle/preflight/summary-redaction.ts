@@ -1,4 +1,4 @@
-// A preflight as it is kept with its job and shown in snapshots: without secrets. Codes, statuses and ids of nodes are what they are.
+// Redacts secrets in a preflight that is stored with its job and shown in snapshots. Codes, statuses and ids of nodes stay unchanged.
 import type { PreflightSummary } from '../../../generated/types.ts'
 import type { Redactor } from '../../redaction/redactor.ts'
 
@@ -9,7 +9,7 @@ export function redactPreflight(summary: PreflightSummary, redactor: Redactor): 
     issues: summary.issues.map((issue) => ({ ...issue, message: redactor.text(issue.message) })),
     requirements: summary.requirements.map(({ details, ...requirement }) => ({
       ...requirement,
-      // Where it names a file it may come from the request.
+      // The id may name a file, and then come from the request.
       id: redactor.text(requirement.id),
       name: redactor.text(requirement.name),
       message: text(requirement.message),

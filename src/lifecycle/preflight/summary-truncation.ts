@@ -1,13 +1,13 @@
-// As much of a preflight as is kept with its job. Every snapshot repeats it, so it is bounded; what is left out is counted, by issues of its own.
+// Truncates the preflight that is stored with a job, because every snapshot repeats it. Additional issues give the number of omitted items.
 import type { PreflightIssue, PreflightSummary } from '../../../generated/types.ts'
 import { createWarningIssue } from './issues.ts'
 
-/** How many of each are kept at the most, and the bytes of JSON that they may have together. */
+/** Limits for each kind of item: the number, and the bytes of JSON of all together. */
 const ISSUES = { most: 100, bytes: 16 * 1024 }
 const REQUIREMENTS = { most: 200, bytes: 40 * 1024 }
 const UNKNOWN_COST_NODES = { most: 200, bytes: 8 * 1024 }
 
-/** Errors before warnings, what blocks before what does not, and everything in the order in which it was. */
+/** Keeps errors before warnings and blocking items before others. The order of the items stays. */
 export function truncatePreflight(summary: PreflightSummary): PreflightSummary {
   const { cost } = summary
   const issues = selectFirst(summary.issues, ISSUES, ({ severity }) => severity === 'error')
@@ -35,7 +35,7 @@ interface SizeBound {
   readonly bytes: number
 }
 
-/** The ones that matter most, as many as there may be. One that is too large for what is left of the bytes makes room for smaller ones. */
+/** Selects the most important items that fit. After an item that is too large, smaller ones may still fit. */
 function selectFirst<T>(items: readonly T[], { most, bytes }: SizeBound, matters: (item: T) => boolean) {
   const chosen = new Set<T>()
   let left = bytes

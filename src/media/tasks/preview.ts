@@ -1,14 +1,14 @@
-// Tasks on files that nobody's workflow asked for: what there is to say of one, and a small picture of it, as WebP.
+// The tasks of the preview generator: facts about a file, and a thumbnail as WebP.
 import type { Sharp } from 'sharp'
 import type { MediaTaskHandler, MediaTaskHandlers, MediaTaskResult } from '../task-runner.ts'
 import { readWavInfo } from './audio/wav-reader.ts'
 import { mapImageErrors, openImage } from './image/codec.ts'
 
-/** Of each side, in pixels. */
+/** For each side. */
 const LONGEST_SIDE_PX = 512
 const QUALITY = 80
 
-/** Metadata stays behind, and colours become those of sRGB. */
+/** Drops metadata and converts colours to sRGB. */
 async function createThumbnail(image: Sharp): Promise<Uint8Array> {
   const within = image.resize({
     width: LONGEST_SIDE_PX,
@@ -25,7 +25,7 @@ async function previewImage([bytes]: readonly Uint8Array[]): Promise<MediaTaskRe
   return { files: [await createThumbnail(image)], value }
 }
 
-/** A point of the first page is a pixel where that is small enough. */
+/** Renders the first page at one pixel per point, or smaller where that is too large. */
 const previewPdf: MediaTaskHandler = async ([bytes]) => {
   const { renderPage, openPage, withPdfDocument } = await import('./document/pdf.ts')
   return withPdfDocument(bytes!, async (document, pages) => {
@@ -37,7 +37,7 @@ const previewPdf: MediaTaskHandler = async ([bytes]) => {
   })
 }
 
-/** `size` is that of the whole file, of which the beginning is given. */
+/** `head` is the beginning of the file; `size` is the size of the whole file. */
 function previewWav([head]: readonly Uint8Array[], { size }: Readonly<Record<string, unknown>>): MediaTaskResult {
   const { rate: sample_rate, channels, frames } = readWavInfo(head!, size as number)
   return { value: { duration: frames / sample_rate, channels, sample_rate } }

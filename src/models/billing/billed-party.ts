@@ -1,22 +1,21 @@
-// Who pays for a call of a model: the operator, whose limits are about that alone, or the caller on a key of their own.
+// Decides who pays for a call: the operator, whose limits count only such calls, or the caller with a key of their own.
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { ResolvedModel } from '../catalogue/resolved-model.ts'
 
 export type BilledParty = 'operator' | 'caller'
 
-/** What a call is made with. */
 export type BilledCall = Pick<ResolvedModel, 'provider' | 'credential'>
 
 export interface OperatorKeys {
-  /** Keys that the operator has set for all, by name. */
+  /** Keys that the operator has set for all users, by name. */
   readonly provider_keys: Readonly<Record<string, string>>
-  /** The user who is the operator: that of Local mode. */
+  /** The user of Local mode, who is the operator. */
   readonly local_user: string
 }
 
 /**
- * The key that is sent decides, so that a secret which changes meanwhile makes no difference. A server that can be asked without a key, and for which
- * the operator has set none, may take any key: the operator pays for it.
+ * The key that is sent decides, so that a secret which changes during the call makes no difference. A server that works without a key, and for
+ * which the operator has set none, may accept any key: the operator pays for it.
  */
 export function resolveBilledParty(
   { provider_keys, local_user }: OperatorKeys,

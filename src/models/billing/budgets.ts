@@ -1,4 +1,5 @@
-// The operator's limits of what models may cost: of a user and of all on one day, of what the operator pays alone; and of one job, whoever pays.
+// Enforces the spending limits for models. The limits per day, of a user and of all users, count only what the operator pays. The limit of a job counts
+// every call.
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { ModelUsage, ReserveCost } from '../../engine/node-api/node-services.ts'
 import { Counter, type Metrics } from '../../metrics.ts'
@@ -15,11 +16,11 @@ export interface BudgetLimits {
 }
 
 interface BudgetEnforcerSettings extends BudgetLimits, OperatorKeys {
-  /** Null: all callers are one user. */
+  /** Null: all callers are the same user. */
   readonly identity_provider: object | null
 }
 
-/** By what counts towards them. */
+/** `all` counts every call, `operator` only calls that the operator pays. */
 export interface NewJobLimits {
   readonly all: readonly SpendingLimit[]
   readonly operator: readonly SpendingLimit[]
@@ -42,7 +43,7 @@ export class BudgetEnforcer {
     this.#serverLimit = day && { ...day, is_shared: limits.identity_provider !== null }
   }
 
-  /** The same customer, within the limits of the day. */
+  /** The same billing context, within the limits of the day. */
   applyDailyLimits(owner: OwnerScope, billing: BillingContext): BillingContext {
     const limited: BillingContext = {
       owner: billing.owner,
@@ -65,7 +66,7 @@ export class BudgetEnforcer {
     return resolveBilledParty(this.#keys, owner, call)
   }
 
-  /** The same customer, who pays: what it costs is counted, and held to no limit of the day. */
+  /** The same billing context for calls that the caller pays: their cost is counted, but no limit of the day applies. */
   #withoutDailyLimits(owner: OwnerScope, billing: BillingContext): BillingContext {
     return {
       owner: billing.owner,
@@ -85,7 +86,7 @@ export class BudgetEnforcer {
     billing.charge(use)
   }
 
-  /** What holds one job to its limit; null where there is none. `spent`: what it has spent so far. */
+  /** Reserves cost within the limit of one job; null where there is no limit. `spent`: what the job has spent so far. */
   createJobHold(spent: () => number): ReserveCost | null {
     const limit = this.#limits.max_cost_per_job
     if (limit === null) return null
@@ -99,7 +100,7 @@ export class BudgetEnforcer {
     }
   }
 
-  /** The limits that a new job of this owner has to do with: of all that it costs, and of what the operator pays of that. */
+  /** The limits that apply to a new job of this owner. */
   ahead(owner: OwnerScope): NewJobLimits {
     const limit = this.#limits.max_cost_per_job
     const all = limit === null ? [] : [{ limit, subject: 'A job', spent: () => 0, resets_in: () => null, held: 0 }]

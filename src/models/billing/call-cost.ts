@@ -1,13 +1,13 @@
-// What a call cost: what its provider says, or else what its prices come to.
+// Calculates what a call cost: the provider's own figure, or else the model's price times the tokens.
 import type { ModelCost } from '../../engine/node-api/node-services.ts'
 import type { ModelPrice, Usage } from '../provider.ts'
 
 const MILLION = 1_000_000
 
-/** Of a cost that a provider reports for a model without a price: OpenRouter's `usage.cost`, which others took over, is in US dollars. */
+/** The currency of a reported cost where the model has no price: OpenRouter's `usage.cost`, which other providers copied, is in US dollars. */
 const REPORTED_CURRENCY = 'USD'
 
-/** Null where the model has no price and its provider says no cost: then nobody knows either. */
+/** Null, for an unknown cost, where the model has no price and its provider reports no cost. */
 export function calculateCallCost(
   price: ModelPrice | null,
   { input_tokens, output_tokens, cost }: Usage,

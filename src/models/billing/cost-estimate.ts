@@ -1,4 +1,4 @@
-// What a call costs in any case, before it is made: what is sent, without the answer, of which nobody knows how long it is.
+// Estimates the minimum cost of a call before it is made: the cost of its input, since the length of the answer is unknown.
 import type { ModelCost, ModelMessage } from '../../engine/node-api/node-services.ts'
 import { joinMessageText } from '../calls/message-text.ts'
 import type { ResolvedModel } from '../catalogue/resolved-model.ts'

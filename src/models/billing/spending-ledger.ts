@@ -1,5 +1,5 @@
-// What all calls of models have cost, by day (UTC), user and model, and what of it users paid themselves: in memory for today, on disk within a second. Nobody waits for that: a crash
-// loses what was told in the last second of the day's sums. What a job has spent it remembers by itself, and loses nothing.
+// Sums the cost of all calls by day (UTC), user and model, and the share that users paid themselves. Today's sums are in memory and reach the disk
+// within a second. Calls do not wait for that: a crash loses the last second of the day's sums. A job stores its own spending and loses nothing.
 import { addModelSpending, deleteModelSpendingBefore, listModelSpending } from '../../db/model-spending.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { ModelSpendingTable } from '../../db/schema.ts'
@@ -12,7 +12,7 @@ import { LIMIT_CURRENCY } from './spending-limit.ts'
 
 const FLUSH_MS = 1_000
 const DAY_MS = 86_400_000
-/** How long sums of days are kept. */
+/** How long the sums of a day are kept. */
 const KEPT_DAYS = 400
 
 interface SpendingLedgerParts {
@@ -28,7 +28,7 @@ export class SpendingLedger implements AsyncDisposable {
   readonly #byUser = new Map<string, number>()
   #totalToday = 0
   #day = ''
-  /** The same, in days since 1970. */
+  /** `#day` as days since 1970. */
   #dayNumber = Number.NaN
   #timer: NodeJS.Timeout | null = null
   #closed = false
@@ -39,7 +39,7 @@ export class SpendingLedger implements AsyncDisposable {
     this.#startDayIfNew()
   }
 
-  /** What the operator has paid today: for a user, or for all. */
+  /** What the operator has paid today: for a user, or for all users where `user_id` is null. */
   spent(user_id: string | null): number {
     this.#startDayIfNew()
     return user_id === null ? this.#totalToday : (this.#byUser.get(user_id) ?? 0)
@@ -63,7 +63,7 @@ export class SpendingLedger implements AsyncDisposable {
     this.#enqueue(row)
   }
 
-  /** Resolves when all that was told is on disk, as far as it can be written. */
+  /** Resolves when the pending sums are on disk, or could not be written. */
   async whenFlushed(): Promise<void> {
     this.#flush()
     await this.#writing
@@ -75,7 +75,6 @@ export class SpendingLedger implements AsyncDisposable {
     if (this.#timer) clearTimeout(this.#timer)
   }
 
-  /** Has it written soon. */
   #enqueue(row: ModelSpendingTable): void {
     const { day, user_id, workspace, model, currency } = row
     const key = JSON.stringify([day, user_id, workspace, model, currency])
@@ -92,7 +91,6 @@ export class SpendingLedger implements AsyncDisposable {
     this.#byUser.set(user_id, (this.#byUser.get(user_id) ?? 0) + paid)
   }
 
-  /** Another day may have begun. */
   #startDayIfNew(): void {
     const now = this.#parts.platform.now()
     const dayNumber = Math.floor(now / DAY_MS)
@@ -124,7 +122,7 @@ export class SpendingLedger implements AsyncDisposable {
         deleteModelSpendingBefore(tx, formatDay(platform.now() - KEPT_DAYS * DAY_MS))
       })
     } catch (err) {
-      log.error({ err }, 'what models have cost could not be written')
+      log.error({ err }, 'model spending could not be written')
       for (const row of rows) this.#enqueue(row)
     }
   }

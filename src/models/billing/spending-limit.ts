@@ -1,5 +1,5 @@
-// Limits of what calls of models may cost, and what calls under way take of them. Amounts are US dollars: what is paid in another currency,
-// or has no price, counts towards no limit.
+// Spending limits, and the reservations of running calls within them. Amounts are US dollars: a cost in another currency, or an unknown cost,
+// counts towards no limit.
 
 import type { ModelCost } from '../../engine/node-api/node-services.ts'
 import { roundAmount } from '../../shared/money.ts'
@@ -7,27 +7,25 @@ import { ProviderError } from '../provider-error.ts'
 
 export const LIMIT_CURRENCY = 'USD'
 
-/** When a call may be made again that found no more than calls under way in its way. Most of them are over by then, or cost less than their limit. */
+/** When to retry a call that only the reservations of running calls refused. Most of these are over by then. */
 export const RESERVED_RETRY_SECONDS = 5
 
-/** One limit. */
 export interface SpendingLimit {
   readonly limit: number
-  /** Whose it is, as the message begins: "This job". */
+  /** The subject of its messages: "This job". */
   readonly subject: string
   readonly spent: () => number
-  /** Seconds until it is filled again; null: never. */
+  /** Seconds until the limit resets; null: never. */
   readonly resets_in: () => number | null
-  /** What calls under way cost in any case. */
+  /** The reserved minimum cost of running calls. */
   held: number
-  /** Whether others spend of it as well. What they have spent is told to nobody: of two users each would know what the other one does. */
+  /** Whether several users share the limit. Messages then hide the amount spent: otherwise each user would learn about the others' use. */
   readonly is_shared?: boolean
 }
 
-/** Whether a call finds room in a purse. If not: for what is spent, or only for what calls under way have set aside. */
+/** Whether a call fits within a limit. `spent`: the spending alone is too high. `held`: only the reservations of running calls make it too high. */
 export type LimitState = 'enough' | 'held' | 'spent'
 
-/** `sure`: what the call costs in any case. */
 export function checkLimit({ limit, spent, held }: SpendingLimit, minimumCost = 0): LimitState {
   const used = spent()
   if (!isWithinLimit(limit, used, minimumCost)) return 'spent'
@@ -38,7 +36,7 @@ function isWithinLimit(limit: number, used: number, minimumCost: number): boolea
   return roundAmount(used) < limit && roundAmount(used + minimumCost) <= limit
 }
 
-/** @throws ProviderError `over_budget` where one of them has no room for a call that costs `sure` in any case */
+/** @throws ProviderError `over_budget` where a call that costs at least `minimumCost` exceeds a limit */
 export function guardSpendingLimits(limits: readonly SpendingLimit[], minimumCost = 0): void {
   let reserved: SpendingLimit | null = null
   for (const spendingLimit of limits) {
@@ -46,11 +44,10 @@ export function guardSpendingLimits(limits: readonly SpendingLimit[], minimumCos
     if (state === 'spent') throw createOverBudgetError(spendingLimit, minimumCost)
     if (state === 'held') reserved ??= spendingLimit
   }
-  // After the others: to try again soon helps where nothing else is in the way.
+  // Last: a retry only helps where no limit is already spent.
   if (reserved) throw createOverBudgetError(reserved, minimumCost)
 }
 
-/** For a call that finds no room in it. */
 export function createOverBudgetError(spendingLimit: SpendingLimit, minimumCost = 0): ProviderError {
   const held = checkLimit(spendingLimit, minimumCost) === 'held' ? spendingLimit.held : 0
   const used = roundAmount(spendingLimit.spent() + held)
@@ -73,7 +70,7 @@ function describeSharedLimit({ subject: whose, limit }: SpendingLimit, used: num
   return `${whose} has ${left} left of the ${formatDollars(limit)} that it may spend on models${held > 0 ? ', calls under way included' : ''}.`
 }
 
-/** When to try again, as the message ends; null: never. */
+/** When to try again, and the end of the message that says so. `seconds` null: never. */
 interface RetryAdvice {
   readonly seconds: number | null
   readonly text: string
@@ -86,12 +83,12 @@ function retrySoon(): RetryAdvice {
 
 function retryNextDay({ limit, resets_in }: SpendingLimit, minimumCost: number): RetryAdvice {
   const seconds = minimumCost > limit ? null : resets_in()
-  return { seconds, text: seconds === null ? '' : ` The limit begins anew in ${formatDuration(seconds)}.` }
+  return { seconds, text: seconds === null ? '' : ` The limit resets in ${formatDuration(seconds)}.` }
 }
 
 /**
- * Counts a call as paid for what it costs in any case, until it is over: so no more than each purse has left. Nobody ever waits for another one: a
- * call may go on for as long as whoever reads its answer.
+ * Reserves the minimum cost of a call until the call is over, so that parallel calls stay within each limit. A call never waits for another call,
+ * which may last as long as its reader.
  * @throws ProviderError `over_budget`
  */
 export function reserveCost(limits: readonly SpendingLimit[], minimumCost: number): Disposable {
@@ -107,12 +104,11 @@ export function reserveCost(limits: readonly SpendingLimit[], minimumCost: numbe
   }
 }
 
-/** What of a cost counts. */
 export function amountTowardsLimits(cost: ModelCost | null): number {
   return cost?.currency === LIMIT_CURRENCY ? cost.amount : 0
 }
 
-/** To the cent, and small amounts as exactly as they are. */
+/** To the cent; amounts below a cent with two significant digits. */
 function formatDollars(amount: number): string {
   const text = amount >= 0.01 || amount === 0 ? amount.toFixed(2) : String(Number(amount.toPrecision(2)))
   return `$${text}`

@@ -1,14 +1,14 @@
-// How many tokens a text has, by its provider's count where that can be.
+// Counts the tokens of a text, by the provider's own count where it gives one.
 import type { Provider } from '../provider.ts'
 
-/** What a token is taken to have of a text that the provider does not count. */
+/** For texts that the provider does not count. */
 const CHARACTERS_PER_TOKEN = 4
 
-/** Of a longer text parts of so many characters together are counted, which lie evenly in it: to count all of it would hold everybody up. */
+/** In characters. Of a longer text only this much is counted, in evenly spaced parts: counting all of it would block the process. */
 const MAX_COUNTED_LENGTH = 131_072
 const SAMPLED_PARTS = 16
 
-/** Zero for no text alone. Of a long one about as many as it has. */
+/** Zero only for an empty text; an estimate for a long text. */
 export function countModelTokens(provider: Provider, text: string): number {
   if (text === '') return 0
   return text.length <= MAX_COUNTED_LENGTH ? countShortText(provider, text) : countSampledTokens(provider, text)
@@ -32,7 +32,6 @@ function countShortText(provider: Provider, text: string): number {
     : estimateTokensOfLength(text.length)
 }
 
-/** Null where the provider throws, or gives no number. */
 function askProviderCount(provider: Provider, text: string): number | null {
   try {
     const count: unknown = provider.countTokens(text)
@@ -42,7 +41,6 @@ function askProviderCount(provider: Provider, text: string): number | null {
   }
 }
 
-/** How many tokens a text of that length most likely has. */
 export function estimateTokensOfLength(length: number): number {
   return Math.ceil(length / CHARACTERS_PER_TOKEN)
 }

@@ -1,8 +1,8 @@
-// Tokens as the metrics count them: by provider, whoever asked.
+// The metric of tokens by provider, for all callers together.
 import { Counter, type Metrics } from '../../metrics.ts'
 import type { BillingContext } from './billing-context.ts'
 
-/** Gives the same customer, whose tokens are counted. */
+/** Wraps a billing context so that its tokens are counted. */
 export function createTokenMetering(metrics: Metrics): (billing: BillingContext) => BillingContext {
   const tokens = metrics.add(new Counter('svc_model_tokens_total', 'Tokens of models, by provider and direction.'))
   const count = (provider: string, direction: 'input' | 'output', by: number) =>

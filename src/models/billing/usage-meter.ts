@@ -1,4 +1,4 @@
-// What one call uses: as its provider counts, or counted here where it does not, or not believably.
+// Counts what one call uses: by its provider's count, or by an own count where that is missing or implausible.
 import type { ModelMessage, ModelUsage } from '../../engine/node-api/node-services.ts'
 import { joinMessageText } from '../calls/message-text.ts'
 import type { ResolvedModel } from '../catalogue/resolved-model.ts'
@@ -20,7 +20,7 @@ export class UsageMeter {
     this.#messages = messages
   }
 
-  /** Of the answer so far, in characters. */
+  /** The length of the answer so far, in characters. */
   get length(): number {
     return this.#text.length
   }
@@ -29,7 +29,7 @@ export class UsageMeter {
     this.#text += text
   }
 
-  /** The provider has begun to answer, or counts. */
+  /** Records that the provider has begun to answer, or sent a count. */
   recordCounts(counted: TokenCounts | null): void {
     this.#hasStarted = true
     if (!counted) return
@@ -38,13 +38,13 @@ export class UsageMeter {
     this.#reportedCounts = { input_tokens: latestCount('input_tokens'), output_tokens: latestCount('output_tokens') }
   }
 
-  /** The call is over. */
+  /** What a completed call has used. */
   completedUse(usage: Usage | null): ModelUsage {
     this.#isComplete = true
     return this.#createUse(usage)
   }
 
-  /** What a call that broke off has used, as far as anybody can tell. Null where it came to its end, or was never begun with. */
+  /** What a call that broke off has used, as an estimate. Null where the call is complete, or its answer never began. */
   interruptedUse(): ModelUsage | null {
     if (this.#isComplete || (!this.#hasStarted && this.#text === '')) return null
     // The last count may be older than the last text.
@@ -68,7 +68,7 @@ export class UsageMeter {
   }
 }
 
-/** What turning texts into vectors used. `counted` is the provider's own count, or zero. */
+/** What a call for vectors used. `counted` is the provider's own count, or zero. */
 export function measureEmbeddingUse(
   { provider, model }: ResolvedModel,
   texts: readonly string[],

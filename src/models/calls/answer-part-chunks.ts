@@ -1,11 +1,11 @@
-// Long texts of an answer, cut: each piece is looked through for secrets, told and encoded at once, and a server may give megabytes in one.
+// Cuts long texts of an answer: a server may send megabytes in one part, and each part is redacted, sent and encoded in one go.
 import { chunkText } from '../../shared/text-chunks.ts'
 import type { CompletionPart } from '../provider.ts'
 
-/** An answer's part but its end. */
+/** A part of an answer, except its end. */
 type ContentPart = Exclude<CompletionPart, { type: 'end' }>
 
-/** In characters: looked through and told in a millisecond or so. */
+/** In characters. A piece of this length is redacted and sent in about a millisecond. */
 const MAX_CHUNK_LENGTH = 65_536
 
 const readPartText = (part: ContentPart) => (part.type === 'tool_call' ? part.arguments : part.text)
@@ -14,12 +14,11 @@ export function isShortPart(part: ContentPart): boolean {
   return readPartText(part).length <= MAX_CHUNK_LENGTH
 }
 
-/** A long text in pieces. */
 export function chunkLongText(text: string): readonly string[] {
   return text.length <= MAX_CHUNK_LENGTH ? [text] : chunkText(text, MAX_CHUNK_LENGTH)
 }
 
-/** A part as several that come to the same. */
+/** Splits a part into parts with the same content. */
 export function chunkPart(part: ContentPart): ContentPart[] {
   return chunkLongText(readPartText(part)).map((text, at): ContentPart => {
     if (part.type !== 'tool_call') return { type: part.type, text }

@@ -1,5 +1,5 @@
-// The parts of an answer without the credential that its provider was called with: servers may repeat it, and whoever gets an answer may cut it, write it
-// in other ways and hand it on. It is replaced here, before anybody has it.
+// Replaces the provider's credential in the parts of an answer: servers may repeat it. This must happen before the caller gets the answer, since
+// the caller may cut it, encode it in other ways and hand it on.
 
 import { Redactor } from '../../redaction/redactor.ts'
 import {
@@ -9,13 +9,13 @@ import {
 } from '../../redaction/streams/tool-call-texts.ts'
 import type { CompletionPart, ToolCallPart } from '../provider.ts'
 
-/** A part of an answer but its end. */
+/** A part of an answer, except its end. */
 export type AnswerContentPart = Exclude<CompletionPart, { type: 'end' }>
 
 export class AnswerPartRedactor {
-  /** Null: there is nothing to replace. */
+  /** Null: there is no credential. */
   readonly #redactor: Redactor | null
-  /** For each text of the answer. */
+  /** One entry for each text of the answer. */
   readonly #texts = new Map<string, { readonly tail: StreamedTextRedactor; last: AnswerContentPart }>()
   readonly #toolNames: ToolNameRedactor | null
 
@@ -24,7 +24,7 @@ export class AnswerPartRedactor {
     this.#toolNames = this.#redactor && new ToolNameRedactor(this.#redactor.createEagerReplacer())
   }
 
-  /** The part as it may be told now: itself where nothing is replaced, null where all of it waits for what follows. */
+  /** The part as it may be sent now: the same object where nothing is replaced, null where the whole part waits for the next one. */
   redact(part: AnswerContentPart): AnswerContentPart | null {
     if (this.#redactor === null) return part
     if (part.type === 'tool_call') return this.#redactToolCall(part)
@@ -33,7 +33,7 @@ export class AnswerPartRedactor {
     return text === '' ? null : { type: part.type, text }
   }
 
-  /** What still waits: nothing follows. */
+  /** Gives the waiting rest, after the last part. */
   *flush(): Generator<AnswerContentPart, void, void> {
     for (const { tail, last } of this.#texts.values()) {
       const text = tail.end()

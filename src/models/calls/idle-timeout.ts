@@ -1,6 +1,5 @@
-// Waiting for others who may never answer, and need not heed a signal.
+// Limits the wait for work that may never settle and may ignore its signal.
 
-/** Nothing came in time. */
 export class IdleTimeoutError extends Error {
   constructor(ms: number) {
     super(`nothing came for ${ms} ms`)
@@ -9,8 +8,8 @@ export class IdleTimeoutError extends Error {
 }
 
 /**
- * What `work` comes to. Rejects with a Silence where that takes longer than `ms`, which may be never, and with the reason of a signal that
- * aborts before.
+ * Settles as `work` does. Rejects with IdleTimeoutError after `ms` (null: no limit), and with the signal's reason where the signal aborts
+ * first.
  */
 export function withIdleTimeout<T>(work: Promise<T>, ms: number | null, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-// One answer of a provider, which may hang, fail or go on for ever: its parts, held against what it promises, or why there are none.
+// Reads one answer of a provider, which may hang, fail or never end: gives validated parts, or a ProviderError.
 
 import type { ResolvedModel } from '../catalogue/resolved-model.ts'
 import type { CompletionPart, CompletionRequest, Provider, ProviderContext } from '../provider.ts'
@@ -8,7 +8,7 @@ import { IdleTimeoutError, withIdleTimeout } from './idle-timeout.ts'
 
 export interface ModelAnswerOptions {
   readonly signal: AbortSignal
-  /** How long the provider may be silent, before its first part and between two of them. */
+  /** How long the provider may be silent, before its first part and between two parts. */
   readonly idle_timeout_ms: number
   readonly owner: string | null
   readonly heard: NonNullable<ProviderContext['heard']>
@@ -26,11 +26,11 @@ export class ModelAnswer {
   constructor(
     { provider, credential }: ResolvedModel,
     request: CompletionRequest,
-    { signal, idle_timeout_ms: silence_ms, owner, heard, written, read }: ModelAnswerOptions,
+    { signal, idle_timeout_ms, owner, heard, written, read }: ModelAnswerOptions,
   ) {
     this.#provider = provider.name
     this.#signal = signal
-    this.#idle_timeout_ms = idleTimeoutFor(provider, silence_ms)
+    this.#idle_timeout_ms = idleTimeoutFor(provider, idle_timeout_ms)
     const context = { credential, owner, signal: AbortSignal.any([signal, this.#stop.signal]), heard, written, read }
     this.#parts = streamParts(provider, request, context)
   }
@@ -46,19 +46,19 @@ export class ModelAnswer {
     }
   }
 
-  /** Nobody reads on. It may be in the middle of a part, and never come out of it. */
+  /** Ends reading without waiting: the provider may hang in the middle of a part. */
   close(): void {
     this.#stop.abort()
     void this.#parts.return().catch(() => {})
   }
 }
 
-/** How long it may give nothing: what is no part of an answer may be a sign of life, which it hears itself. */
-export function idleTimeoutFor({ has_idle_timeout: watchful = false }: Provider, silence_ms: number): number | null {
-  return watchful ? null : silence_ms
+/** How long the provider may give no part. A provider with its own idle timeout also sees signs of life that are no parts: null. */
+export function idleTimeoutFor({ has_idle_timeout = false }: Provider, idle_timeout_ms: number): number | null {
+  return has_idle_timeout ? null : idle_timeout_ms
 }
 
-/** Why a provider gave nothing, in words that are safe to show. */
+/** Converts any failure of a call to an error whose message is safe to show. */
 export function toModelCallError(provider: string, cause: unknown): ProviderError {
   if (cause instanceof ProviderError) return cause
   if (cause instanceof IdleTimeoutError)
@@ -66,7 +66,7 @@ export function toModelCallError(provider: string, cause: unknown): ProviderErro
   return new ProviderError('failed', `The provider "${provider}" failed to answer.`, { cause })
 }
 
-/** What a provider throws at once comes as what it throws later. */
+/** As a generator, so that an error which `complete` throws at once arrives like a later error. */
 async function* streamParts(
   provider: ResolvedModel['provider'],
   request: CompletionRequest,

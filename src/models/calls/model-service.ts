@@ -1,6 +1,5 @@
-// Calls models for whoever asks: finds the provider, hands it the owner's credential, watches over its answer, in which that credential never is, and
-// says what the call used.
-// What a provider says goes no further than the log, unless it is a ProviderError, whose words are ours.
+// Calls models: finds the provider, gives it the owner's credential, redacts that credential in the answer, and reports what the call used.
+// Errors of providers only reach the log, except ProviderErrors, whose texts this service writes.
 import type {
   EmbedRequest,
   ModelAccess,
@@ -29,28 +28,27 @@ import { idleTimeoutFor, ModelAnswer, toModelCallError } from './model-answer.ts
 import { convertToNodeErrors, toNodeError } from './node-errors.ts'
 import { limitOutputTokens } from './output-token-limit.ts'
 
-/** How long a provider may be silent, before its first piece and between two of them. */
+/** How long a provider may be silent, before its first part and between two parts. */
 const IDLE_TIMEOUT_MS = 120_000
 
-/** In characters, of one answer: the most that a text of a node may have. */
+/** In characters, of one answer: the limit for a text of a node. */
 const MAX_ANSWER_LENGTH = 10_000_000
 
 export interface ModelServiceParts {
   readonly providers: ProviderRegistry
   readonly listings: ModelListCache
   readonly idle_timeout_ms?: number
-  /** In which long requests are written. */
+  /** The time slices in which long requests are written. */
   readonly slices?: Pick<TimeSliceScheduler, 'run'>
 }
 
-/** How one call is made. */
 export interface ModelCallOptions {
   readonly signal: AbortSignal
-  /** Told once what the call used: before its last part, or when it breaks off after its answer had begun. */
+  /** Called once with what the call used: before its last part, or when it breaks off after its answer had begun. */
   used?(use: ModelUsage): void
-  /** Besides that of the customer. */
+  /** A reservation besides that of the billing context. */
   readonly hold?: ReserveCost | undefined
-  /** The most tokens of the answer where neither the request nor the model says fewer; null: no limit. */
+  /** The most tokens of the answer, unless the request or the model sets fewer; null: no limit. */
   readonly left?: number | null
 }
 
@@ -63,16 +61,16 @@ export class ModelService {
   constructor({
     providers,
     listings,
-    idle_timeout_ms: silence_ms = IDLE_TIMEOUT_MS,
+    idle_timeout_ms = IDLE_TIMEOUT_MS,
     slices = new TimeSliceScheduler(),
   }: ModelServiceParts) {
     this.#providers = providers
     this.#listings = listings
-    this.#idle_timeout_ms = silence_ms
+    this.#idle_timeout_ms = idle_timeout_ms
     this.#slices = slices
   }
 
-  /** What the nodes of one owner's workflows may call. */
+  /** Access to models for the nodes of one owner's workflows. */
   accessFor(billing: BillingContext): ModelAccess {
     return {
       complete: ({ body, ...calling }) => convertToNodeErrors(this.#complete(body, billing, calling)),
@@ -93,12 +91,12 @@ export class ModelService {
     }
   }
 
-  /** The model that an id means, with the caller's key. @throws ProviderError `not_found`, `no_key`, `failed`; the signal's reason */
+  /** Resolves an id to a model with the caller's key. @throws ProviderError `not_found`, `no_key`, `failed`; the signal's reason */
   find(id: string, billing: BillingContext, signal: AbortSignal): Promise<ResolvedModel> {
     return this.#find(id, billing, signal, false)
   }
 
-  /** The same of what is listed alone, wherever a list can be had: for whoever reads of a model and does not ask it. @throws as `find` */
+  /** Like `find`, but only listed models count wherever a list is available: for callers that only describe a model. @throws as `find` */
   findListed(id: string, billing: BillingContext, signal: AbortSignal): Promise<ResolvedModel> {
     return this.#find(id, billing, signal, true)
   }
@@ -108,7 +106,7 @@ export class ModelService {
     return resolveModel(sources, { id, secret: (name) => billing.key(name), signal, listed })
   }
 
-  /** Asks a model that was found; to be run to its end, or ended with `return`, which ends the call. @throws ProviderError; the signal's reason */
+  /** Calls a resolved model. The caller reads to the end, or calls `return`, which ends the call. @throws ProviderError; the signal's reason */
   async *streamCompletion(
     found: ResolvedModel,
     body: CompletionRequest,
@@ -182,7 +180,7 @@ export class ModelService {
     yield* this.streamCompletion(await this.find(body.model, billing, calling.signal), body, billing, calling)
   }
 
-  /** One vector for each text, in order. @throws ProviderError; the signal's reason */
+  /** Gives one vector for each text, in order. @throws ProviderError; the signal's reason */
   async embed(
     { body, signal, used, hold }: EmbedRequest,
     callerBilling: BillingContext,
@@ -220,7 +218,7 @@ export class ModelService {
   }
 }
 
-/** A long part in pieces. Others have their turns between them. */
+/** Redacts a long part in pieces and yields to the event loop between them. */
 async function* redactInTurns(
   part: Exclude<CompletionPart, { type: 'end' }>,
   redactor: AnswerPartRedactor,

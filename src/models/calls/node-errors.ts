@@ -1,4 +1,4 @@
-// Failures of providers as nodes of a workflow meet them.
+// Converts errors of providers to errors of nodes.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import { ProviderError, type ProviderFault } from '../provider-error.ts'
 
@@ -15,14 +15,14 @@ const NODE_CODES_BY_FAULT: Readonly<Record<ProviderFault, string>> = {
   unavailable: 'model_unavailable',
 }
 
-/** A ProviderError as a NodeError; anything else as it is. */
+/** Converts a ProviderError to a NodeError; other errors stay as they are. */
 export function toNodeError(error: unknown): unknown {
   return error instanceof ProviderError
     ? new NodeError(error.message, NODE_CODES_BY_FAULT[error.fault], { cause: error.cause ?? error })
     : error
 }
 
-/** The same parts, whose failures are NodeErrors. */
+/** Passes the parts on and converts a ProviderError to a NodeError. */
 export async function* convertToNodeErrors<Part>(
   parts: AsyncGenerator<Part, void, void>,
 ): AsyncGenerator<Part, void, void> {

@@ -1,12 +1,12 @@
-// How long an answer may become: what the caller sets, what is left of a sum of several answers, and what the model gives at most.
+// Limits the length of an answer by the caller's setting, the tokens that remain for several answers, and the model's maximum.
 import type { ResolvedModel } from '../catalogue/resolved-model.ts'
 import type { CompletionRequest } from '../provider.ts'
 import { ProviderError } from '../provider-error.ts'
 
-/** Every model gives as many. One of which nobody knows how many it gives may refuse more. */
+/** Every model can give this many. A model with an unknown maximum may refuse a higher limit. */
 const SAFE_OUTPUT_TOKENS = 4_096
 
-/** `left`: how much of a sum of several answers is left; the model may well give less. @throws ProviderError where it cannot give what is asked */
+/** `remainingTokens`: what remains for several answers together. @throws ProviderError `unsupported` where the request exceeds the model's maximum */
 export function limitOutputTokens(
   found: ResolvedModel,
   body: CompletionRequest,

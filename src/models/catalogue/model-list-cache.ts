@@ -1,6 +1,5 @@
-// The models of each provider, as it lists them: asked once in a while and by one caller at a time, since a list may come over the network.
-// There is one list for all who ask, so that what is foretold of a run is what the run finds. Where a list cannot be had, the last one goes on.
-// A server may repeat the key that it was asked with in its list: no name of a model has it.
+// Caches the model list of each provider. Callers share one request, since a list may come over the network, and one list, so that a run finds
+// what its preflight found. Where a request fails, the last list stays in use. The key is redacted, since a server may repeat it in its list.
 import { createHash } from 'node:crypto'
 import { Redactor } from '../../redaction/redactor.ts'
 import { type Steps, TimeSliceScheduler } from '../../shared/time-slices.ts'
@@ -8,33 +7,33 @@ import { IdleTimeoutError, withIdleTimeout } from '../calls/idle-timeout.ts'
 import type { Model, Provider } from '../provider.ts'
 import { validateModels } from '../providers/shared/provider-data-validation.ts'
 
-/** For how long a list is believed, in milliseconds. */
+/** For how long a list is used without a new request, in milliseconds. */
 const FRESH_MS = 60_000
-/** The same of a list that lacks what is looked for: it may have come since. */
+/** The same for a list that lacks the wanted model, which may have been added since. */
 const INCOMPLETE_FRESH_MS = 5_000
-/** For how long it is good enough while a new look is under way beside. */
+/** For how long a list is good enough while a new request runs. */
 const STALE_MS = 600_000
-/** For how long one is told that cannot be had any more. */
+/** For how long a list stays in use while new requests fail. */
 const LAST_RESORT_MS = 3_600_000
-/** For how long a provider that gave no list is left alone: whoever asks is told the same. */
+/** For how long a failed provider gets no new request: callers get the same error. */
 const RETRY_AFTER_FAILURE_MS = 5_000
 /** How long a provider may take to list its models. */
 const LIST_TIMEOUT_MS = 5_000
-/** After so many times that, a look is given up: a provider need not heed the end of its time, and may be there again. */
+/** After so many timeouts a running request is abandoned: a provider may ignore its signal, and may be reachable again. */
 const ABANDONED_AFTER_TIMEOUTS = 2
-/** Lists differ by who asks. The one that came first goes first, and so do looks. */
+/** Lists differ by credential. The oldest list is removed first, and so is the oldest request. */
 const MAX_LISTS = 1_000
-/** How much all lists have together, in characters. Whoever sets one key after the other has a list for each of them. */
+/** Of all lists together. A user who sets one key after the other has a list for each key. */
 const MAX_CHARACTERS = 64_000_000
-/** What a model counts besides its texts. */
+/** Counted for a model besides its texts. */
 const CHARACTERS_PER_MODEL = 200
 
 interface CachedModelList {
-  /** Counts looks: what an earlier one brings never replaces what a later one brought. */
+  /** Counts requests: a list of an earlier request never replaces a list of a later one. */
   readonly fetch_number: number
   readonly asked_at: number
   readonly models: readonly Model[]
-  /** How much room they take, in characters. */
+  /** The memory that the models take, in characters. */
   readonly characters: number
 }
 
@@ -48,11 +47,11 @@ interface FetchFailure {
   readonly error: unknown
 }
 
-/** What is known of a provider without waiting for it. */
+/** The known models of a provider, without waiting. */
 export interface CachedModels {
-  /** By its last list, however old; null where it never gave one. */
+  /** From its last list of any age; null where there never was a list. */
   readonly models: readonly Model[] | null
-  /** Whether the last look brought nothing. */
+  /** Whether the last request failed. */
   readonly failed: boolean
 }
 
@@ -60,11 +59,11 @@ export interface ModelListCacheParts {
   /** Milliseconds since the epoch. */
   now(): number
   readonly listing_ms?: number
-  /** How many characters all lists may have together. */
+  /** The limit for all lists together, in characters. */
   readonly most_characters?: number
-  /** In which the key is looked for in lists. */
+  /** The time slices in which keys are redacted. */
   readonly slices?: Pick<TimeSliceScheduler, 'run'>
-  /** Told once of each provider in whose list some entries cannot be read. */
+  /** Called once for each provider whose list has unreadable entries. */
   unreadable?(provider: Provider): void
 }
 
@@ -74,14 +73,14 @@ export class ModelListCache {
   readonly #max_characters: number
   readonly #slices: Pick<TimeSliceScheduler, 'run'>
   readonly #reportUnreadable: (provider: Provider) => void
-  /** Names of providers of whom that was told. */
+  /** Names of the providers that were reported as unreadable. */
   readonly #reportedProviders = new Set<string>()
   readonly #lists = new Map<string, CachedModelList>()
-  /** Of all lists. */
+  /** Of all lists together. */
   #characters = 0
-  /** Looks that are under way. One that nobody waits for any more stays here until it settles or is given up: no second one comes beside it. */
+  /** Running requests. A request without a waiting caller stays here until it settles or is abandoned, so that no second one runs beside it. */
   readonly #fetches = new Map<string, ListFetch>()
-  /** Of looks that brought nothing, until one brings a list. */
+  /** The last failure, until a request succeeds. */
   readonly #failures = new Map<string, FetchFailure>()
   #fetchCount = 0
 
@@ -95,7 +94,7 @@ export class ModelListCache {
     this.#reportUnreadable = unreadable
   }
 
-  /** `sought` are names of models that somebody looks for. @throws what the provider throws, Malformed, a Silence, the signal's reason */
+  /** `wantedModels`: names that the caller looks for. @throws what the provider throws, MalformedDataError, IdleTimeoutError, the signal's reason */
   async list(
     provider: Provider,
     credential: string | null,
@@ -115,7 +114,7 @@ export class ModelListCache {
       return await withIdleTimeout(listFetch.models, Math.max(0, this.#listing_ms - this.#ageOf(listFetch)), signal)
     } catch (error) {
       signal.throwIfAborted()
-      // It is still under way, so that none begins beside it.
+      // The request still runs: the failure is stored as old, so that it blocks no later request.
       if (error instanceof IdleTimeoutError && listFetch)
         this.#storeFailure(key, listFetch, { at: Number.NEGATIVE_INFINITY, error })
       if (known && isUsableFor(LAST_RESORT_MS)) return known.models
@@ -123,7 +122,7 @@ export class ModelListCache {
     }
   }
 
-  /** Waits for nobody. What is not fresh any more is looked for beside. */
+  /** Gives the known list at once. A stale list is requested again in the background. */
   peek(provider: Provider, credential: string | null): CachedModels {
     const key = createCacheKey(provider, credential)
     const known = this.#lists.get(key)
@@ -135,7 +134,7 @@ export class ModelListCache {
     return this.#now() - asked_at
   }
 
-  /** A look that is under way; null where the last one has failed just now. */
+  /** The running request, or a new one; null shortly after a failure. */
   #ensureFetch(key: string, provider: Provider, credential: string | null): ListFetch | null {
     const running = this.#fetches.get(key)
     if (running && isYoungerThan(this.#ageOf(running), ABANDONED_AFTER_TIMEOUTS * this.#listing_ms)) return running
@@ -151,7 +150,7 @@ export class ModelListCache {
     return hasAllModels({ models }, wantedModels)
   }
 
-  /** Others may wait for the same list: nobody's signal ends the look. */
+  /** No caller's signal ends the request, since other callers may wait for the same list. */
   #startFetch(key: string, provider: Provider, credential: string | null): ListFetch {
     const listFetch = { asked_at: this.#now(), models: this.#requestModels(key, provider, credential) }
     const fetchNumber = ++this.#fetchCount
@@ -174,7 +173,7 @@ export class ModelListCache {
     return listFetch
   }
 
-  /** What a provider throws at once comes as what it throws later, and what it throws because its time is over as a Silence. */
+  /** Rejects also with an error that the provider throws at once; an error after the timeout becomes an IdleTimeoutError. */
   async #requestModels(key: string, provider: Provider, credential: string | null): Promise<readonly Model[]> {
     const signal = AbortSignal.timeout(this.#listing_ms)
     try {
@@ -195,7 +194,7 @@ export class ModelListCache {
     this.#reportUnreadable(provider)
   }
 
-  /** As the last one. The oldest make room for it; it stays itself, however large it is. */
+  /** Adds a list as the newest. The oldest lists are removed to make room; the new one stays, however large it is. */
   #cacheList(key: string, listing: CachedModelList): void {
     this.#removeList(key)
     this.#lists.set(key, listing)
@@ -213,7 +212,7 @@ export class ModelListCache {
   }
 
   #storeFailure(key: string, { asked_at }: ListFetch, failure: FetchFailure): void {
-    // What was begun before the last list says nothing of what came behind it.
+    // A request that began before the last list came says nothing about the present.
     if ((this.#lists.get(key)?.asked_at ?? Number.NEGATIVE_INFINITY) > asked_at) return
     putBounded(this.#failures, key, failure)
   }
@@ -227,18 +226,18 @@ function createCacheKey({ name }: Provider, credential: string | null): string {
   return `${name} ${credential === null ? '' : createHash('sha256').update(credential).digest('hex')}`
 }
 
-function hasAllModels({ models }: Pick<CachedModelList, 'models'>, sought: readonly string[]): boolean {
-  if (sought.length === 0) return true
+function hasAllModels({ models }: Pick<CachedModelList, 'models'>, wantedModels: readonly string[]): boolean {
+  if (wantedModels.length === 0) return true
   const names = new Set(models.map(({ name }) => name))
-  return sought.every((name) => names.has(name))
+  return wantedModels.every((name) => names.has(name))
 }
 
-/** Clocks are set back now and then: what is of the future is of no age. */
+/** False for a time in the future: clocks may be set back. */
 function isYoungerThan(age: number, ms: number): boolean {
   return age >= 0 && age < ms
 }
 
-/** As the last one of at most MOST_LISTS. */
+/** Adds an entry as the newest, and removes the oldest beyond MAX_LISTS. */
 function putBounded<T>(map: Map<string, T>, key: string, value: T): void {
   map.delete(key)
   map.set(key, value)
@@ -248,7 +247,7 @@ function putBounded<T>(map: Map<string, T>, key: string, value: T): void {
   }
 }
 
-/** The same models, whose texts do not tell the key that their list was asked with. A long key may begin at each of millions of characters. */
+/** Redacts the credential in the texts of the models. In steps: a long key may begin at each of millions of characters. */
 function* redactCredentialSteps(
   models: readonly Model[],
   provider: Provider,

@@ -1,4 +1,4 @@
-// Which model a name means.
+// Resolves a model's name to a model, its provider and the credential.
 
 import type { Model, Provider } from '../provider.ts'
 import { ProviderError } from '../provider-error.ts'
@@ -14,7 +14,6 @@ import {
 } from './resolved-model.ts'
 import { UnqualifiedNameResolver } from './unqualified-name-resolver.ts'
 
-/** Where models are looked for. */
 export interface ModelSources {
   readonly providers: ProviderRegistry
   readonly listings: ModelListCache
@@ -25,7 +24,7 @@ export interface ModelQuery {
   readonly id: string
   readonly secret: SecretLookup
   readonly signal: AbortSignal
-  /** Whether what a list lacks is none. Otherwise a provider that may have it all the same is asked: no list has every name that is answered to. */
+  /** Whether only listed models count. Otherwise an unlisted name also resolves where its provider accepts such names: no list is complete. */
   readonly listed: boolean
 }
 
@@ -55,7 +54,7 @@ interface ProviderLookup {
   readonly listings: ModelListCache
 }
 
-/** No call waits for a look that would bring it no more than facts about a model which its provider may have anyway. */
+/** A call does not wait for a list that would only add facts about a model, since the provider may have the model anyway. */
 async function findModelAtProvider(
   { provider, credential, name, listings }: ProviderLookup,
   { signal, listed }: ModelQuery,
@@ -76,7 +75,7 @@ async function findModelAtProvider(
   }
 }
 
-/** @throws ProviderError `not_found` where it is none, as its provider is not there */
+/** @throws ProviderError `not_found` where the id names an unknown provider */
 function requireUnqualifiedName(id: string, { providers }: ModelSources): string {
   const slash = id.indexOf('/')
   if (slash < 0) return id

@@ -1,7 +1,7 @@
-// Whether a model is for what it is asked.
+// Tells whether a model supports a task.
 import type { Model } from '../provider.ts'
 
-/** Only what its provider says is a reason to refuse; a guess by its name is none. */
+/** A guess by the name is no reason to refuse: only the provider's own statement is. */
 export function supportsTask({ tasks, tasks_guessed }: Pick<Model, 'tasks' | 'tasks_guessed'>, task: string): boolean {
   return tasks_guessed === true || tasks.includes(task)
 }

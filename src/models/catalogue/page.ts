@@ -1,5 +1,5 @@
-// The models that workflows may be given, as pages of one list: an entry for each model and kind of property that it fits, in the order of
-// their keys. What `workflow/<id>` answers is for doors: nodes call workflows another way.
+// Makes pages of the model catalogue: one entry for each model and each kind of property that it fits, in the order of their keys. The models
+// `workflow/<id>` are not in it: they exist for HTTP clients, and nodes call workflows in another way.
 import type { ModelCatalog, ModelCatalogEntry } from '../../../generated/types.ts'
 import { ServiceError } from '../../errors.ts'
 import { canonicalHashSteps } from '../../shared/hashes.ts'
@@ -17,10 +17,10 @@ export interface ModelCatalogQuery {
 }
 
 const DEFAULT_PAGE_SIZE = 100
-/** Characters of a revision: enough to tell catalogues apart. */
+/** In characters: enough to tell catalogues apart. */
 const REVISION_LENGTH = 16
 
-/** The kind of property that a task makes a model fit, and the task as this list names it. */
+/** For each task of a model: the kind of property that the model fits, and the catalogue's name of the task. */
 const COMPATIBILITY_BY_TASK: Readonly<Record<string, { readonly compatibility: string; readonly task: string }>> = {
   chat: { compatibility: 'language_model', task: 'text_generation' },
   embedding: { compatibility: 'embedding_model', task: 'embedding' },
@@ -35,8 +35,8 @@ const AVAILABILITY_BY_KIND: Readonly<Record<ProviderKind, ModelCatalogEntry['ava
 }
 
 /**
- * A page of what the providers list, in steps: a list may have ten thousand models. `recommended` is the provider whose models are.
- * @throws INVALID_REQUEST for a cursor that no list gave
+ * Makes a page in steps, since a list may have ten thousand models. `recommended` is the provider whose models are recommended.
+ * @throws INVALID_REQUEST for a cursor that is not from a catalogue page
  */
 export function* createCatalogPageSteps(
   listed: readonly ProviderModels[],

@@ -1,5 +1,5 @@
-// What every provider has for one caller, asked at once and for a bounded time: its models, or why it gives none. Nothing of what a provider
-// said goes into a reason, unless it is a ProviderError, whose words are ours.
+// Lists the models of all providers for one caller, in parallel and for a bounded time: models, or a reason why there are none. A reason never
+// contains a provider's own words, except a ProviderError, whose text this service writes.
 import type { Log } from '../../log.ts'
 import { compareTexts } from '../../shared/sorting.ts'
 import type { BillingContext } from '../billing/billing-context.ts'
@@ -10,26 +10,26 @@ import type { ProviderRegistry } from '../providers/registry.ts'
 import type { ModelListCache } from './model-list-cache.ts'
 import { resolveCredential } from './resolved-model.ts'
 
-/** How long a list waits for the slowest provider. What comes later is there for the next one. */
+/** How long a list waits for the slowest provider. A later answer serves the next list. */
 const LIST_TIMEOUT_MS = 1_500
 
 export interface CatalogueParts {
   readonly providers: ProviderRegistry
   readonly listings: ModelListCache
   readonly log: Log
-  /** Milliseconds, where a test does not want to wait. */
+  /** For tests. */
   readonly list_timeout_ms?: number
 }
 
-/** A provider with its models by id, or with the reason why none of its models can be asked. */
+/** A provider with its models in order of their ids, or with the reason why none can be called. */
 export interface ProviderModels {
   readonly provider: Provider
   readonly models: readonly Model[]
-  /** Safe to show; null where it has answered, and one of its models at least can be asked, if it has any. */
+  /** Safe to show. Null where the provider has answered, and has no models or at least one that can be called. */
   readonly reason: string | null
 }
 
-/** The providers in their order, the default one first; `only`: the one of that name, if any. @throws the signal's reason */
+/** Lists the default provider first. `onlyProvider` selects the provider of that name, if there is one. @throws the signal's reason */
 export async function listProviderModels(
   parts: CatalogueParts,
   billing: Pick<BillingContext, 'key'>,
@@ -43,14 +43,14 @@ export async function listProviderModels(
 }
 
 async function listModelsOf(
-  { listings, log, list_timeout_ms: patience_ms = LIST_TIMEOUT_MS }: CatalogueParts,
+  { listings, log, list_timeout_ms = LIST_TIMEOUT_MS }: CatalogueParts,
   provider: Provider,
   billing: Pick<BillingContext, 'key'>,
   signal: AbortSignal,
 ): Promise<ProviderModels> {
   try {
     const credential = resolveCredential(provider, (name) => billing.key(name))
-    const models = await withIdleTimeout(listings.list(provider, credential, signal), patience_ms, signal)
+    const models = await withIdleTimeout(listings.list(provider, credential, signal), list_timeout_ms, signal)
     return {
       provider,
       models: models.toSorted((a, b) => compareTexts(a.id, b.id)),
@@ -64,7 +64,7 @@ async function listModelsOf(
   }
 }
 
-/** Why none of a provider's models can be asked: for what it lacks itself, or else as the first one says; null where one can, or there is none. */
+/** Why none of a provider's models can be called: the provider's own reason, or else that of its first model. Null where one can be called, or there is no model. */
 export function findUnavailability(provider: Pick<Provider, 'lack'>, models: readonly Model[]): string | null {
   const usable = models.some(({ unavailable }) => unavailable === undefined)
   return usable ? null : (provider.lack?.() ?? models[0]?.unavailable ?? null)

@@ -1,8 +1,8 @@
-// A model that was found: by which of its names, and what its provider is asked with.
+// A resolved model: the model, its provider, and the credential for the call.
 import type { Model, Provider } from '../provider.ts'
 import { explainMissingKey, ProviderError } from '../provider-error.ts'
 
-/** A secret of whoever calls, or null. */
+/** Gives a secret of the caller; null where there is none. */
 export type SecretLookup = (name: string) => string | null
 
 export interface ResolvedModel {
@@ -11,24 +11,24 @@ export interface ResolvedModel {
   readonly credential: string | null
 }
 
-/** What a name without a tag means to servers that have one for every model (Ollama). */
+/** The tag that a name without a tag means on servers which tag every model (Ollama). */
 const LATEST_TAG = ':latest'
 
-/** The names that a list may have a model under, the best one first. */
+/** The names under which a list may have a model, the best first. */
 export function candidateNames(name: string): readonly string[] {
   return name === '' ? [] : [name, `${name}${LATEST_TAG}`]
 }
 
-/** By list, which never changes: its models by their names, of two with the same name the first one. A run may name very many. */
+/** Models by name, for each list, which never changes. Of two models with one name the first counts. Cached, since a run may name many models. */
 const modelsByName = new WeakMap<readonly Model[], ReadonlyMap<string, Model>>()
 
-/** The model that a list has under the best of its names. */
+/** Finds the model that a list has under the best name. */
 export function findListedModel(models: readonly Model[] | null, name: string): Model | null {
   if (models === null) return null
   const named = modelsByName.get(models) ?? new Map(models.toReversed().map((model) => [model.name, model]))
   modelsByName.set(models, named)
-  for (const one of candidateNames(name)) {
-    const found = named.get(one)
+  for (const candidate of candidateNames(name)) {
+    const found = named.get(candidate)
     if (found) return found
   }
   return null

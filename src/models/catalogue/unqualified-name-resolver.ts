@@ -1,5 +1,5 @@
-// What a model's name without a provider means. Lists that are known decide, however old they are: nobody waits for a provider that gave none
-// the last time, as one that hangs would hold up every call of every other.
+// Resolves a model's name without a provider. Known lists decide, at any age. A call never waits for a provider whose last list failed: one
+// hanging provider would delay every call to the others.
 
 import type { Model, Provider } from '../provider.ts'
 import { ProviderError } from '../provider-error.ts'
@@ -19,11 +19,11 @@ interface UnqualifiedNameParts {
   readonly listings: ModelListCache
   readonly secret: SecretLookup
   readonly signal: AbortSignal
-  /** Whether what no list has is none. Otherwise the one that settings name for such names is asked. */
+  /** Whether only listed models count. Otherwise the default provider may take an unlisted name. */
   readonly listed: boolean
 }
 
-/** One that can be asked, and its list as far as it is known. */
+/** A provider that can be called, and its list where that is known. */
 interface ProviderListing {
   readonly provider: Provider
   readonly credential: string | null
@@ -34,7 +34,7 @@ interface ProviderListing {
 export class UnqualifiedNameResolver {
   readonly #parts: UnqualifiedNameParts
   readonly #name: string
-  /** The last of each. */
+  /** The last failure of each provider. */
   readonly #failures = new Map<Provider, unknown>()
 
   constructor(parts: UnqualifiedNameParts, name: string) {
@@ -45,7 +45,7 @@ export class UnqualifiedNameResolver {
   /** @throws ProviderError `not_found`, `no_key`; the signal's reason */
   async resolve(): Promise<ResolvedModel> {
     const { providers, signal } = this.#parts
-    // It has the first say: nobody need wait for others then.
+    // The first provider has precedence: if it has the model, the call need not wait for the others.
     const firstListing = await this.#readList(providers.all()[0]!)
     signal.throwIfAborted()
     const first =
@@ -61,14 +61,14 @@ export class UnqualifiedNameResolver {
     const assumed = this.#parts.listed
       ? null
       : listed.map((one) => this.#describeAtDefault(one)).find((one) => one !== null)
-    // It may have come since.
+    // The model may have been added since the last lists.
     const refreshed = assumed ?? this.#findAmong(await Promise.all(listed.map((one) => this.#refreshList(one))))
     signal.throwIfAborted()
     if (refreshed) return refreshed
     throw this.#notFoundError(listed)
   }
 
-  /** Whoever has just that name goes before those that have it in other words. */
+  /** A provider with exactly this name precedes a provider that has the name with a tag. */
   #findAmong(listed: readonly ProviderListing[]): ResolvedModel | null {
     for (const name of candidateNames(this.#name)) {
       const found = listed.flatMap(
@@ -83,7 +83,7 @@ export class UnqualifiedNameResolver {
     return null
   }
 
-  /** Waits for the first list of a provider, and for no other. Null where it cannot be asked. */
+  /** Waits only for the first list of a provider. Null where the provider cannot be called. */
   async #readList(provider: Provider): Promise<ProviderListing | null> {
     const { listings, secret, signal } = this.#parts
     try {
@@ -118,14 +118,14 @@ export class UnqualifiedNameResolver {
     return model ? { provider, model, credential } : null
   }
 
-  /** The one that settings name for such names is asked itself. */
+  /** The model at the default provider, which may have an unlisted name. */
   #describeAtDefault(listed: ProviderListing): ResolvedModel | null {
     const { provider } = listed
     if (provider !== this.#parts.providers.defaultProvider || !provider.unlisted || this.#name === '') return null
     return this.#toResolvedModel(listed, provider.unlisted(this.#name))
   }
 
-  /** Tells who might have it and was not heard. The one that settings name for such names should have been: what it lacks comes first. */
+  /** Names the providers that might have the model but gave no list. A failure of the default provider comes first. */
   #notFoundError(listed: readonly ProviderListing[]): ProviderError {
     const { defaultProvider: standard } = this.#parts.providers
     const notAsked = this.#parts.providers.all().filter((one) => !listed.some(({ provider }) => provider === one))
@@ -135,9 +135,9 @@ export class UnqualifiedNameResolver {
     const withoutList = listed.filter(({ provider, models }) => !models && provider.base_url !== undefined)
     const text = [
       `No provider${withoutKey.length + withoutList.length > 0 ? ' that could be asked' : ''} has a model "${truncateModelName(this.#name)}".`,
-      ...(withoutKey.length > 0 ? [`Without a key there was no asking ${withoutKey.join(', ')}.`] : []),
+      ...(withoutKey.length > 0 ? [`These providers need a key: ${withoutKey.join(', ')}.`] : []),
       ...(withoutList.length > 0
-        ? [`No list came from ${withoutList.map(({ provider }) => provider.name).join(', ')}.`]
+        ? [`These providers gave no list of models: ${withoutList.map(({ provider }) => provider.name).join(', ')}.`]
         : []),
       'Models are named provider/name.',
     ]
@@ -150,7 +150,7 @@ export class UnqualifiedNameResolver {
     const [first, ...others] = found
     if (others.length === 0 || first!.provider === this.#parts.providers.all()[0]) return first!
     const ids = found.map(({ provider, model }) => `"${provider.name}/${truncateModelName(model.name)}"`).join(', ')
-    const text = `Several providers have a model "${truncateModelName(this.#name)}": say which of ${ids}.`
+    const text = `Several providers have a model "${truncateModelName(this.#name)}": use one of ${ids}.`
     throw new ProviderError('not_found', text)
   }
 }

@@ -1,5 +1,4 @@
-// The provider that is always there: its model `builtin/echo` says the last message of the user again, offline and the same each time.
-// It is for first runs and tests, and costs nothing.
+// The built-in provider. Its model `builtin/echo` repeats the user's last message, offline, deterministic and free, for first runs and tests.
 import { setImmediate } from 'node:timers/promises'
 import { runToCompletion, type Steps } from '../../shared/time-slices.ts'
 import { joinMessageText } from '../calls/message-text.ts'
@@ -10,26 +9,26 @@ import { rejectUnsupportedFields } from './shared/unsupported-fields.ts'
 const ECHO_MODEL: Model = {
   id: 'builtin/echo',
   name: 'echo',
-  title: 'Echo (says your message again, offline; not a language model)',
+  title: 'Echo (repeats your message, offline; not a language model)',
   tasks: ['chat'],
   price: { currency: 'USD', per_request: 0, per_million_input_tokens: 0, per_million_output_tokens: 0 },
   max_output_tokens: null,
 }
 
-/** So many pieces come in one turn of the event loop: an answer may be long. */
+/** Pieces in one turn of the event loop: an answer may be long. */
 const PIECES_PER_TURN = 64
 
-/** Words with what stands around them; together they are the text. */
+/** A word with the space around it; all pieces together are the text. */
 const WORD_PIECE = /\s*\S+(?:\s+$)?|\s+$/g
 
 function* splitIntoPieces(text: string): Generator<string, void, void> {
   for (const [piece] of text.matchAll(WORD_PIECE)) yield piece
 }
 
-/** So many words are counted in one turn of the event loop. */
+/** Words that are counted in one turn of the event loop. */
 const WORDS_PER_STEP = 4_096
 
-/** Counts the words of a text, which are its tokens, and pauses now and then. */
+/** Counts the words of a text in steps. A word is a token of this model. */
 function* countTokensSteps(text: string): Steps<number> {
   let count = 0
   for (const _ of splitIntoPieces(text)) if (++count % WORDS_PER_STEP === 0) yield
@@ -40,7 +39,7 @@ function countWords(text: string): number {
   return runToCompletion(countTokensSteps(text))
 }
 
-/** The same for texts of any length: others have their turns meanwhile. */
+/** Counts tokens of a text of any length without blocking the event loop. */
 async function countTokensInTurns(text: string, signal: AbortSignal): Promise<number> {
   const steps = countTokensSteps(text)
   let step = steps.next()
@@ -57,13 +56,13 @@ function lastUserText(messages: CompletionRequest['messages']): string {
   return last ? joinMessageText(last) : ''
 }
 
-/** Without any choice, there is nothing that those of chance could change. */
+/** The sampling fields are accepted because they cannot change a deterministic answer. */
 const SUPPORTED_FEATURES = { fields: ['max_completion_tokens', 'max_tokens', 'stop', 'seed', 'temperature', 'top_p'] }
 
-/** Of a text that ends the answer, in characters. The search for a longer one may compare each place of a message with all of it. */
+/** In characters, of a `stop` string. The search for a longer one may compare each position of a message with the whole string. */
 const MAX_STOP_LENGTH = 200
 
-/** The text before the first of what ends it. Each is sought in a turn of its own: the text may be long. */
+/** The text before the first `stop` string. Each string is searched in its own turn of the event loop, since the text may be long. */
 async function cutAtStop(text: string, stop: CompletionRequest['stop'], signal: AbortSignal): Promise<string> {
   let first = text.length
   for (const end of [stop ?? []].flat()) {
@@ -71,7 +70,7 @@ async function cutAtStop(text: string, stop: CompletionRequest['stop'], signal: 
       throw createUnsupportedError(
         'builtin',
         'stop',
-        `takes no text of more than ${MAX_STOP_LENGTH} characters that ends the answer`,
+        `takes no \`stop\` string of more than ${MAX_STOP_LENGTH} characters`,
       )
     await setImmediate()
     signal.throwIfAborted()

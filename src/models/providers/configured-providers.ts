@@ -1,4 +1,4 @@
-// The providers that this process's settings name: the one place where a kind of provider is added.
+// Creates the providers from the settings. A new kind of provider is added here and nowhere else.
 import { apiKeyName, type ModelSettings } from '../../config/models.ts'
 import type { Config } from '../../config.ts'
 import type { UpstreamClient } from '../../net/upstream/client.ts'
@@ -17,7 +17,7 @@ const OPENAI_BASE_URL = 'https://api.openai.com/v1'
 export interface ConfiguredProvidersParts {
   readonly config: ModelSettings & Pick<Config, 'data_dir' | 'identity_provider'>
   readonly client: UpstreamClient
-  /** Besides those, or in the place of those of the same name. */
+  /** Additional providers. Each replaces a configured provider of the same name. */
   readonly more?: readonly Provider[]
 }
 
@@ -36,7 +36,7 @@ export function createConfiguredProviders({ config, client, more = [] }: Configu
   return new ProviderRegistry([builtinProvider, ...configured, ...more], config.default_provider)
 }
 
-/** Always there, since a caller may bring the key. */
+/** Always present, since a caller may bring the key. */
 function createOpenAi({ openai_base_url }: ModelSettings, client: UpstreamClient): Provider {
   const base_url = openai_base_url ?? OPENAI_BASE_URL
   const keyless = base_url !== OPENAI_BASE_URL
@@ -50,22 +50,22 @@ function createOpenAi({ openai_base_url }: ModelSettings, client: UpstreamClient
   })
 }
 
-/** Where its address is set; a server of that name that is set besides goes before it. */
+/** Present where its URL is set. A model server that is named `ollama` in the settings takes precedence. */
 function createOllama({ ollama_base_url: base_url, model_servers }: ModelSettings, client: UpstreamClient): Provider[] {
   if (base_url === null || model_servers.some(({ name }) => name === 'ollama')) return []
   return [createOpenAiProvider({ name: 'ollama', title: 'Ollama', base_url, credential: null, keyless: true, client })]
 }
 
-/** Always there, since what runs its models may be installed at any time. */
+/** Always present, since the runtime may be installed at any time. */
 function createLocal(config: ConfiguredProvidersParts['config']): Provider {
   const { data_dir, runtime_environment: environment, identity_provider } = config
   const runtime_dir = resolveRuntimeFolder(data_dir)
-  // Where others sign in, they need not know where the operator's files are.
-  const tells_place = identity_provider === null
+  // Where users sign in, the operator's paths are not shown to them.
+  const shows_path = identity_provider === null
   return createLocalProvider({
     models_dir: resolveModelsFolder(config),
     runtime_dir,
-    shows_path: tells_place,
+    shows_path,
     environment,
   })
 }

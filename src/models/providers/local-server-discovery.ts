@@ -1,4 +1,4 @@
-// Servers of models that people run on their own machine: looked for on their usual ports, and on no other machine.
+// Finds model servers on this machine, on their default ports.
 import type { UpstreamClient } from '../../net/upstream/client.ts'
 import { readWholeBody } from '../../net/upstream/response-body.ts'
 import type { Provider } from '../provider.ts'
@@ -12,7 +12,7 @@ export interface LocalModelServer {
   readonly port: number
 }
 
-/** The ports that they listen on unless told otherwise. */
+/** The default ports of well-known model servers. */
 export const WELL_KNOWN_SERVERS: readonly LocalModelServer[] = [
   { name: 'ollama', title: 'Ollama', port: 11_434 },
   { name: 'lmstudio', title: 'LM Studio', port: 1_234 },
@@ -20,7 +20,7 @@ export const WELL_KNOWN_SERVERS: readonly LocalModelServer[] = [
   { name: 'llamacpp', title: 'llama.cpp', port: 8_080 },
 ]
 
-/** For all of them together, where somebody waits for it: what runs on this machine answers at once. */
+/** For all servers together, while a user waits: a server on this machine answers at once. */
 const DISCOVERY_MS = 300
 const MAX_LIST_BYTES = 1_048_576
 
@@ -28,11 +28,11 @@ export interface DiscoveryOptions {
   readonly client: UpstreamClient
   readonly servers?: readonly LocalModelServer[]
   readonly look_ms?: number
-  /** The port of this very service, which lists models as well. */
+  /** The port of this service, which lists models as well. */
   readonly own_port?: number
 }
 
-/** Adds those that answer with a list of models, and that nobody has named otherwise. What is not there is no failure. */
+/** Adds the servers that answer with a list of models, unless the settings name them already. A missing server is no error. */
 export async function discoverModelServers(
   providers: ProviderRegistry,
   parts: DiscoveryOptions,
@@ -53,7 +53,7 @@ export async function discoverModelServers(
   return found
 }
 
-/** A server on this machine. It has a key only where its operator gave it one. */
+/** Discovered servers are called without a key. */
 function createServerProvider({ name, title, port }: LocalModelServer, client: UpstreamClient): Provider {
   const base_url = `http://127.0.0.1:${port}/v1`
   return createOpenAiProvider({ name, title, base_url, credential: null, keyless: true, client })
@@ -77,12 +77,12 @@ async function listsModels({ port }: LocalModelServer, client: UpstreamClient, s
   }
 }
 
-/** Other servers listen on the same ports. */
+/** Checked, since other kinds of servers use the same ports. */
 function isModelList(body: unknown): boolean {
   return parseModelList(body) !== null && (body as { object?: unknown }).object === 'list'
 }
 
-/** Of a base URL that means this machine; null where it means another one. */
+/** The port of a base URL on this machine; null for another machine. */
 function localPortOf(base_url: string): number | null {
   const { hostname, port } = new URL(base_url)
   return /^(?:localhost|127\..*|\[::1\])$/.test(hostname) && port !== '' ? Number(port) : null

@@ -1,11 +1,11 @@
-// The time that an agent has left for a turn or for its calls, as a signal. Waiting for people counts not, whatever else runs meanwhile. What is
-// gone of it is kept as it goes, so that a process that dies takes little of it along.
+// The time that is left for a turn of an agent or for its tool calls, as an abort signal. Time that the run spends waiting for people does
+// not count. Elapsed time is saved in parts, so that a process that dies loses little of it.
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
 import type { NodeContext } from '../../engine/node-api/node-type.ts'
 
-/** How often is looked whether it waits. */
+/** How often the deadline checks whether the run is waiting. */
 const CHECK_INTERVAL_MS = 250
-/** So many parts of it are kept at most, each as it is over. */
+/** At most so many parts of the time are saved, each once it has passed. */
 const MOST_SAVED_PARTS = 16
 
 export class AgentDeadline implements Disposable {
@@ -17,7 +17,7 @@ export class AgentDeadline implements Disposable {
   #suspendedMs = 0
   #savedMs = 0
 
-  /** `name`: that of a turn, or of its calls. `ms`: null for no limit. */
+  /** `name`: the name of the turn, or of its calls. `ms`: null for no limit. */
   constructor(context: NodeContext, name: string, ms: number | null) {
     this.#context = context
     this.#name = name
@@ -29,12 +29,12 @@ export class AgentDeadline implements Disposable {
     return this.#timeout.signal.aborted && !this.#context.signal.aborted
   }
 
-  /** How long it has waited so far, in milliseconds. */
+  /** Milliseconds that the run has spent waiting so far. */
   get suspendedMs(): number {
     return this.#suspendedMs
   }
 
-  /** How much of the time that passed under it is kept, in milliseconds. */
+  /** Milliseconds that this deadline has saved. */
   get savedMs(): number {
     return this.#savedMs
   }
@@ -64,7 +64,7 @@ export class AgentDeadline implements Disposable {
     this.#savedMs += ms
     let free = 0
     while (this.#context.findKept(savedTimeKey(this.#name, free))) free++
-    // Where it cannot be kept, the run fails by itself.
+    // If the time cannot be saved, the run fails by itself.
     this.#context.keep(savedTimeKey(this.#name, free), ms).catch(() => {})
   }
 
@@ -73,7 +73,7 @@ export class AgentDeadline implements Disposable {
   }
 }
 
-/** How much time is kept of a turn or its calls, in milliseconds: that of attempts and processes before this one, and of this one. */
+/** Milliseconds that are saved for a turn or its calls, by this attempt, earlier attempts and earlier processes. */
 export function readSavedTime(context: NodeContext, name: string): number {
   let sum = 0
   for (let at = 0, one = context.findKept(savedTimeKey(name, 0)); one; one = context.findKept(savedTimeKey(name, ++at)))

@@ -1,5 +1,5 @@
-// The loop of an agent: the model says something or calls tools, gets their results, and goes on until it calls none. Each turn and each call
-// is a step of the firing, so that a run that goes on after an interruption does none of them again that had ended.
+// The loop of an agent: the model answers or calls tools, gets their results, and continues until it calls none. Each turn and each call is
+// a step of the firing, so that a run that resumes repeats no finished step.
 
 import type { ModelMessage, ModelRequest } from '../../engine/node-api/node-services.ts'
 import { type NodeContext, NodeError, NonRetryableError, type OutputValues } from '../../engine/node-api/node-type.ts'
@@ -21,9 +21,9 @@ export interface AgentInputs extends SamplingInputs, AgentLimits, ToolCallInputs
 
 const LAST_TURN = 'You have no turns left in which you could call tools. Answer now, with what you know.'
 
-/** In characters: all of it is sent with each turn. */
+/** In characters. The whole conversation is sent with each turn. */
 const LONGEST_AGENT_CONVERSATION = 16_000_000
-// Written when it is needed: the first number of a language takes long to write.
+// A function, because the first number that is formatted for a language takes long.
 const tooLongMessage = () =>
   `The conversation of the agent has more than ${LONGEST_AGENT_CONVERSATION.toLocaleString('en')} characters. Lower max_result_characters.`
 
@@ -45,12 +45,12 @@ class AgentLoop {
   readonly #wastedUsage: WastedUsage
   readonly #toolCalls: ToolCallExecutor
   readonly #publishedText: PublishedText
-  /** Those of all calls so far. */
+  /** The ids of all calls so far. */
   readonly #callIds = new Set<string>()
   readonly #steps: Record<string, unknown>[] = []
-  /** Characters of what was said and called, and of the results. */
+  /** In characters: texts, calls and results. */
   #length = 0
-  /** Turns in a row all of whose calls failed. */
+  /** Turns in a row in which every call failed. */
   #failures = 0
 
   constructor(
@@ -77,7 +77,7 @@ class AgentLoop {
 
   async *run(): AsyncGenerator<OutputValues, OutputValues, unknown> {
     for (;;) {
-      // Turns and calls that are remembered wait for nothing. However many there are, others have their turn between them.
+      // Remembered turns and calls never wait, so this line lets other work have its turn between them.
       await this.#context.inSlices(noWork())
       this.#wastedUsage.countNew()
       this.#usage.guardLimits()
@@ -99,7 +99,7 @@ class AgentLoop {
     }
   }
 
-  /** Whether the turn that was made last was the last one of all. */
+  /** Whether the turn that ran last was the last one allowed. */
   get #isLastTurn(): boolean {
     return this.#usage.turns >= this.#inputs.max_steps
   }
@@ -187,7 +187,7 @@ class AgentLoop {
   }
 }
 
-/** No work: in slices it only waits until the run has time. */
+/** Does no work, so that `inSlices` only waits until the run has time. */
 function* noWork(): Steps<void> {}
 
 function toMessage({ text, calls }: AgentTurn): ModelMessage {

@@ -1,4 +1,4 @@
-// agent.Run: a model that works by itself with tools, which are workflows of whoever runs it and node types.
+// agent.Run: a model that works by itself with tools. Tools are workflows of the user who runs it, and node types.
 import type { NodeFacts, NodeNeed, NodeProblem, NodeType } from '../../engine/node-api/node-type.ts'
 import { conversationProperties, listConversationNeeds } from '../chat/complete-node.ts'
 import { conversationProblem } from '../chat/conversation.ts'
@@ -9,13 +9,13 @@ import { toolsProblem } from './tool-entries.ts'
 
 const ECHO_CALLS_NO_TOOLS = `The model "${ECHO_MODEL}" calls no tools. Name one that does, such as openai/gpt-4o-mini, or leave out the tools.`
 
-/** The built-in model repeats what it is told, whatever tools there are. */
+/** The built-in model repeats its input and never calls tools. */
 function echoProblem({ data: { model, tools }, isConnected }: NodeFacts): NodeProblem | null {
   if (isConnected('model') || isConnected('tools') || model !== ECHO_MODEL || !Array.isArray(tools)) return null
   return tools.length === 0 ? null : { property: 'model', code: 'type_mismatch', message: ECHO_CALLS_NO_TOOLS }
 }
 
-/** Where it has tools, a model that calls some. */
+/** An agent that has tools needs a model that can call tools. */
 function listAgentNeeds(facts: NodeFacts): NodeNeed[] {
   const { tools } = facts.data
   const needs = listConversationNeeds(facts)
@@ -28,14 +28,14 @@ export const agentNodes: NodeType[] = [
     node_type: 'agent.Run',
     title: 'Agent',
     description:
-      'Has a model work on a task with tools until it has an answer. Any workflow and most node types can be tools. Each turn and each call of a tool is remembered: after an interruption none of them is done again.',
+      'Lets a model work on a task with tools until it has an answer. Any workflow and most node types can be tools. Each turn and each tool call is remembered, so that an interruption repeats none of them.',
     properties: [
       modelProperty(),
       ...conversationProperties(),
       optionalProperty(
         'tools',
         'list[any]',
-        'What the model may call: workflow/<id>, a node type such as text.Template, or an object with workflow_id or node_type, and if need be a name, a description, and for a node type the data that the model does not choose.',
+        'The tools that the model may call: workflow/<id>, a node type such as text.Template, or an object with workflow_id or node_type. The object may add a name, a description and, for a node type, the data that the model does not choose.',
         { default: [] },
       ),
       ...samplingProperties(),
@@ -47,7 +47,7 @@ export const agentNodes: NodeType[] = [
       optionalProperty(
         'max_tokens',
         'int?',
-        'The most tokens of all turns together, in and out, those that failed included.',
+        'The most input and output tokens of all turns together, including failed turns.',
         {
           min: 1,
         },
@@ -55,7 +55,7 @@ export const agentNodes: NodeType[] = [
       optionalProperty(
         'max_seconds',
         'float?',
-        'The most time of all turns and calls together, over all attempts. Waiting for people and between attempts counts not.',
+        'The most time of all turns and calls together, over all attempts. Time spent waiting for people or between attempts does not count.',
         {
           min: 0.001,
           max: 1_000_000,
@@ -64,7 +64,7 @@ export const agentNodes: NodeType[] = [
       optionalProperty(
         'max_cost',
         'float?',
-        'The most that all turns together may cost, those that failed included, in the currency of the model.',
+        'The most that all turns together may cost, including failed turns, in the currency of the model.',
         {
           min: 0,
         },
@@ -72,18 +72,23 @@ export const agentNodes: NodeType[] = [
       optionalProperty(
         'max_failures',
         'int',
-        'After so many turns in a row all of whose calls failed, the agent fails.',
+        'The agent fails after so many turns in a row in which every call failed.',
         {
           default: 3,
           min: 1,
           max: 1000,
         },
       ),
-      optionalProperty('max_result_characters', 'int', 'How much of the result of a tool the model is given.', {
-        default: 20_000,
-        min: 100,
-        max: 1_000_000,
-      }),
+      optionalProperty(
+        'max_result_characters',
+        'int',
+        'The most characters of a tool result that are sent to the model.',
+        {
+          default: 20_000,
+          min: 100,
+          max: 1_000_000,
+        },
+      ),
       optionalProperty('parallel', 'bool', 'Whether tools that are called in one turn run side by side.', {
         default: true,
       }),
@@ -97,7 +102,7 @@ export const agentNodes: NodeType[] = [
     ],
     gives_all: true,
     effect: true,
-    // Its steps are what must not be done twice.
+    // The steps of the agent must not be done twice.
     resumes: true,
     needs: listAgentNeeds,
     problem: (facts, types) =>

@@ -1,5 +1,5 @@
-// The calls of tools that an agent's model makes in one turn: each is a step, none that had ended is made again, and neither is one that began
-// in an attempt before this one and may have taken effect.
+// Runs the tool calls that an agent's model makes in one turn. Each call is a step. A finished call is not repeated, and neither is a call
+// of an earlier attempt that may have taken effect.
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
 import type { FiringStep, NodeContext } from '../../engine/node-api/node-type.ts'
 import { countFittingToolCalls, toolArgumentsTooLongMessage } from '../../shared/json.ts'
@@ -16,11 +16,11 @@ import {
 import type { AgentUsage } from './usage-limits.ts'
 import type { WastedUsage } from './wasted-usage.ts'
 
-/** Calls of one turn beyond these are refused: no honest one has more. */
+/** Further calls of one turn are refused. No real turn has more. */
 const MOST_CALLS = 64
 const TOO_MANY = `At most ${MOST_CALLS} calls are carried out in one turn.`
 
-/** Characters of the results of one turn: they are sent together. */
+/** In characters. The results of one turn are sent together. */
 const LONGEST_RESULTS = 4_000_000
 
 export interface ToolCallInputs {
@@ -28,7 +28,7 @@ export interface ToolCallInputs {
   readonly max_result_characters: number
 }
 
-/** What a call came to: plain data, which is remembered. */
+/** The result of a call as plain data, which is remembered. */
 interface ToolCallOutcome extends AgentToolResult {
   readonly ms: number
 }
@@ -43,18 +43,16 @@ export interface ToolCallExecutorParts {
   readonly wastedUsage: WastedUsage
 }
 
-/** One call of a turn. */
 interface TurnCall {
-  /** Of its step. */
+  /** The name of the step of this call. */
   readonly name: string
-  /** Which of the calls of its turn it is. */
+  /** The position of the call in its turn. */
   readonly index: number
-  /** Whether there is room for its arguments, and for those of the calls before it. */
+  /** Whether the arguments of this call and of those before it fit into the limit. */
   readonly fits: boolean
-  /** The most characters of its result. */
   readonly maxResultCharacters: number
   readonly deadline: AgentDeadline
-  /** Takes what it came to, where it was made just now. */
+  /** Collects the outcomes of calls that ran in this attempt. */
   readonly newOutcomes: ToolCallOutcome[]
 }
 
@@ -65,16 +63,18 @@ export class ToolCallExecutor {
     this.#parts = parts
   }
 
-  /** Carries out the calls of a turn, side by side unless that is not wanted. @throws Final where the agent's time is over */
+  /**
+   * Runs the calls of a turn, in parallel unless the node forbids it. @throws NonRetryableError if the time limit of the agent is reached
+   */
   async execute(turn: number, calls: readonly ToolCall[]): Promise<ToolCallRecord[]> {
-    const { inputs, context, usage: used, wastedUsage: wasted } = this.#parts
+    const { inputs, context, usage, wastedUsage } = this.#parts
     const name = `calls ${turn}`
     const before = readSavedTime(context, name)
-    used.ms += before
-    using deadline = new AgentDeadline(context, name, used.msLeft)
+    usage.ms += before
+    using deadline = new AgentDeadline(context, name, usage.msLeft)
     const fresh: ToolCallOutcome[] = []
     const fitting = countFittingToolCalls(calls.map((call) => call.arguments))
-    const longest = Math.min(
+    const maxResultCharacters = Math.min(
       inputs.max_result_characters,
       Math.floor(LONGEST_RESULTS / Math.min(calls.length, MOST_CALLS)),
     )
@@ -83,7 +83,7 @@ export class ToolCallExecutor {
         name: `call ${turn}.${at}`,
         index: at,
         fits: at < fitting,
-        maxResultCharacters: longest,
+        maxResultCharacters,
         deadline,
         newOutcomes: fresh,
       })
@@ -92,16 +92,16 @@ export class ToolCallExecutor {
       const results: ToolCallRecord[] = []
       if (inputs.parallel) results.push(...(await settleAll(calls.map(executeOne))))
       else for (const [at, call] of calls.entries()) results.push(await executeOne(call, at))
-      used.ms += Math.max(this.#totalMs(results), readSavedTime(context, name)) - before
+      usage.ms += Math.max(this.#totalMs(results), readSavedTime(context, name)) - before
       return results
     } catch (error) {
       const took = readSteadyTime(context.clock) - begun - deadline.suspendedMs
-      await wasted.save({ use: null, ms: Math.max(0, took - Math.max(this.#totalMs(fresh), deadline.savedMs)) })
-      throw deadline.isOver ? used.timeLimitError() : error
+      await wastedUsage.save({ use: null, ms: Math.max(0, took - Math.max(this.#totalMs(fresh), deadline.savedMs)) })
+      throw deadline.isOver ? usage.timeLimitError() : error
     }
   }
 
-  /** How long calls of one turn took, in milliseconds. */
+  /** How long the calls of one turn took, in milliseconds. */
   #totalMs(calls: readonly ToolCallOutcome[]): number {
     const all = calls.map(({ ms }) => ms)
     return this.#parts.inputs.parallel ? Math.max(0, ...all) : all.reduce((sum, ms) => sum + ms, 0)
@@ -116,7 +116,7 @@ export class ToolCallExecutor {
     place.deadline.signal.throwIfAborted()
     const args = readCallArguments(call, place)
     publishCall(context, call, args)
-    // What it waits for people is no time of its own.
+    // Time that the call waits for people is not its own.
     const time = () => readSteadyTime(context.clock) - place.deadline.suspendedMs
     const begun = time()
     const outcome = await this.#callTool(call, args, place, step)
@@ -130,26 +130,26 @@ export class ToolCallExecutor {
   async #callTool(
     call: ToolCall,
     args: ParsedArguments,
-    { name, index: at, maxResultCharacters: longest, deadline: { signal } }: TurnCall,
+    { name, index: at, maxResultCharacters, deadline: { signal } }: TurnCall,
     step: FiringStep,
   ): Promise<AgentToolResult> {
     const { context, tools } = this.#parts
     if (at >= MOST_CALLS) return { result: null, error: TOO_MANY }
     const { redact } = context.services
-    const begins = async () => {
+    const recordBegin = async () => {
       signal.throwIfAborted()
       if (!context.findKept(begunMarkerKey(name))) await context.keep(begunMarkerKey(name), true)
     }
     return executeToolCall(tools, call, step, {
       args,
-      maxResultCharacters: longest,
+      maxResultCharacters,
       redact,
       signal,
-      recordBegin: begins,
+      recordBegin,
     })
   }
 
-  /** Its step ends as it begins: a process that dies leaves none behind that a later one would take for a call to go on with. */
+  /** Keeps the result at once, without an open step: after a crash, a later process must not take the step for a call to resume. */
   async #recordLostCall(call: ToolCall, place: TurnCall): Promise<ToolCallRecord> {
     const { context } = this.#parts
     publishCall(context, call, readCallArguments(call, place))
@@ -163,7 +163,7 @@ function readCallArguments(call: ToolCall, { fits }: TurnCall): ParsedArguments 
   return fits ? parseToolArguments(call) : { error: toolArgumentsTooLongMessage() }
 }
 
-/** Tells people who watch: nothing of arguments that are none. */
+/** Shows the call to people who watch. Invalid arguments are shown as an empty object. */
 function publishCall(context: NodeContext, call: ToolCall, args: ParsedArguments): void {
   context.tool({ ...callIdentity(call), kind: 'call', arguments: 'given' in args ? args.given : {} })
 }
@@ -172,14 +172,14 @@ function callIdentity({ id, name }: ToolCall): { readonly tool_call_id: string; 
   return { tool_call_id: id, name }
 }
 
-/** Under which is kept that a call begins which must not be made twice. */
+/** The key under which the start of a non-repeatable call is kept. */
 function begunMarkerKey(name: string): string {
   return `begun ${name}`
 }
 
 /**
- * Whether the call had begun in an attempt, or in a job, that is over, and did not come to its end: nothing else is known of it. One that was
- * interrupted goes on inside of it, where each node knows what it had begun.
+ * Whether the call began in an attempt or job that is over, and never finished: its outcome is unknown. An interrupted call is not lost. It
+ * resumes inside, where each node knows how far it came.
  */
 function isLostCall(context: NodeContext, name: string): boolean {
   return (
@@ -189,7 +189,7 @@ function isLostCall(context: NodeContext, name: string): boolean {
   )
 }
 
-/** All of them, once each has settled; else what the first of them threw. */
+/** Waits until every call has settled, then throws the first error, if any. */
 async function settleAll<T>(work: readonly Promise<T>[]): Promise<T[]> {
   const settled = await Promise.allSettled(work)
   return settled.map((one) => {

@@ -1,4 +1,4 @@
-// The entries of an agent's list of tools, as its author writes them.
+// The entries of an agent's list of tools, as the author writes them.
 
 import type { ToolTarget } from '../../engine/node-api/node-services.ts'
 import { NodeError, type NodeFacts, type NodeProblem, type NodeTypeLookup } from '../../engine/node-api/node-type.ts'
@@ -8,21 +8,21 @@ import { resolveToolTypeWithData } from './tool-node-types.ts'
 export const MOST_TOOLS = 128
 export const TOO_MANY_TOOLS = `There are more than ${MOST_TOOLS} tools.`
 const WORKFLOW = 'workflow/'
-/** In characters, about: each call of a tool makes a workflow with its data. */
+/** In characters, roughly. Each call of a tool makes a workflow with this data. */
 const LARGEST_DATA = 100_000
-// Written when it is needed: the first number of a language takes long to write.
+// A function, because the first number that is formatted for a language takes long.
 const dataTooLargeMessage = () =>
-  `has more than ${LARGEST_DATA.toLocaleString('en')} characters of data. Make it a workflow that has them`
-/** The property that has them. */
+  `has more than ${LARGEST_DATA.toLocaleString('en')} characters of data. Put the data into a workflow and name that as the tool`
+/** The property that holds the entries. */
 export const TOOLS_PROPERTY = 'tools'
-/** How names of node types look, and no id of a workflow. */
+/** The form of node type names. No workflow id has it. */
 const NODE_TYPE_NAME = /^[a-z]\w*\.[A-Z]\w*$/
-/** As all providers take names of tools. */
+/** The form that all providers accept for names of tools. */
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/
 
 export type ToolEntry = Readonly<Record<string, unknown>>
 
-/** What an entry means. @throws NodeError `bad_input` */
+/** Finds the workflow or node type that an entry means. @throws NodeError `bad_input` */
 export function parseToolTarget(given: unknown, at: number, isNode: (node_type: string) => boolean): ToolTarget {
   if (typeof given === 'string') {
     if (isNode(given) || NODE_TYPE_NAME.test(given)) return { node_type: given, data: {} }
@@ -35,36 +35,36 @@ export function parseToolTarget(given: unknown, at: number, isNode: (node_type: 
   throw badToolError(at, 'must have either a workflow_id or a node_type')
 }
 
-/** A text stands for an entry without anything else. */
+/** An entry that is a string stands for an entry without settings. */
 export function toToolEntry(given: unknown, at: number): ToolEntry {
   if (typeof given === 'string') return {}
   if (typeof given === 'object' && given !== null && !Array.isArray(given)) return given as ToolEntry
-  throw badToolError(at, 'must be the id of a workflow, a node type, or an object')
+  throw badToolError(at, 'must be a workflow id, a node type, or an object')
 }
 
 function readToolData({ data }: ToolEntry, at: number): ToolEntry {
   if (data === undefined || data === null) return {}
-  if (typeof data !== 'object' || Array.isArray(data)) throw badToolError(at, 'must have an object as its data')
+  if (typeof data !== 'object' || Array.isArray(data)) throw badToolError(at, 'has data that is not an object')
   if (isLongerAsJson(data, LARGEST_DATA)) throw badToolError(at, dataTooLargeMessage())
   return data as ToolEntry
 }
 
-/** The name that an entry gives its tool, or null; then it joins the ones that are `taken`. @throws NodeError `bad_input` */
+/** The name that an entry gives its tool, or null. The name is added to `taken`. @throws NodeError `bad_input` */
 export function takeToolName(entry: ToolEntry, at: number, taken: Set<string>): string | null {
   const name = readToolText(entry, 'name', at)
   if (name === null) return null
   if (!TOOL_NAME.test(name)) throw badToolError(at, 'must have a name of up to 64 letters, digits, _ and -')
-  if (taken.has(name)) throw badToolError(at, `has the name "${name}" of another one`)
+  if (taken.has(name)) throw badToolError(at, `has the name "${name}", which another tool has already`)
   taken.add(name)
   return name
 }
 
-/** What an entry is, or why it is none. */
+/** The target of an entry, or the error why the entry is invalid. */
 export type ParsedToolEntry =
   | { readonly target: ToolTarget }
   | { readonly error: NodeError; readonly code: NodeProblem['code'] }
 
-/** Reads entries in their order. Whether workflows are there is not looked at. */
+/** Reads entries in their order, without a check that workflows exist. */
 export function* parseToolEntries(
   entries: readonly unknown[],
   types: NodeTypeLookup,
@@ -86,7 +86,7 @@ export function* parseToolEntries(
   }
 }
 
-/** What is certain to go wrong with an agent's own list. */
+/** The first problem in an agent's own list of tools that is certain before a run. */
 export function toolsProblem({ data, isConnected }: NodeFacts, types: NodeTypeLookup): NodeProblem | null {
   const entries = data[TOOLS_PROPERTY]
   if (isConnected(TOOLS_PROPERTY) || !Array.isArray(entries)) return null
@@ -99,7 +99,7 @@ export function toolsProblem({ data, isConnected }: NodeFacts, types: NodeTypeLo
 export function readToolText(entry: ToolEntry, key: string, at: number): string | null {
   const value = entry[key] ?? null
   if (value === null || (typeof value === 'string' && value !== '')) return value
-  throw badToolError(at, `must have a text as its ${key}`)
+  throw badToolError(at, `must have a non-empty string as its ${key}`)
 }
 
 function badToolError(at: number, text: string): NodeError {

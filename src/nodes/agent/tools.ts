@@ -1,4 +1,4 @@
-// The tools of an agent: read from its property, told to the model, and called with the arguments that it wrote.
+// The tools of an agent: reads them from the property, describes them to the model, and calls them with the arguments that the model wrote.
 
 import {
   type ResolvedTool,
@@ -18,43 +18,46 @@ import {
   toToolEntry,
 } from './tool-entries.ts'
 
-/** What the arguments of all tools may be together, in characters: they are sent with each turn, and remembered. */
+/** In characters, for the argument schemas of all tools together. They are sent with each turn, and remembered. */
 const LONGEST_TOOL_PARAMETERS = 16_000_000
 const TOOLS_TOO_LARGE = `The tools have more than ${LONGEST_TOOL_PARAMETERS.toLocaleString('en')} characters together. Give the agent fewer.`
 
-/** One tool, `name` being the one that the model has for it. */
+/** A tool whose `name` is the one that the model sees. */
 export type AgentTool = ResolvedTool
 
 /** A call as the model wrote it. */
 export interface ToolCall {
   readonly id: string
   readonly name: string
-  /** JSON text, as it came. */
+  /** JSON text, exactly as received. */
   readonly arguments: string
 }
 
-/** What became of a call: exactly one of them. */
+/** The outcome of a call. Exactly one of the two fields is set. */
 export interface AgentToolResult {
-  /** The text that the model is given. */
+  /** The text that is sent to the model. */
   readonly result: string | null
   readonly error: string | null
 }
 
-/** What came of a call that was interrupted and must not be made twice. */
+/** The outcome of an interrupted call that must not be repeated. */
 export const LOST_CALL_RESULT: AgentToolResult = {
   result: null,
   error:
     'The call was interrupted, and nobody knows whether it took effect. It was not made again. Find out what came of it before you call it again.',
 }
 
-/** As they were when the firing began: what has become of them since changes neither their names nor what is called. @throws NodeError `bad_input`, `unknown_tool` */
+/**
+ * Reads the tools once, when the firing begins: later changes of workflows alter neither names nor what is called. @throws NodeError
+ * `bad_input`, `unknown_tool`
+ */
 export async function loadAgentTools(
   entries: readonly unknown[],
   context: NodeContext,
 ): Promise<ReadonlyMap<string, AgentTool>> {
   if (entries.length === 0) return new Map()
   const access = context.services.tools
-  // The plan says it, and not what is remembered.
+  // The plan tells whether the property is connected; the remembered tools do not.
   const connected = context.isConnected(TOOLS_PROPERTY)
   using step = await context.step('tools')
   if (step.previousResult)
@@ -74,7 +77,7 @@ async function lookUpTools(
   if (entries.length > MOST_TOOLS) throw new NodeError(TOO_MANY_TOOLS, 'bad_input')
   const access = context.services.tools
   const taken = new Set<string>()
-  // Names that the author gives go before those that are made.
+  // Names that the author gives take precedence over generated names.
   const given = entries.map((entry, at) => takeToolName(toToolEntry(entry, at), at, taken))
   const tools = new Map<string, AgentTool>()
   let size = 0
@@ -95,7 +98,7 @@ async function loadToolFacts(target: ToolTarget, context: NodeContext, connected
   return access.workflow(target.workflow_id, (steps) => context.inSlices(steps))
 }
 
-/** Which is taken from now on. */
+/** Also marks the name as taken. */
 function takeFreeName(made: string, taken: Set<string>): string {
   let name = made
   for (let count = 2; taken.has(name); count++) name = `${made.slice(0, 58)}_${count}`
@@ -103,10 +106,10 @@ function takeFreeName(made: string, taken: Set<string>): string {
   return name
 }
 
-/** What the arguments of a call are as an object, or why they are none. */
+/** The arguments of a call as an object, or why they are invalid. */
 export type ParsedArguments = { readonly given: Readonly<Record<string, unknown>> } | { readonly error: string }
 
-/** In one go: `fittingCalls` says which calls may be read. */
+/** Parses in one go. `countFittingToolCalls` limits which calls may be parsed. */
 export function parseToolArguments(call: ToolCall): ParsedArguments {
   let given: unknown
   try {
@@ -121,39 +124,41 @@ export function parseToolArguments(call: ToolCall): ParsedArguments {
 
 export interface ToolCallBounds {
   readonly args: ParsedArguments
-  /** The most characters of the result. */
   readonly maxResultCharacters: number
   redact(text: string): string
   readonly signal: AbortSignal
-  /** Keeps that a call begins which must not be made twice. */
+  /** Records the start of a call that must not be repeated. */
   recordBegin(): Promise<void>
 }
 
-/** Carries a call out, inside of its step. What goes wrong with it is told the model; only the end of the agent itself is thrown. */
+/** Runs a call inside its step. The model is told of errors; only the end of the agent itself is thrown. */
 export async function executeToolCall(
   tools: ReadonlyMap<string, AgentTool>,
   call: ToolCall,
   step: FiringStep,
-  { args, maxResultCharacters: longest, redact, signal, recordBegin: begins }: ToolCallBounds,
+  { args, maxResultCharacters, redact, signal, recordBegin }: ToolCallBounds,
 ): Promise<AgentToolResult> {
   try {
     const tool = tools.get(call.name)
     if (!tool) throw new NodeError(`There is no tool "${call.name}". There are: ${[...tools.keys()].join(', ')}.`)
     if ('error' in args) throw new NodeError(args.error, 'bad_arguments')
     const { workflow_id, params, repeatable } = tool.resolveCall(args.given)
-    if (!repeatable) await begins()
+    if (!repeatable) await recordBegin()
     const outputs = await hideWorkflowId(workflow_id, step.callWorkflow(workflow_id, params, signal))
     const values = Object.values(outputs)
-    return { result: shortenResult(values.length === 1 ? values[0] : outputs, longest, redact), error: null }
+    return {
+      result: shortenResult(values.length === 1 ? values[0] : outputs, maxResultCharacters, redact),
+      error: null,
+    }
   } catch (error) {
     if (signal.aborted) throw error
     if (error instanceof NodeInterruptedError) return LOST_CALL_RESULT
     if (!(error instanceof NodeError) || error.type === 'cancelled') throw error
-    return { result: null, error: shortenResult(error.message, longest, redact) }
+    return { result: null, error: shortenResult(error.message, maxResultCharacters, redact) }
   }
 }
 
-/** Of a node that is called by itself, the id of its workflow says more than anybody needs. */
+/** A node that is called directly has a generated workflow id, which would only confuse the reader of its errors. */
 async function hideWorkflowId<T>(workflow_id: string, call: Promise<T>): Promise<T> {
   try {
     return await call
@@ -169,10 +174,10 @@ async function hideWorkflowId<T>(workflow_id: string, call: Promise<T>): Promise
   }
 }
 
-/** Characters that are looked at behind what is shown: who cuts a secret into two hides it from those who look for it, and no secret is longer. */
+/** Characters that are redacted beyond the shown text: a secret cut in two would not be found, and no secret is longer. */
 const REDACTION_LOOKAHEAD = 262_144
 
-/** A value as the text that a model reads. Of a long one little more is looked at than is shown. */
+/** A value as the text that a model reads. Of a long value, little more is processed than is shown. */
 function shortenResult(value: unknown, longest: number, redact: (text: string) => string): string {
   const most = longest + REDACTION_LOOKAHEAD
   const whole = typeof value === 'string' ? value.slice(0, most + 1) : serializeBeginning(value, most + 1)
@@ -185,7 +190,7 @@ function shortenResult(value: unknown, longest: number, redact: (text: string) =
   return `${shown}… (shortened: the first ${shown.length} of ${all} characters)`
 }
 
-/** The beginning of a value's JSON text: all of it, or so many characters and a few more. Bytes are told by their number. */
+/** The beginning of a value's JSON text: all of it, or little more than `most` characters. Bytes appear as their count. */
 function serializeBeginning(value: unknown, most: number): string {
   let left = most
   const begun = (one: unknown): unknown => {

@@ -1,4 +1,4 @@
-// One turn of an agent: what the model says and which tools it calls, as a step of the firing. What it says goes out as it comes.
+// One turn of an agent, as a step of the firing: the model's text and its tool calls. The text is streamed as the model writes it.
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
 import type {
   ModelMessage,
@@ -8,28 +8,27 @@ import type {
   ModelUsage,
 } from '../../engine/node-api/node-services.ts'
 import type { NodeContext, OutputValues } from '../../engine/node-api/node-type.ts'
-import { cryptoLibrary } from '../shared/lazy-libraries.ts'
+import { createCallId } from './call-id.ts'
 import type { AgentDeadline } from './deadline.ts'
 import type { ToolCall } from './tools.ts'
 import type { WastedUsage } from './wasted-usage.ts'
 
-/** What a turn came to: plain data, which is remembered. */
+/** The result of a turn as plain data, which is remembered. */
 export interface AgentTurn {
   readonly text: string
   readonly refusal: string
   readonly calls: readonly ToolCall[]
   readonly use: ModelUsage | null
   readonly finish_reason: string | null
-  /** How long it took, in milliseconds. */
   readonly ms: number
 }
 
-/** Between what is said in two turns. */
+/** Stands between the texts of two turns. */
 const TURN_SEPARATOR = '\n\n'
 const CONTINUE_PROMPT =
   'Your message was cut off here. Go on exactly where it stopped: do not repeat anything of it, and say nothing about the interruption.'
 
-/** All that the agent says, over its turns; what had gone out before an interruption does not go out again. */
+/** All text of the agent over its turns. Text that was published before an interruption is not published again. */
 export class PublishedText {
   readonly #alreadyPublished: string
   #length = 0
@@ -39,12 +38,11 @@ export class PublishedText {
     this.#alreadyPublished = given.map(({ text }) => text).join('')
   }
 
-  /** A turn begins. */
   beginTurn(): void {
     this.#pending = this.#length > 0
   }
 
-  /** What of the text has not gone out yet. */
+  /** The part of the text that has not been published yet. */
   takeUnpublished(text: string): string {
     const turnText = this.#pending ? TURN_SEPARATOR + text : text
     this.#pending = false
@@ -53,7 +51,7 @@ export class PublishedText {
     return unpublished
   }
 
-  /** What had gone out of a turn that did not come to its end. */
+  /** The text that an unfinished turn had published before an interruption. */
   unfinishedTurnText(): string {
     const left = this.#alreadyPublished.slice(this.#length)
     return this.#pending ? left.slice(TURN_SEPARATOR.length) : left
@@ -62,44 +60,36 @@ export class PublishedText {
 
 export interface AgentTurnParts {
   readonly name: string
-  /** Makes what the model is sent. A turn that is remembered needs it not, and it may be long. */
+  /** Makes the request. It is a function because the request may be long, and a remembered turn does not need it. */
   readonly buildBody: () => ModelRequest['body']
-  /** The most tokens of the answer, or null for no limit of the agent's. */
+  /** The most tokens of the answer, or null if the agent has no limit. */
   readonly tokensLeft: number | null
   readonly publishedText: PublishedText
   readonly wastedUsage: WastedUsage
-  /** What no call of it may have as its id. */
+  /** Ids that no call of this turn may have. */
   readonly usedCallIds: ReadonlySet<string>
   readonly deadline: AgentDeadline
 }
 
-/** Yields what is said, gives what the turn came to. A turn that was cut off goes on behind what had gone out of it. */
+/** Yields the text and returns the turn. An interrupted turn continues after the text that it had published. */
 export async function* runTurn(
   context: NodeContext,
-  {
-    name,
-    buildBody: body,
-    tokensLeft: left,
-    publishedText: speech,
-    wastedUsage: wasted,
-    usedCallIds: ids,
-    deadline,
-  }: AgentTurnParts,
+  { name, buildBody, tokensLeft: left, publishedText, wastedUsage, usedCallIds, deadline }: AgentTurnParts,
 ): AsyncGenerator<OutputValues, AgentTurn, unknown> {
   using step = await context.step(name)
-  speech.beginTurn()
+  publishedText.beginTurn()
   if (step.previousResult) {
     const turn = step.previousResult.value as AgentTurn
-    yield* publishText(speech, turn.text)
+    yield* publishText(publishedText, turn.text)
     return turn
   }
   const { signal } = deadline
   signal.throwIfAborted()
-  // Whatever cut it off, be it that it failed: nobody takes back what had gone out.
-  const before = speech.unfinishedTurnText()
+  // This holds for a failed turn as well: published text cannot be taken back.
+  const before = publishedText.unfinishedTurnText()
   if (step.wasInterrupted || before !== '')
-    context.log('warning', 'A turn of the model was cut off. It is asked once more.')
-  yield* publishText(speech, before)
+    context.log('warning', 'A turn of the model was interrupted. The model is called again.')
+  yield* publishText(publishedText, before)
   const { clock } = context
   const begun = readSteadyTime(clock)
   const gathered = new AnswerAssembler(before)
@@ -107,30 +97,32 @@ export async function* runTurn(
   try {
     yield* streamModelAnswer(
       context,
-      { body: continueBody(body(), before), left, signal, used: (use) => gathered.recordUse(use) },
-      speech,
+      { body: continueBody(buildBody(), before), left, signal, used: (use) => gathered.recordUse(use) },
+      publishedText,
       gathered,
     )
-    const turn = gathered.toTurn(readSteadyTime(clock) - begun, ids, (at) => createCallId(context.random(), name, at))
+    const turn = gathered.toTurn(readSteadyTime(clock) - begun, usedCallIds, (at) =>
+      createCallId(context.random(), name, at),
+    )
     await step.end(turn)
     ended = true
     return turn
   } finally {
     if (!ended)
-      await wasted.save({ use: gathered.use, ms: Math.max(0, readSteadyTime(clock) - begun - deadline.savedMs) })
+      await wastedUsage.save({ use: gathered.use, ms: Math.max(0, readSteadyTime(clock) - begun - deadline.savedMs) })
   }
 }
 
-/** Asks the model. Yields what it says, and gathers all that comes. */
+/** Calls the model, yields its text, and gathers all parts. */
 async function* streamModelAnswer(
   context: NodeContext,
   request: ModelRequest,
-  speech: PublishedText,
+  publishedText: PublishedText,
   gathered: AnswerAssembler,
 ): AsyncGenerator<OutputValues, void, unknown> {
   for await (const part of context.services.models.complete(request)) {
     if (part.type === 'text') {
-      for (const item of publishText(speech, part.text)) {
+      for (const item of publishText(publishedText, part.text)) {
         context.chunk(item.text)
         yield item
       }
@@ -139,9 +131,9 @@ async function* streamModelAnswer(
   }
 }
 
-function* publishText(speech: PublishedText, text: string): Generator<{ text: string }, void, unknown> {
+function* publishText(publishedText: PublishedText, text: string): Generator<{ text: string }, void, unknown> {
   if (text === '') return
-  const fresh = speech.takeUnpublished(text)
+  const fresh = publishedText.takeUnpublished(text)
   if (fresh !== '') yield { text: fresh }
 }
 
@@ -154,13 +146,13 @@ function continueBody(body: ModelRequest['body'], before: string): ModelRequest[
   return { ...body, messages: [...body.messages, ...more] }
 }
 
-/** The parts of one answer, put together. */
+/** Assembles one answer from its parts. */
 class AnswerAssembler {
   #text: string
   #refusal = ''
   readonly #calls = new Map<number, { id: string; name: string; arguments: string }>()
   #end: Extract<ModelPart, { type: 'end' }> | null = null
-  /** What is known of what the answer used, also where it breaks off. */
+  /** The known usage of the answer, even if the answer breaks off. */
   use: ModelUsage | null = null
 
   constructor(before: string) {
@@ -187,7 +179,7 @@ class AnswerAssembler {
     })
   }
 
-  /** Ids that a provider leaves out, or gives twice, are made here and remembered with the turn. `ids`: those of earlier turns. */
+  /** Replaces ids that a provider omits or repeats; they are remembered with the turn. `ids`: the ids of earlier turns. */
   toTurn(ms: number, ids: ReadonlySet<string>, createId: (at: number) => string): AgentTurn {
     const taken = new Set(ids)
     const calls: ToolCall[] = []
@@ -199,13 +191,4 @@ class AnswerAssembler {
     const { use = null, finish_reason = null } = this.#end ?? {}
     return { text: this.#text, refusal: this.#refusal, calls, use, finish_reason, ms }
   }
-}
-
-/**
- * No other call has it, of this agent or of another one: conversations are put together of what several made. A firing that goes on after an
- * interruption gets the same random numbers again, for other turns.
- */
-function createCallId(random: number, turn: string, at: number): string {
-  const digest = cryptoLibrary().createHash('sha256').update(`${random} ${turn} ${at}`).digest('hex')
-  return `call_${digest.slice(0, 24)}`
 }

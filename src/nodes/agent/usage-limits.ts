@@ -1,5 +1,5 @@
-// What an agent may take: turns, tokens, time and money, over all attempts at it. Whichever is reached is final: another attempt could only
-// take more. All but the turns end it with `limit_reached`, before its next turn or within one.
+// The limits of an agent: turns, tokens, time and money, over all attempts. A reached limit is final, since another attempt could only use
+// more. All but the limit of turns end the agent with `limit_reached`, before its next turn or within it.
 
 import type { ModelUsage } from '../../engine/node-api/node-services.ts'
 import { NonRetryableError } from '../../engine/node-api/node-type.ts'
@@ -12,15 +12,15 @@ export interface AgentLimits {
   readonly max_cost: number | null
 }
 
-/** A turn, or the calls of one, that came to nothing. Plain data, which is kept. */
+/** The usage of a turn, or of the calls of a turn, that failed. Plain data, which is kept. */
 export interface WastedUse {
-  /** Null where nobody knows, or no model was asked. */
+  /** Null if the usage is unknown, or if no model was called. */
   readonly use: ModelUsage | null
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly ms: number
 }
 
-/** What it has used: its turns and calls, those of an earlier process and of earlier attempts included, and what came to nothing. */
+/** The usage of an agent: turns and calls, including failed ones and those of earlier processes and attempts. */
 export class AgentUsage {
   readonly #limits: AgentLimits
   turns = 0
@@ -48,7 +48,7 @@ export class AgentUsage {
     return max_tokens === null ? null : max_tokens - this.input_tokens - this.output_tokens
   }
 
-  /** Milliseconds, or null for no limit. */
+  /** In milliseconds, or null for no limit. */
   get msLeft(): number | null {
     const { max_seconds } = this.#limits
     return max_seconds === null ? null : max_seconds * 1000 - this.ms
@@ -59,7 +59,7 @@ export class AgentUsage {
     if (use) this.#count(use)
   }
 
-  /** What came to nothing is no turn. */
+  /** Adds the usage of a failed turn, which does not count as a turn. */
   addWasted({ use, ms }: WastedUse): void {
     this.ms += ms
     if (use) this.#count(use)
@@ -72,7 +72,7 @@ export class AgentUsage {
   }
 
   #addCost({ model, cost }: ModelUsage): void {
-    if (cost === null) this.#unknownCostReason = `nobody knows what the model "${model}" costs`
+    if (cost === null) this.#unknownCostReason = `the price of the model "${model}" is unknown`
     else if (this.#currency !== null && cost.currency !== this.#currency && cost.amount > 0)
       this.#unknownCostReason = `its models cost ${this.#currency} and ${cost.currency}`
     else {
@@ -81,7 +81,7 @@ export class AgentUsage {
     }
   }
 
-  /** Before a turn. @throws NodeError `limit_reached`, `unknown_cost` */
+  /** Called before each turn. @throws NodeError `limit_reached`, `unknown_cost` */
   guardLimits(): void {
     const { max_tokens, max_cost } = this.#limits
     if (this.tokensLeft !== null && this.tokensLeft <= 0)

@@ -1,5 +1,5 @@
-// What attempts at an agent used for turns and calls that came to nothing. It is kept as they fail, so that whoever tries again, in this
-// process or in a later one, counts it: no limit of the agent begins anew.
+// The usage of failed turns and calls of an agent. It is kept as they fail, so that a later attempt or process counts it and no limit of
+// the agent starts anew.
 import type { NodeContext } from '../../engine/node-api/node-type.ts'
 import type { AgentUsage, WastedUse } from './usage-limits.ts'
 
@@ -13,7 +13,7 @@ export class WastedUsage {
     this.#usage = used
   }
 
-  /** Counts all that was kept since it counted last. */
+  /** Counts all usage that was kept since the last count. */
   countNew(): void {
     for (let kept = this.#read(this.#counted); kept; kept = this.#read(this.#counted)) {
       this.#usage.addWasted(kept.value as WastedUse)

@@ -1,4 +1,4 @@
-// JSON schemas of answers: which engine type a property is of, which handles of a node are its properties, and how models are told of it.
+// JSON schemas of answers: the engine types of their properties, the handles of a node that are properties, and whether a schema is strict.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { NodeContext, OutputValues } from '../../engine/node-api/node-type.ts'
 import { conforms } from '../../engine/node-api/values/type-conformance.ts'
@@ -14,7 +14,7 @@ import { abbreviate } from '../shared/value-limits.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 
-/** How many properties an error names. */
+/** The most properties that an error lists. */
 const MOST_LISTED_PROPERTIES = 20
 
 const TYPES_BY_SCHEMA_TYPE: Readonly<Record<string, TypeMetadata>> = {
@@ -34,7 +34,7 @@ export function readSchemaProperties({ properties }: JsonSchema): JsonSchema {
   return isJsonSchema(properties) ? properties : {}
 }
 
-/** The type of the values that a schema lets through, as far as that is plain; null among them counts for nothing. */
+/** The engine type of the values that a schema allows, if the schema is simple. Null among them is ignored. */
 export function schemaToType(schema: unknown): TypeMetadata {
   if (!isJsonSchema(schema)) return ANY_TYPE
   const { type, items } = schema
@@ -51,7 +51,10 @@ function enumToType({ enum: values }: JsonSchema): TypeMetadata | null {
   return texts.every((one) => typeof one === 'string') ? createEnumType(...texts) : null
 }
 
-/** The handles of a node that are no outputs of its type: each must be a property, and of a type that its values may have. @throws NodeError `bad_schema` */
+/**
+ * The handles of a node that its type does not declare. Each must be a property of the schema, with a compatible type. @throws NodeError
+ * `bad_schema`
+ */
 export function resolvePropertyHandles(
   { outputs }: NodeContext,
   own: readonly string[],
@@ -63,17 +66,20 @@ export function resolvePropertyHandles(
       const known = Object.keys(properties)
       const more = known.length > MOST_LISTED_PROPERTIES ? ` and ${known.length - MOST_LISTED_PROPERTIES} more` : ''
       const listed = known.slice(0, MOST_LISTED_PROPERTIES).map(abbreviate).join(', ') + more
-      throw new NodeError(`The output "${abbreviate(name)}" is none of the properties ${listed}.`, 'bad_schema')
+      throw new NodeError(
+        `The output "${abbreviate(name)}" is not a property of the schema. Its properties are ${listed}.`,
+        'bad_schema',
+      )
     }
     const [given, declared] = [schemaToType(properties[name]), outputs.get(name)!.type]
     if (isAssignable(given, declared)) continue
-    const text = `The output "${abbreviate(name)}" is declared as ${abbreviate(formatType(declared))}, and will be ${abbreviate(formatType(given))}.`
+    const text = `The output "${abbreviate(name)}" is declared as ${abbreviate(formatType(declared))}, but the schema gives ${abbreviate(formatType(given))}.`
     throw new NodeError(text, 'bad_schema')
   }
   return names
 }
 
-/** The value of each handle. One that is missing gives nothing, and so does null where its type has no null. */
+/** The value of each handle. A missing value gives no output, and so does null if the type of the handle has no null. */
 export function spreadToHandles(value: JsonSchema, names: readonly string[], { outputs }: NodeContext): OutputValues {
   const given = names.filter((name) => {
     if (!Object.hasOwn(value, name)) return false
@@ -82,13 +88,13 @@ export function spreadToHandles(value: JsonSchema, names: readonly string[], { o
   return Object.fromEntries(given.map((name) => [name, value[name]]))
 }
 
-/** All that those take who hold a model to a schema strictly: they refuse one that says more, such as bounds. */
+/** All keywords that providers accept for strict schemas. They refuse schemas with others, such as bounds. */
 const STRICT_KEYWORDS: readonly string[] = [
   ...['type', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'anyOf', '$defs', '$ref'],
   ...['title', 'description'],
 ]
 
-/** Whether a schema says of each object all that is in it, and nothing besides, as providers ask of those that they hold a model to. */
+/** Whether a schema is strict: providers demand that all properties of each object are required and that others are forbidden. */
 export function isStrictSchema(schema: unknown): boolean {
   if (!isJsonSchema(schema) || !Object.keys(schema).every((key) => STRICT_KEYWORDS.includes(key))) return false
   const { type, properties, required, additionalProperties, items, anyOf, $defs } = schema

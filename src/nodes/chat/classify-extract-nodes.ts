@@ -1,4 +1,4 @@
-// chat.Classify and chat.Extract: what a model makes of a text, as a label or as fields.
+// chat.Classify and chat.Extract: a model turns a text into a label or into fields.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { ModelMessage } from '../../engine/node-api/node-services.ts'
 import type {
@@ -71,7 +71,7 @@ function appendInstructions(task: string, instructions: unknown): string {
   return instructions === '' ? task : `${task}\n\n${instructions}`
 }
 
-/** What is sent: the task, then the text as what the user says. */
+/** The task as the system message, then the text as the user message. */
 function buildMessages(task: string, text: unknown): ModelMessage[] {
   if (text === '') throw new NodeError('The text is empty.', 'bad_input')
   return buildConversation({ system: task, prompt: text, messages: [] })
@@ -101,7 +101,7 @@ async function runExtract(inputs: ExtractInputs, context: NodeContext): Promise<
   return { ...spreadToHandles(value, names, context), value, usage }
 }
 
-/** All fields and nothing else; those that are not there are null. @throws Unfit */
+/** All fields and nothing else. Missing fields are null. @throws InvalidAnswerError */
 function parseFields(answer: string, fields: Record<string, unknown>): Record<string, unknown> {
   const given = parseJsonObject(answer)
   const found = Object.keys(fields).map((name): [string, unknown] => {
@@ -128,8 +128,8 @@ function parseField(field: unknown): Field | null {
 
 function fieldsProblem(fields: unknown): string | null {
   const entries = Object.entries((fields ?? {}) as object)
-  if (entries.length === 0) return 'There must be at least one field to find.'
-  if (entries.length > MOST_FIELDS) return `There are more than ${MOST_FIELDS} fields.`
+  if (entries.length === 0) return '`fields` needs at least one field.'
+  if (entries.length > MOST_FIELDS) return `\`fields\` has more than ${MOST_FIELDS} fields.`
   const wrong = entries.find(([, field]) => parseField(field) === null)
   if (!wrong) return null
   return `The field "${abbreviate(wrong[0])}" must be one of ${Object.keys(SCHEMAS_BY_FIELD_TYPE).join(', ')}, or an object with such a type and a description.`
@@ -139,7 +139,7 @@ function objectSchema(properties: JsonSchema): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false }
 }
 
-/** What is wrong with the labels, or the fields, or the model, as they stand in the node. */
+/** The first problem with the labels, the fields or the model, as they stand in the node. */
 function createProblemCheck(name: string, problemOf: (value: unknown) => string | null) {
   return (facts: NodeFacts): NodeProblem | null => {
     const own = facts.isConnected(name) ? null : facts.data[name]
@@ -161,13 +161,13 @@ function joinPromptText(task: (data: InputValues) => string, data: InputValues):
       .map(({ content }) => String(content))
       .join('\n')
   } catch {
-    // The firing will say what is wrong with it.
+    // The firing will report the problem.
     return null
   }
 }
 
 const commonProperties = () => [
-  optionalProperty('instructions', 'str', 'What else the model should know for it.', { default: '' }),
+  optionalProperty('instructions', 'str', 'More instructions for the model.', { default: '' }),
   repairsProperty(),
   ...samplingProperties(),
 ]
@@ -177,7 +177,7 @@ export const classifyExtractNodes: NodeType[] = [
     node_type: 'chat.Classify',
     title: 'Classify text',
     description:
-      'Has a model say which of some labels fits a text best. An answer that is none of them is asked for again, then the node fails.',
+      'Lets a model choose the label that fits a text best. If the answer is not one of the labels, the model is asked again; at last the node fails.',
     properties: [
       modelProperty(),
       requiredProperty('text', 'str', 'The text.'),
@@ -198,7 +198,7 @@ export const classifyExtractNodes: NodeType[] = [
     node_type: 'chat.Extract',
     title: 'Extract fields',
     description:
-      'Has a model find fields in a text: an object with all of them, null where the text does not say. Dynamic outputs are fields; one that was not found gives nothing.',
+      'Lets a model find fields in a text. Gives an object with all fields, null for those that the text does not contain. Dynamic outputs are fields; a field that was not found gives no output.',
     properties: [
       modelProperty(),
       requiredProperty('text', 'str', 'The text.'),

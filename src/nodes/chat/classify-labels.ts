@@ -1,17 +1,17 @@
-// The labels of chat.Classify: what is none, and which one an answer names. Both are looked at character by character, and are bounded: an
-// answer is whatever a model says.
+// The labels of chat.Classify: which lists are valid, and which label an answer names. Both are read character by character within limits,
+// because an answer is whatever the model writes.
 import { InvalidAnswerError, parseJsonObject } from './structured-output.ts'
 
 const MOST_LABELS = 200
 /** In characters. */
 const LONGEST_LABEL = 500
-/** In characters: what stands around a label in an answer is a few quotation marks, not more than a label. */
+/** In characters. An answer has at most a few quotation marks around the label, which is less than another label. */
 const LONGEST_ANSWER = 2 * LONGEST_LABEL
 
-/** Why these are no labels, or null. Whether they are texts at all is told by their type. */
+/** Why these labels are invalid, or null. The property type checks that they are strings. */
 export function labelsProblem(labels: unknown): string | null {
-  if (!Array.isArray(labels) || labels.length < 2) return 'There must be at least two labels to choose from.'
-  if (labels.length > MOST_LABELS) return `There are more than ${MOST_LABELS} labels.`
+  if (!Array.isArray(labels) || labels.length < 2) return '`labels` needs at least two labels.'
+  if (labels.length > MOST_LABELS) return `\`labels\` has more than ${MOST_LABELS} labels.`
   if (labels.some((label) => String(label).length > LONGEST_LABEL))
     return `A label has more than ${LONGEST_LABEL} characters.`
   const names = labels.map((label) => normalizeLabel(String(label)))
@@ -19,7 +19,7 @@ export function labelsProblem(labels: unknown): string | null {
   return new Set(names).size === names.length ? null : 'Two labels are the same.'
 }
 
-/** One of the labels, in an object or by itself, in small or capital letters. @throws Unfit */
+/** Finds the label in an answer, in an object or alone, in any case. @throws InvalidAnswerError */
 export function parseLabel(answer: string, labels: readonly string[]): string {
   const words = answer.includes('{') ? parseJsonObject(answer).label : answer.trim()
   if (typeof words !== 'string' || words.length > LONGEST_ANSWER)
@@ -33,7 +33,7 @@ export function parseLabel(answer: string, labels: readonly string[]): string {
 const OPENING_QUOTES = '"\'`'
 const CLOSING_MARKS = '"\'`.'
 
-/** A label as people read it: without what stands around it, in small letters. */
+/** A label in lower case, without the quotes and marks around it. */
 function normalizeLabel(label: string): string {
   const text = label.trim()
   let [from, to] = [0, text.length]

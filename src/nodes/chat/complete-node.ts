@@ -1,4 +1,4 @@
-// chat.Complete: a conversation with a model. Which models there are, and what they cost, is the business of the host's providers.
+// chat.Complete: a conversation with a model. The providers of the host decide which models exist and what they cost.
 
 import type { ModelMessage } from '../../engine/node-api/node-services.ts'
 import {
@@ -25,7 +25,7 @@ import {
   toUsageOutput,
 } from './model-calls.ts'
 
-/** What is sent with it, once it is known. */
+/** The properties that make up the request. If all are known, so is its prompt. */
 const CONVERSATION_PROPERTY_NAMES = ['system', 'messages', 'prompt', 'images'] as const
 
 const MOST_STOP_TEXTS = 4
@@ -42,7 +42,7 @@ async function* complete(
   const { services, signal } = context
   const { top_p, stop } = inputs
   if (stop.length > MOST_STOP_TEXTS)
-    throw new NodeError(`At most ${MOST_STOP_TEXTS} texts can end an answer.`, 'bad_input')
+    throw new NodeError(`\`stop\` takes at most ${MOST_STOP_TEXTS} strings.`, 'bad_input')
   const messages = await inlineImages(buildConversation(inputs), inputs, context)
   const body = buildChatBody(inputs, messages, { top_p, stop: stop.length > 0 ? stop : null })
   const chunk: NodeContext['chunk'] = (content, options) => context.chunk(content, options)
@@ -58,30 +58,30 @@ async function* complete(
       yield { text: value }
     }
   } finally {
-    // Whoever wants no more of it ends the call.
+    // Ends the call if the reader stops early.
     await pieces.return(null)
   }
 }
 
-/** The properties of whatever is sent. */
+/** The properties that make up a conversation. */
 export const conversationProperties = (): NodeProperty[] => [
-  optionalProperty('system', 'str', 'What the model is told before the conversation.', { default: '' }),
-  optionalProperty('prompt', 'str', 'What the user says last.', { default: '' }),
+  optionalProperty('system', 'str', 'The instructions for the model before the conversation.', { default: '' }),
+  optionalProperty('prompt', 'str', 'The last message of the user.', { default: '' }),
   optionalProperty(
     'messages',
     'list[dict[str,any]]',
-    'The conversation before the prompt: objects with a role (system, user or assistant) and a content, which is a text or a list of text parts, and of image_url parts of a user.',
+    'The conversation before the prompt: objects with a role (system, user or assistant) and a content. The content is a text or a list of text parts; a user may also have image_url parts.',
     { default: [] },
   ),
   optionalProperty(
     'images',
     'list[any]',
-    'Pictures that go with the prompt: bytes, addresses (http, data:, asset:// or /api/storage/), or objects that have one as their uri.',
+    'Pictures for the prompt: bytes, URLs (http, data:, asset:// or /api/storage/), or objects with such a URL as their uri.',
     { default: [] },
   ),
 ]
 
-/** The call of a conversation. How many tokens a picture takes nobody knows before. */
+/** The model call of a conversation. The tokens of pictures are unknown before the run. */
 export function listConversationNeeds(facts: NodeFacts): NodeNeed[] {
   return [
     modelNeed(facts, CONVERSATION_PROPERTY_NAMES.some(facts.isConnected) ? null : joinPromptText(facts.data)),
@@ -95,7 +95,7 @@ function joinPromptText(data: NodeFacts['data']): string | null {
     if (messages.some(hasImages) || (Array.isArray(data.images) && data.images.length > 0)) return null
     return messages.map(readMessageText).join('\n')
   } catch {
-    // The firing will say what is wrong with it.
+    // The firing will report the problem.
     return null
   }
 }
@@ -110,7 +110,7 @@ export const chatNodes: NodeType[] = [
     node_type: 'chat.Complete',
     title: 'Chat completion',
     description:
-      'Has a model answer a conversation, and streams the answer piece by piece. A model that declines fails the node. builtin/echo needs no provider: it says the last message again.',
+      'Lets a model answer a conversation, and streams the answer piece by piece. If the model refuses to answer, the node fails. builtin/echo needs no provider: it repeats the last message.',
     properties: [
       modelProperty(),
       ...conversationProperties(),
@@ -118,19 +118,19 @@ export const chatNodes: NodeType[] = [
       optionalProperty(
         'top_p',
         'float?',
-        'Of how much of what is likely the model chooses. Without it the model decides.',
+        'The model chooses among the most likely tokens whose probabilities add up to this value. Without it the model decides.',
         {
           min: 0,
           max: 1,
         },
       ),
-      optionalProperty('stop', 'list[str]', 'Texts that end the answer and are no part of it, at most four.', {
+      optionalProperty('stop', 'list[str]', 'At most four texts. The answer ends before the first of them.', {
         default: [],
       }),
     ],
     outputs: [{ ...streamOutput('text', 'str'), stream_kind: 'text' }, valueOutput('usage', 'dict[str,any]')],
     gives_all: true,
-    // What was paid for once is not asked for again by itself.
+    // A paid call is not repeated by itself.
     retry_safe: ({ model }) => model === ECHO_MODEL,
     repeats: true,
     needs: listConversationNeeds,

@@ -1,14 +1,15 @@
-// What a chat node sends: its system text, its messages and its prompt as one conversation, or why they are none. Pictures are in chat-images.ts.
+// Builds the conversation that a chat node sends from system text, messages and prompt, or says why it is invalid. Pictures are in
+// image-inlining.ts.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { ModelMessage } from '../../engine/node-api/node-services.ts'
 import type { InputValues, NodeFacts, NodeProblem } from '../../engine/node-api/node-type.ts'
 
 const ROLES: readonly string[] = ['system', 'user', 'assistant']
 const MESSAGE_KEYS: readonly string[] = ['role', 'content']
-/** In characters, of all messages together: more than any model reads. */
+/** In characters of all messages together, which is more than any model reads. */
 export const LONGEST_CONVERSATION = 4_000_000
 const MOST_MESSAGES = 10_000
-/** Of all messages together. */
+/** In parts of all messages together. */
 const MOST_PARTS = 100_000
 
 type UnknownMessagePart = { readonly type?: unknown; readonly text?: unknown; readonly image_url?: unknown }
@@ -24,7 +25,7 @@ export function buildConversation(inputs: InputValues): ModelMessage[] {
   return all
 }
 
-/** What is certain to go wrong, whatever the edges bring: they may bring a prompt or messages, and only add to the length. */
+/** The first problem that is certain whatever the edges bring: they may bring a prompt or messages, and only add to the length. */
 export function conversationProblem({ data, isConnected }: NodeFacts): NodeProblem | null {
   const own: InputValues = { system: '', prompt: '', messages: [], images: [] }
   for (const name of Object.keys(own)) if (!isConnected(name)) own[name] = data[name]
@@ -42,7 +43,7 @@ function findProblem(inputs: InputValues): NodeProblem | null {
   const given = readMessages(inputs)
   if (given.length > MOST_MESSAGES) {
     const most = MOST_MESSAGES.toLocaleString('en')
-    return tooMuchProblem('messages', `There are more than ${most} messages. Leave out the oldest.`)
+    return tooMuchProblem('messages', `There are more than ${most} messages. Remove the oldest.`)
   }
   let parts = 0
   for (const [index, message] of given.entries()) {
@@ -67,7 +68,7 @@ function findProblem(inputs: InputValues): NodeProblem | null {
   return {
     property: 'prompt',
     code: 'missing_property',
-    message: 'There is nothing to answer: give a prompt or messages.',
+    message: 'There is nothing to answer. Set a prompt or messages.',
   }
 }
 
@@ -75,7 +76,7 @@ function tooMuchProblem(property: string, message: string): NodeProblem {
   return { property, code: 'out_of_range', message }
 }
 
-/** In characters, without its pictures. */
+/** In characters, without pictures. */
 function contentLength(content: unknown): number {
   if (!Array.isArray(content)) return String(content ?? '').length
   return content.reduce((sum: number, part: UnknownMessagePart) => sum + String(part.text ?? '').length, 0)
@@ -83,9 +84,10 @@ function contentLength(content: unknown): number {
 
 function messageProblem(message: Record<string, unknown>, which: string): string | null {
   const { role, content } = message
-  if (typeof role !== 'string' || !ROLES.includes(role)) return `${which} must have the role ${ROLES.join(', ')}.`
+  if (typeof role !== 'string' || !ROLES.includes(role))
+    return `${which} must have one of the roles ${ROLES.join(', ')}.`
   const more = Object.keys(message).filter((key) => !MESSAGE_KEYS.includes(key)).length
-  if (more > 0) return `${which} may have ${MESSAGE_KEYS.join(' and ')} only, and has ${more} more.`
+  if (more > 0) return `${which} has ${more} keys besides ${MESSAGE_KEYS.join(' and ')}. Remove them.`
   if (typeof content === 'string') return null
   if (!Array.isArray(content) || content.length === 0)
     return `${which} must have a text, or a list of parts, as its content.`

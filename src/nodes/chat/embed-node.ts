@@ -1,4 +1,4 @@
-// chat.Embed: texts as vectors. Many of them are sent in several calls, each of which is a step of its own.
+// chat.Embed: turns texts into vectors. Many texts are sent in several calls, and each call is a step.
 
 import type { ModelUsage } from '../../engine/node-api/node-services.ts'
 import {
@@ -21,10 +21,10 @@ import {
   sumModelUses,
 } from './model-calls.ts'
 
-/** In one call, so that it is no longer than providers take, and its answer not too long to be remembered. */
+/** In texts of one call: providers accept so many, and the answer is short enough to be remembered. */
 const TEXTS_AT_ONCE = 100
 const CHARACTERS_AT_ONCE = 200_000
-/** Of one firing: what it gives has to fit through its outputs. */
+/** In texts of one firing, because the vectors have to fit into its outputs. */
 const MOST_TEXTS = 2_000
 
 export interface EmbeddingOptions {
@@ -37,7 +37,7 @@ interface EmbeddedBatch {
   readonly use: ModelUsage | null
 }
 
-/** One vector for each text, and what that used. @throws NodeError */
+/** One vector for each text, and the usage. @throws NodeError */
 export async function embedTexts(
   texts: readonly string[],
   { model, dimensions }: EmbeddingOptions,
@@ -94,14 +94,14 @@ export const dimensionsProperty = () =>
   optionalProperty(
     'dimensions',
     'int?',
-    'How many numbers each vector has, where the model can choose. Without it the model decides.',
+    'How many numbers each vector has, if the model supports a choice. Without it the model decides.',
     {
       min: 1,
       max: 8_192,
     },
   )
 
-/** The call for these texts, as far as the node's own values tell. */
+/** The model call for these texts, as far as the node's own values tell. */
 export function embeddingNeed(facts: NodeFacts, name: string): NodeNeed {
   const own = facts.isConnected(name) ? null : facts.data[name]
   const texts = Array.isArray(own) ? own : [own]
@@ -109,7 +109,7 @@ export function embeddingNeed(facts: NodeFacts, name: string): NodeNeed {
   return modelNeed(facts, known ? texts.join('\n') : null, 'embedding')
 }
 
-/** What of the texts can be seen to fail before a run. */
+/** The first problem with the texts that is certain before a run. */
 function findTextsProblem(facts: NodeFacts): NodeProblem | null {
   const { data, isConnected } = facts
   const wrong = modelProblem(facts)
@@ -121,10 +121,10 @@ function findTextsProblem(facts: NodeFacts): NodeProblem | null {
   return texts.length > MOST_TEXTS ? { property: 'texts', code: 'out_of_range', message: TOO_MANY } : null
 }
 
-const TOO_MANY = `There are more than ${MOST_TEXTS.toLocaleString('en')} texts. Take them in parts, or use vector.Index.`
+const TOO_MANY = `There are more than ${MOST_TEXTS.toLocaleString('en')} texts. Split them, or use vector.Index.`
 
 function emptyTextMessage(at: number): string {
-  return `Text ${at + 1} is empty: it has no vector.`
+  return `Text ${at + 1} is empty, and an empty text has no vector.`
 }
 
 interface EmbedInputs extends EmbeddingOptions {
@@ -143,10 +143,10 @@ export const embedNodes: NodeType[] = [
     node_type: 'chat.Embed',
     title: 'Texts to vectors',
     description:
-      'Has a model turn texts into vectors, which are near each other where the texts mean something alike. Gives one for each text, and the first one by itself.',
+      'Lets a model turn texts into vectors. Texts with similar meanings have vectors that are near each other. Gives a vector for each text, and the first vector by itself.',
     properties: [
       modelProperty(),
-      requiredProperty('texts', 'list[str]', 'The texts, or a single one; at most 2,000.'),
+      requiredProperty('texts', 'list[str]', 'A text or a list of at most 2,000 texts.'),
       dimensionsProperty(),
     ],
     outputs: [

@@ -1,5 +1,5 @@
-// Pictures that chat nodes send: whatever refers to one becomes its bytes as a data: URL, which every provider that takes pictures takes.
-// An address on the web is fetched here, with the guarded client: so a provider reaches nothing that the workflow may not reach.
+// Turns the pictures of chat nodes into data: URLs, which every provider with vision accepts. The guarded client fetches web URLs here, so
+// that a provider reaches nothing that the workflow must not reach.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { ModelMessage } from '../../engine/node-api/node-services.ts'
 import type { InputValues, NodeContext, NodeFacts, NodeNeed } from '../../engine/node-api/node-type.ts'
@@ -13,7 +13,7 @@ const MOST_BYTES = 50_000_000
 const FETCH_MS = 30_000
 const REDIRECTS = 5
 
-/** How pictures begin that models take, in hexadecimal digits. */
+/** First bytes of the picture formats that models accept, in hexadecimal digits. */
 const SIGNATURES: readonly (readonly [type: string, begins: RegExp])[] = [
   ['image/png', /^89504e470d0a1a0a/],
   ['image/jpeg', /^ffd8ff/],
@@ -23,7 +23,7 @@ const SIGNATURES: readonly (readonly [type: string, begins: RegExp])[] = [
 
 type ImageOrTextPart = { type: string; image_url?: { url: string } & Record<string, unknown> }
 
-/** The conversation with all of its pictures as data: URLs, those of `images` behind its last words. @throws NodeError */
+/** The conversation with all pictures as data: URLs. Those of `images` follow the last message. @throws NodeError */
 export async function inlineImages(
   messages: ModelMessage[],
   { images = [], prompt }: InputValues,
@@ -71,7 +71,7 @@ function isStoredReference(reference: string): boolean {
   return /^(?:asset:\/\/|\/api\/(?:storage|assets\/packages)\/)/.test(reference)
 }
 
-/** The pictures of one call, which are bounded together. */
+/** Loads the pictures of one call, which share limits. */
 class ImageLoader {
   readonly #context: NodeContext
   #count = 0
@@ -89,7 +89,7 @@ class ImageLoader {
     if (this.#bytes > MOST_BYTES) throw tooLargeError('All pictures together have', MOST_BYTES)
     const head = Buffer.from(bytes.subarray(0, 16)).toString('hex')
     const type = SIGNATURES.find(([, begins]) => begins.test(head))?.[0]
-    if (!type) throw new NodeError(`Picture ${this.#count} is no PNG, JPEG, GIF or WebP.`, 'bad_input')
+    if (!type) throw new NodeError(`Picture ${this.#count} is not a PNG, JPEG, GIF or WebP.`, 'bad_input')
     return `data:${type};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64')}`
   }
 
@@ -118,11 +118,14 @@ class ImageLoader {
       onBytesHeld: held,
     })
     if (status === 200) return body
-    throw new NodeError(`Picture ${this.#count} could not be fetched: its server answers ${status}.`, 'bad_response')
+    throw new NodeError(
+      `Picture ${this.#count} could not be fetched: its server responded with status ${status}.`,
+      'bad_response',
+    )
   }
 
   #unreadableError(): NodeError {
-    const text = `Picture ${this.#count} is neither bytes, nor an http, data:, asset:// or /api/storage/ address, nor an object with one as its uri.`
+    const text = `Picture ${this.#count} is neither bytes, nor an http, data:, asset:// or /api/storage/ URL, nor an object with such a URL as its uri.`
     return new NodeError(text, 'bad_input')
   }
 }

@@ -1,4 +1,4 @@
-// Calls of models as nodes make them: the properties that they share, one answer read to its end, what it used, and what is foretold of it.
+// Model calls of nodes: shared properties, the answer read to its end, its usage, and the forecast of a call.
 import { NodeError, NodeInterruptedError } from '../../engine/node-api/node-error.ts'
 import type { ModelMessage, ModelPart, ModelRequest, ModelUsage } from '../../engine/node-api/node-services.ts'
 import type {
@@ -11,12 +11,12 @@ import type {
 } from '../../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty } from '../shared/node-type-builders.ts'
 
-/** The model that costs nothing and says the same each time; of any other one nobody here knows either. */
+/** The built-in model, which is free and repeatable. Other models are known to providers only. */
 export const ECHO_MODEL = 'builtin/echo'
 
-/** How much of why a model declines is told. */
+/** In characters of a refusal that an error shows. */
 const SHOWN_REFUSAL = 500
-/** How much of the id of a workflow is told. */
+/** In characters of a workflow id that an error shows. */
 const SHOWN_ID = 100
 
 export type AnswerEnd = Extract<ModelPart, { type: 'end' }>
@@ -25,31 +25,31 @@ export const modelProperty = (): NodeProperty =>
   requiredProperty(
     'model',
     'str',
-    'The model as provider/name, such as builtin/echo. A bare name means the only provider that has it.',
+    'The model as provider/name, such as builtin/echo. A name without provider works if only one provider has it.',
   )
 
 const WORKFLOW = 'workflow/'
 
-/** Why a workflow, which others may ask as a model, is none for nodes; null of a model. */
+/** Why a workflow, which clients may call as a model, is no model for nodes; null for a model. */
 export function explainWorkflowModel(model: string): string | null {
   if (!model.startsWith(WORKFLOW)) return null
   const id = model.slice(WORKFLOW.length, WORKFLOW.length + SHOWN_ID)
-  return `"${WORKFLOW}${id}" is a workflow, and nodes ask models alone: call it with a node workflow.Call whose workflow_id is "${id}".`
+  return `"${WORKFLOW}${id}" is a workflow, not a model. Call it with a node workflow.Call whose workflow_id is "${id}".`
 }
 
-/** What is certain to go wrong with the model. */
+/** The problem with the model that is certain before a run. */
 export function modelProblem({ data: { model }, isConnected }: NodeFacts): NodeProblem | null {
   const message = isConnected('model') || typeof model !== 'string' ? null : explainWorkflowModel(model)
   return message === null ? null : { property: 'model', code: 'type_mismatch', message }
 }
 
-/** @throws NodeError `bad_input` where it is a workflow */
+/** @throws NodeError `bad_input` if the model is a workflow */
 export function guardProviderModel(model: string): void {
   const why = explainWorkflowModel(model)
   if (why !== null) throw new NodeError(why, 'bad_input')
 }
 
-/** How a model answers. Null where the model decides. */
+/** Null means that the model decides. */
 export interface SamplingInputs extends InputValues {
   readonly model: string
   readonly max_output_tokens: number | null
@@ -62,16 +62,21 @@ export const samplingProperties = (): NodeProperty[] => [
     min: 1,
     max: 10_000_000,
   }),
-  optionalProperty('temperature', 'float?', 'How freely the model chooses its words. Without it the model decides.', {
-    min: 0,
-    max: 2,
-  }),
-  optionalProperty('seed', 'int?', 'The same seed gives the same answer again, where the model can do that.', {
+  optionalProperty(
+    'temperature',
+    'float?',
+    'How freely the model chooses its words; 0 is the least. Without it the model decides.',
+    {
+      min: 0,
+      max: 2,
+    },
+  ),
+  optionalProperty('seed', 'int?', 'The same seed gives the same answer again, if the model supports seeds.', {
     min: 0,
   }),
 ]
 
-/** What is asked; what nobody set is left to the model. @throws NodeError `bad_input` where that is a workflow */
+/** The request body without unset values, for which the model decides. @throws NodeError `bad_input` if the model is a workflow */
 export function buildChatBody(
   { model, max_output_tokens, temperature, seed }: SamplingInputs,
   messages: ModelMessage[],
@@ -83,7 +88,7 @@ export function buildChatBody(
   return { model, messages, ...set }
 }
 
-/** The pieces of an answer, then its end. What the model thinks is shown alone. @throws NodeError `refused` where it declines */
+/** Yields the pieces of an answer and returns its end. Thinking is shown but not yielded. @throws NodeError `refused` if the model refuses */
 export async function* streamAnswer(
   body: ModelRequest['body'],
   { services, chunk }: Pick<NodeContext, 'services' | 'chunk'>,
@@ -102,7 +107,7 @@ export async function* streamAnswer(
   throw new NodeError(`The model declines to answer: ${shown}`, 'refused')
 }
 
-/** An answer that was read to its end. Plain data: it can be remembered. */
+/** An answer that was read to its end, as plain data that can be remembered. */
 export interface CompletedAnswer {
   readonly text: string
   readonly use: ModelUsage | null
@@ -126,8 +131,8 @@ export async function requestAnswer(
 }
 
 /**
- * A call that is made once, whatever interrupts its firing: one that had ended gives what it came to. One that was cut off is not made again by
- * itself, but with the model that costs nothing. The name tells it from the firing's other ones.
+ * Makes a call at most once, even if its firing is interrupted. A finished call returns its remembered result. An interrupted call is
+ * repeated only with the free model. `name` distinguishes the calls of a firing.
  */
 export async function callModelOnce<Result>(
   context: NodeContext,
@@ -145,11 +150,11 @@ export async function callModelOnce<Result>(
 
 export function interruptedCallError({ node_id }: NodeContext): NodeInterruptedError {
   return new NodeInterruptedError(
-    `Node "${node_id}" was interrupted in a call of a model, which may have been paid: it is not made again by itself.`,
+    `Node "${node_id}" was interrupted during a model call that may have been paid for. The call is not repeated automatically.`,
   )
 }
 
-/** What one call used, as its node gives it. */
+/** The usage of one call in the form of a node output. */
 export function toUsageOutput(use: ModelUsage, more: Record<string, unknown> = {}): Record<string, unknown> {
   const { model, input_tokens, output_tokens, cost } = use
   return {
@@ -163,7 +168,7 @@ export function toUsageOutput(use: ModelUsage, more: Record<string, unknown> = {
   }
 }
 
-/** What several calls used together. A cost that is not known of one is not known of all, and neither is one in two currencies. */
+/** The usage of several calls together. The total cost is unknown if a cost is unknown or if currencies differ. */
 export function sumModelUses(model: string, uses: readonly (ModelUsage | null)[]): Record<string, unknown> {
   const known = uses.filter((use) => use !== null)
   const currency = known[0]?.cost?.currency ?? null
@@ -179,7 +184,7 @@ export function sumModelUses(model: string, uses: readonly (ModelUsage | null)[]
   return toUsageOutput(use, { calls: known.length })
 }
 
-/** A call as it is foretold: `prompt` is null where nobody knows it before the run. */
+/** The forecast of a call. `prompt` is null if it is unknown before the run. */
 export function modelNeed({ data, isConnected }: NodeFacts, prompt: string | null, task = 'chat'): NodeNeed {
   const own = (name: string) => (isConnected(name) ? null : data[name])
   const [model, limit] = [own('model'), own('max_output_tokens')]
@@ -188,7 +193,7 @@ export function modelNeed({ data, isConnected }: NodeFacts, prompt: string | nul
     model: typeof model === 'string' && model !== '' ? model : null,
     task,
     prompt,
-    // What is turned into vectors is not answered.
+    // An embedding has no output tokens.
     max_output_tokens: task === 'embedding' ? 0 : typeof limit === 'number' ? limit : null,
     ...(typeof own('seed') === 'number' ? { fields: ['seed'] } : {}),
   }

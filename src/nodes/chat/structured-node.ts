@@ -1,4 +1,4 @@
-// chat.Structured: an answer as data that fits a JSON schema, its properties as outputs of their own.
+// chat.Structured: an answer as data that satisfies a JSON schema. Its properties can be outputs.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { NodeContext, NodeType, OutputValues } from '../../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
@@ -23,7 +23,7 @@ import { InvalidAnswerError, parseJsonObject, requestStructuredOutput } from './
 
 const OWN_OUTPUTS = ['value', 'usage']
 
-/** How many faults of an answer the model is told of at once. */
+/** The most faults of an answer that are sent to the model at once. */
 const MOST_REPORTED_FAULTS = 10
 
 interface StructuredInputs extends SamplingInputs {
@@ -31,12 +31,11 @@ interface StructuredInputs extends SamplingInputs {
   repairs: number
 }
 
-/** How often a model is asked again for an answer that fits. */
 export const repairsProperty = () =>
   optionalProperty(
     'repairs',
     'int',
-    'How often the model is asked again, and told what is wrong, where its answer does not fit.',
+    'How often the model is asked again, with the faults of its answer, if the answer is invalid.',
     {
       default: 1,
       min: 0,
@@ -47,7 +46,7 @@ export const repairsProperty = () =>
 async function runStructured(inputs: StructuredInputs, context: NodeContext): Promise<OutputValues> {
   const { schema, repairs } = inputs
   const { owner } = context.services
-  // Before anything is paid for.
+  // The schema is checked before a paid call.
   guardObjectSchema(schema)
   await guardSchema(schema, owner)
   const names = resolvePropertyHandles(context, OWN_OUTPUTS, readSchemaProperties(schema))
@@ -63,14 +62,14 @@ async function runStructured(inputs: StructuredInputs, context: NodeContext): Pr
   return { ...spreadToHandles(value, names, context), value, usage }
 }
 
-/** @throws NodeError `bad_schema` where it is not one of an object */
+/** @throws NodeError `bad_schema` if the schema is not that of an object */
 function guardObjectSchema(schema: unknown): void {
   if (
     isJsonSchema(schema) &&
     (schema.type === 'object' || (schema.type === undefined && isJsonSchema(schema.properties)))
   )
     return
-  throw new NodeError('The schema must be one of an object, with the type "object".', 'bad_schema')
+  throw new NodeError('The schema must describe an object. Set its type to "object".', 'bad_schema')
 }
 
 function readObjectSchema(schema: JsonSchema): void {
@@ -82,7 +81,8 @@ async function parseValidAnswer(schema: JsonSchema, text: string, owner: string)
   const value = parseJsonObject(text)
   const verdict = await validateBySchema(schema, value, owner)
   if (verdict.kind === 'fits') return value
-  if (verdict.kind !== 'unfit') throw new NodeError('The schema needs too much work for this answer.', 'bad_schema')
+  if (verdict.kind !== 'unfit')
+    throw new NodeError('Checking this answer against the schema takes too long. Simplify the schema.', 'bad_schema')
   const faults = verdict.problems.slice(0, MOST_REPORTED_FAULTS)
   throw new InvalidAnswerError(
     faults.map(({ path, message }) => `${path === '' ? 'The object' : path} ${message}.`).join(' '),
@@ -94,7 +94,7 @@ export const structuredNodes: NodeType[] = [
     node_type: 'chat.Structured',
     title: 'Structured answer',
     description:
-      'Has a model answer with an object that fits a JSON schema (2020-12). Dynamic outputs are properties of the object; one that is missing gives nothing. An answer that does not fit is asked for again, then the node fails.',
+      'Lets a model answer with an object that satisfies a JSON schema (2020-12). Dynamic outputs are properties of the object; a missing property gives no output. If the answer is invalid, the model is asked again; at last the node fails.',
     properties: [
       modelProperty(),
       requiredProperty('schema', 'dict[str,any]', 'The JSON schema of the object.'),

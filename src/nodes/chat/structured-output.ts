@@ -1,4 +1,4 @@
-// Asking a model for JSON of a shape: in the form that the model honours, and again, with what was wrong, where its answer does not fit.
+// Asks a model for JSON that satisfies a schema, in the form that the model supports. An invalid answer is sent back with its faults.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { ModelMessage, ModelRequest } from '../../engine/node-api/node-services.ts'
 import type { NodeContext } from '../../engine/node-api/node-type.ts'
@@ -15,10 +15,10 @@ import {
   sumModelUses,
 } from './model-calls.ts'
 
-/** How much of a wrong answer is shown to the model, and of why it is wrong to whoever reads the error. */
+/** In characters of a wrong answer that the model sees again, and of the reason that an error shows. */
 const LONGEST_SHOWN_ANSWER = 20_000
 const LONGEST_SHOWN_REASON = 500
-/** In characters: an object is read in one go, and no model writes as much at once. */
+/** In characters. An object is parsed in one go, and no model writes more at once. */
 const LONGEST_OBJECT = 500_000
 
 export interface StructuredQuestion<Value> {
@@ -27,16 +27,16 @@ export interface StructuredQuestion<Value> {
   readonly schema: JsonSchema
   /** How often the model is asked again. */
   readonly repairs: number
-  /** What an answer comes to. @throws Unfit where it is none */
+  /** Reads the value of an answer. @throws InvalidAnswerError if the answer has none */
   read(text: string): Value | Promise<Value>
 }
 
-/** An answer that does not fit; the message says why, for the model and for people. */
+/** An answer is invalid. The message says why, to the model and to people. */
 export class InvalidAnswerError extends Error {}
 
 type ResponseFormat = Pick<ModelRequest['body'], 'response_format'>
 
-/** @throws NodeError `bad_answer`, `refused`, and what calls of models throw */
+/** @throws NodeError `bad_answer`, `refused`, and the errors of model calls */
 export async function requestStructuredOutput<Value>(
   { sampling, messages, schema, repairs, read }: StructuredQuestion<Value>,
   context: NodeContext,
@@ -58,7 +58,7 @@ export async function requestStructuredOutput<Value>(
     } catch (error) {
       reason = explainInvalidAnswer(error, answer)
     }
-    context.log('warning', `Answer ${attempt} of the model does not fit: ${reason}`)
+    context.log('warning', `Answer ${attempt} of the model is invalid: ${reason}`)
     const again = `That does not fit: ${reason} Answer again, with nothing but what was asked for.`
     conversation.push(
       { role: 'assistant', content: answer.text.slice(0, LONGEST_SHOWN_ANSWER) },
@@ -66,12 +66,13 @@ export async function requestStructuredOutput<Value>(
     )
   }
   const times = repairs === 0 ? 'once' : `${repairs + 1} times`
-  throw new NodeError(`The model was asked ${times} and gave no answer that fits: ${reason}`, 'bad_answer')
+  throw new NodeError(`The model was asked ${times} and gave no valid answer: ${reason}`, 'bad_answer')
 }
 
 function explainInvalidAnswer(error: unknown, { finish_reason }: CompletedAnswer): string {
   if (!(error instanceof InvalidAnswerError)) throw error
-  if (finish_reason === 'content_filter') throw new NodeError('The answer was held back by a filter.', 'refused')
+  if (finish_reason === 'content_filter')
+    throw new NodeError('The content filter of the provider withheld the answer.', 'refused')
   const cut = finish_reason === 'length' ? 'It was cut off at its limit of tokens. ' : ''
   return (
     cut +
@@ -79,7 +80,7 @@ function explainInvalidAnswer(error: unknown, { finish_reason }: CompletedAnswer
   )
 }
 
-/** A schema goes to models that are held to it; others read it in their instructions. */
+/** Sends the schema as a response format to models that support it, and as instructions to other models. */
 function applySchema(
   honoured: readonly string[],
   messages: ModelMessage[],
@@ -95,7 +96,7 @@ function applySchema(
   return { format, asked: appendInstructions(messages, rule) }
 }
 
-/** The conversation with more at the end of what the model is told before it. */
+/** Adds a rule to the end of the system message. */
 function appendInstructions([first, ...rest]: ModelMessage[], rule: string): ModelMessage[] {
   if (first?.role === 'system' && typeof first.content === 'string')
     return [{ ...first, content: `${first.content}\n\n${rule}` }, ...rest]
@@ -104,7 +105,7 @@ function appendInstructions([first, ...rest]: ModelMessage[], rule: string): Mod
 
 const THINKING_BLOCK = /^\s*<think>[\s\S]*?<\/think>/
 
-/** The JSON object in an answer: alone, in a fence, or among other words. @throws Unfit */
+/** Finds the JSON object in an answer: alone, in a fence, or among other words. @throws InvalidAnswerError */
 export function parseJsonObject(text: string): Record<string, unknown> {
   const bare = text.replace(THINKING_BLOCK, '')
   const cut = bare.slice(bare.indexOf('{'), bare.lastIndexOf('}') + 1)

@@ -1,5 +1,5 @@
-// chat.Summarize: a short text out of a long one. What is too long for one call is summarized in pieces first, and then the summaries. Each
-// call is a step of its own: what was paid for is not asked for again where the firing was interrupted.
+// chat.Summarize: makes a short text of a long one. A text too long for one call is summarized in pieces first, then the summaries
+// together. Each call is a step, so that an interruption does not repeat paid calls.
 
 import type { ModelMessage, ModelUsage } from '../../engine/node-api/node-services.ts'
 import {
@@ -29,9 +29,9 @@ import {
   sumModelUses,
 } from './model-calls.ts'
 
-/** Of one level: more is not meant, and each costs something. */
+/** In pieces of one level. Each piece costs a call. */
 const MOST_PIECES = 500
-/** Pieces that are summarized at the same time. */
+/** Pieces that are summarized in parallel. */
 const MOST_CONCURRENT_CALLS = 4
 
 interface SummarizeInputs extends SamplingInputs {
@@ -67,7 +67,7 @@ async function* runSummarize(
     const merged = answers.map((answer) => answer.text.trim()).join('\n\n')
     if (merged.length > left.length / 2) {
       const message =
-        'The summaries of the pieces are not much shorter than the text. Ask for shorter ones, or for longer pieces.'
+        'The summaries of the pieces are not much shorter than the text. Ask for shorter summaries in instructions, or raise piece_length.'
       throw new NodeError(message, 'too_large')
     }
     left = merged
@@ -83,10 +83,10 @@ async function* runSummarize(
 function splitIntoPieces(text: string, { piece_length }: SummarizeInputs): string[] {
   const pieces = chunkAtBoundaries(text, piece_length, MOST_PIECES)
   if (pieces.length <= MOST_PIECES) return pieces
-  throw new NodeError(`The text has more than ${MOST_PIECES} pieces. Let them be longer.`, 'too_large')
+  throw new NodeError(`The text has more than ${MOST_PIECES} pieces. Raise piece_length.`, 'too_large')
 }
 
-/** The summaries of all pieces, in their order, a few at the same time. The first failure ends the others. */
+/** The summaries of all pieces, in their order. The first failure stops the other calls. */
 async function summarizePieces(
   pieces: readonly string[],
   level: number,
@@ -119,7 +119,7 @@ async function summarizePieces(
   return answers
 }
 
-/** The last answer, piece by piece, behind what had come of it before an interruption. */
+/** Streams the last answer, after the text that was given before an interruption. */
 async function* streamSummary(
   body: ReturnType<typeof buildChatBody>,
   model: string,
@@ -136,7 +136,7 @@ async function* streamSummary(
   }
   if (step.wasInterrupted && model !== ECHO_MODEL) throw interruptedCallError(context)
   const pieces = streamAnswer(body, { services, chunk }, signal)
-  // Joined once: whatever looks into a text that grows has all of it copied.
+  // The parts are joined once, because each look into a growing string copies all of it.
   const parts: string[] = []
   let length = 0
   try {
@@ -164,7 +164,7 @@ async function* streamSummary(
   }
 }
 
-/** One call for each piece, and one for their summaries, which nobody knows before. */
+/** One call for each piece, and one for their summaries, whose prompt is unknown before the run. */
 function listModelNeeds(facts: NodeFacts): NodeNeed[] {
   const { text, instructions, piece_length } = facts.data
   const known = !['text', 'instructions', 'piece_length'].some(facts.isConnected)
@@ -193,11 +193,11 @@ export const summarizeNodes: NodeType[] = [
     node_type: 'chat.Summarize',
     title: 'Summarize text',
     description:
-      'Has a model summarize a text, and streams the summary. A text that is longer than a piece is summarized piece by piece first, then the summaries together.',
+      'Lets a model summarize a text, and streams the summary. A text that is longer than a piece is summarized piece by piece first, then the summaries together.',
     properties: [
       modelProperty(),
       requiredProperty('text', 'str', 'The text.'),
-      optionalProperty('instructions', 'str', 'How the summary should be: how long, for whom, in which form.', {
+      optionalProperty('instructions', 'str', 'The length, readers and form of the summary.', {
         default: '',
       }),
       optionalProperty('piece_length', 'int', 'The most characters that are sent in one call.', {

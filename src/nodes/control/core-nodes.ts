@@ -1,4 +1,4 @@
-// control.*: branches, streams and waiting.
+// control.* and workflow.Call: branches, streams, delays and calls of workflows.
 
 import { readSteadyTime } from '../../engine/node-api/clock.ts'
 import { SINGLE_NODE_PREFIX } from '../../engine/node-api/node-services.ts'
@@ -12,19 +12,22 @@ import {
 } from '../shared/node-type-builders.ts'
 import { ItemCollector } from './item-collector.ts'
 
-/** Milliseconds in a second; seconds are what people write. */
 const SECOND_MS = 1000
 
-/** Seconds from which on a delay is one that the run may be suspended for. */
+/** In seconds. The run may be suspended for a longer delay. */
 const SUSPENDABLE_DELAY_SECONDS = 30
 
 export const controlNodes: NodeType[] = [
   {
     node_type: 'control.If',
     title: 'If',
-    description: 'Sends a value one way or the other. The nodes behind the other way are skipped.',
+    description: 'Sends a value to one of two branches. The nodes of the other branch are skipped.',
     properties: [
-      requiredProperty('condition', 'union[bool,int,float]', 'True or false; of numbers only 0 is false.'),
+      requiredProperty(
+        'condition',
+        'union[bool,int,float]',
+        'True or false. The number 0 is false; other numbers are true.',
+      ),
       optionalProperty('value', 'any', 'The value to send on.'),
     ],
     cost: 0,
@@ -35,10 +38,10 @@ export const controlNodes: NodeType[] = [
     node_type: 'control.Coalesce',
     title: 'First of',
     description:
-      'Gives the first of its values that is there, a and b before dynamic inputs in their order: it brings branches together again.',
+      'Gives the first non-null input: a, then b, then the dynamic inputs in their order. It joins branches again.',
     properties: [
       optionalProperty('a', 'any', 'The preferred value.'),
-      optionalProperty('b', 'any', 'The value used where the first is missing.'),
+      optionalProperty('b', 'any', 'The value that is used if the first is missing.'),
     ],
     cost: 0,
     outputs: [valueOutput('output', 'any')],
@@ -49,7 +52,7 @@ export const controlNodes: NodeType[] = [
   {
     node_type: 'control.ForEach',
     title: 'For each',
-    description: 'Opens a stream of the items of a list. What follows runs once per item.',
+    description: 'Opens a stream of the items of a list. The nodes behind it run once per item.',
     properties: [requiredProperty('list', 'list[any]', 'The items.')],
     outputs: [streamOutput('item', 'any'), streamOutput('index', 'int')],
     gives_all: true,
@@ -62,7 +65,7 @@ export const controlNodes: NodeType[] = [
     node_type: 'control.Collect',
     title: 'Collect',
     description:
-      'Gathers the items of a stream into a list, in their order. Items that got no value are left out. At most a million.',
+      'Gathers the items of a stream into a list, in their order. Items without a value are skipped. The list has at most a million items.',
     properties: [requiredProperty('item', 'any', 'The items.', { aggregate: true })],
     outputs: [valueOutput('list', 'list[any]')],
     gives_all: true,
@@ -74,9 +77,9 @@ export const controlNodes: NodeType[] = [
   {
     node_type: 'control.Delay',
     title: 'Delay',
-    description: 'Hands a value on after some seconds. Nothing of a job need be in memory during a long delay.',
+    description: 'Passes a value on after some seconds. During a long delay the job may leave memory.',
     properties: [
-      optionalProperty('value', 'any', 'The value to hand on.'),
+      optionalProperty('value', 'any', 'The value to pass on.'),
       optionalProperty('seconds', 'float', 'How long to wait.', { default: 1, min: 0, max: 86_400 }),
     ],
     outputs: [valueOutput('output', 'any')],
@@ -104,7 +107,7 @@ export const workflowNodes: NodeType[] = [
     supports_dynamic_inputs: true,
     supports_dynamic_outputs: true,
     async run({ workflow_id, ...params }: InputValues & { workflow_id: string }, context) {
-      if (workflow_id === '') throw new NodeError('There is no workflow named.', 'bad_input')
+      if (workflow_id === '') throw new NodeError('No workflow is named. Set workflow_id.', 'bad_input')
       if (workflow_id.startsWith(SINGLE_NODE_PREFIX))
         throw new NodeError(`There is no workflow "${workflow_id}".`, 'bad_input')
       return context.callWorkflow(workflow_id, params)

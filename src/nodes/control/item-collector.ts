@@ -1,4 +1,4 @@
-// The items of a stream on their way into a list: how many there may be, and how large they may be together.
+// Gathers the items of a stream into a list, within limits of their number and total size.
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import { guardListLength, guardTotalText } from '../shared/value-limits.ts'
 
@@ -6,7 +6,7 @@ export class ItemCollector {
   readonly list: unknown[] = []
   #size = 0
 
-  /** Throws NodeError `too_large` where the list would be too long, or its items too large together. */
+  /** @throws NodeError `too_large` if the list gets too long, or its items too large together */
   add(item: unknown): void {
     this.#size += estimateSize(item)
     guardTotalText(this.#size)

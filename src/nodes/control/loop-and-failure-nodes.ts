@@ -1,4 +1,4 @@
-// control.*: rounds, choices among many ways, failures that are held, and numbers without end.
+// control.*: loops, switches, caught failures, and endless numbers.
 import { type InputValues, type LoopFiring, NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { FailureToken } from '../../engine/runtime/streams/tokens.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
@@ -34,20 +34,20 @@ export const loopAndFailureNodes: NodeType[] = [
     node_type: 'control.Loop',
     title: 'Loop',
     description:
-      'Goes round with a value: what the nodes behind `value` make of it comes back to `next`, until `until` is true, `times` rounds are over, or nothing comes back.',
+      'Runs rounds with a value. The nodes behind `value` compute a new value, which comes back to `next`. The loop ends when `until` is true, when `times` rounds are over, or when no value comes back.',
     properties: [
       requiredProperty('initial', 'any', 'The value of the first round.'),
       requiredProperty('next', 'any', 'The value of the next round, made from `value`.', FEEDBACK_PROPERTY),
       optionalProperty(
         'until',
         'union[bool,int,float]',
-        'True in the round that is the last one; of numbers only 0 is false.',
+        'True in the last round. The number 0 is false; other numbers are true.',
         FEEDBACK_PROPERTY,
       ),
-      optionalProperty('times', 'int?', 'How many rounds there are at most. Without it the loop must end by itself.', {
+      optionalProperty('times', 'int?', 'The most rounds. Without it the loop must end by itself.', {
         min: 0,
       }),
-      optionalProperty('max_rounds', 'int', 'A loop without `times` that is not over after so many rounds fails.', {
+      optionalProperty('max_rounds', 'int', 'A loop without `times` fails after so many rounds.', {
         default: 10_000,
         min: 1,
         max: 10_000_000,
@@ -65,8 +65,8 @@ export const loopAndFailureNodes: NodeType[] = [
     node_type: 'control.Catch',
     title: 'Catch',
     description:
-      'Holds the failures of the nodes before it: the run goes on, with `error` instead of `value`. Behind it, only one of the two ways is taken.',
-    properties: [requiredProperty('value', 'any', 'What may fail to come.', { catches: true })],
+      'Catches the failures of the nodes before it: the run continues with `error` instead of `value`. Only one of the two branches runs.',
+    properties: [requiredProperty('value', 'any', 'The value of nodes that may fail.', { catches: true })],
     cost: 0,
     outputs: [valueOutput('value', 'any'), valueOutput('error', 'dict[str,str]')],
     run: ({ value }) => (value instanceof FailureToken ? { error: { ...value } } : { value }),
@@ -75,9 +75,9 @@ export const loopAndFailureNodes: NodeType[] = [
     node_type: 'control.Switch',
     title: 'Switch',
     description:
-      'Sends a value along the dynamic output whose name is the case, else along `otherwise`. The nodes behind the other ways are skipped.',
+      'Sends a value to the dynamic output that has the name of the case, else to `otherwise`. The nodes behind the other outputs are skipped.',
     properties: [
-      requiredProperty('case', 'union[str,int,bool]', 'Which way to go.'),
+      requiredProperty('case', 'union[str,int,bool]', 'The name of the output to choose.'),
       optionalProperty('value', 'any', 'The value to send on.'),
     ],
     outputs: [valueOutput('otherwise', 'any')],
@@ -87,15 +87,16 @@ export const loopAndFailureNodes: NodeType[] = [
   {
     node_type: 'control.Numbers',
     title: 'Numbers',
-    description: 'Opens a stream of numbers, one step after the other; without an end it goes on for ever.',
+    description: 'Opens a stream of numbers with equal steps. Without `to` the stream is endless.',
     properties: [
       optionalProperty('from', 'float', 'The first number.', { default: 0 }),
-      optionalProperty('to', 'float?', 'The last number, if a step meets it.'),
-      optionalProperty('step', 'float', 'From one number to the next; not 0.', { default: 1 }),
+      optionalProperty('to', 'float?', 'The last number, if a step reaches it exactly.'),
+      optionalProperty('step', 'float', 'The difference between two numbers, which must not be 0.', { default: 1 }),
     ],
     outputs: [streamOutput('item', 'float'), streamOutput('index', 'int')],
     *run({ from, to, step }: { from: number; to: number | null; step: number }) {
-      if (step === 0) throw new NodeError('The step must not be 0: the stream would stand still.', 'bad_input')
+      if (step === 0)
+        throw new NodeError('The step must not be 0, because the numbers would never change.', 'bad_input')
       for (let index = 0; ; index++) {
         const item = from + index * step
         if ((to !== null && (step > 0 ? item > to : item < to)) || !Number.isFinite(item)) return
@@ -106,13 +107,18 @@ export const loopAndFailureNodes: NodeType[] = [
   {
     node_type: 'control.Fail',
     title: 'Fail',
-    description: 'Fails where its condition is true, with a message of your own; else it hands its value on.',
+    description: 'Fails with your message if its condition is true; else it passes its value on.',
     properties: [
-      optionalProperty('value', 'any', 'The value to hand on.'),
-      optionalProperty('condition', 'union[bool,int,float]', 'Whether to fail; of numbers only 0 is false.', {
-        default: true,
-      }),
-      optionalProperty('message', 'str', 'What is said; where it is empty, what the default says.', {
+      optionalProperty('value', 'any', 'The value to pass on.'),
+      optionalProperty(
+        'condition',
+        'union[bool,int,float]',
+        'Whether to fail. The number 0 is false; other numbers are true.',
+        {
+          default: true,
+        },
+      ),
+      optionalProperty('message', 'str', 'The error message. Empty: the default message.', {
         default: NO_MESSAGE,
       }),
     ],

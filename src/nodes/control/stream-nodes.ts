@@ -1,4 +1,4 @@
-// control.*: what makes one value of a stream, or one stream of several.
+// control.*: nodes that turn one stream into a value, or several streams into one.
 import {
   type InputValues,
   ItemRequest,
@@ -12,10 +12,10 @@ import { optionalProperty, requiredProperty, streamOutput, valueOutput } from '.
 import { requireFinite } from '../shared/value-operations.ts'
 import { ItemCollector } from './item-collector.ts'
 
-/** A stream that is handed on, or looked at, item by item. */
+/** Marks a stream that the node reads item by item and need not keep. */
 const ITEM_BY_ITEM = { aggregate: true, keeps: 'last' } as const
 
-/** The items of one stream that is read to its end. */
+/** Reads one stream to its end and gathers its items. */
 function* collectStream(name: string): Generator<ItemRequest, unknown[], unknown> {
   const gathered = new ItemCollector()
   for (let item = yield new ItemRequest(name); item !== STREAM_END; item = yield new ItemRequest(name))
@@ -85,14 +85,14 @@ export const multiStreamNodes: NodeType[] = [
     node_type: 'control.Zip',
     title: 'Zip streams',
     description:
-      'Joins two streams item by item: the first with the first, the second with the second. Items that got no value are left out beforehand.',
+      'Joins two streams item by item: the first with the first, the second with the second. Items without a value are skipped before.',
     properties: [
       requiredProperty('a', 'any', 'One stream.', ITEM_BY_ITEM),
       requiredProperty('b', 'any', 'The other stream.', ITEM_BY_ITEM),
       optionalProperty(
         'length',
         createEnumType('shortest', 'longest'),
-        'Where it ends: with the shorter or with the longer stream.',
+        'Whether it ends with the shorter or with the longer stream.',
         {
           default: 'shortest',
         },
@@ -111,10 +111,10 @@ export const multiStreamNodes: NodeType[] = [
     node_type: 'control.Cross',
     title: 'Cross streams',
     description:
-      'Joins two streams each with each: every item of the first with all items of the second, which may have a million at most.',
+      'Joins every item of the first stream with every item of the second. The second stream may have at most a million items.',
     properties: [
-      requiredProperty('a', 'any', 'The stream that is gone through once.', ITEM_BY_ITEM),
-      requiredProperty('b', 'any', 'The stream that is gone through for each item of the first.', { aggregate: true }),
+      requiredProperty('a', 'any', 'The stream that is read once.', ITEM_BY_ITEM),
+      requiredProperty('b', 'any', 'The stream that is repeated for each item of the first.', { aggregate: true }),
     ],
     outputs: [
       streamOutput('a', 'any'),
@@ -128,11 +128,11 @@ export const multiStreamNodes: NodeType[] = [
     node_type: 'control.Take',
     title: 'Take',
     description:
-      'Gives the first items of a stream, after leaving some out. What comes behind them is not asked for: an endless stream ends here.',
+      'Gives the first items of a stream, after skipping some. Later items are not requested, so an endless stream ends here.',
     properties: [
       requiredProperty('item', 'any', 'The stream.', ITEM_BY_ITEM),
       optionalProperty('count', 'int', 'How many items to give.', { default: 1, min: 0 }),
-      optionalProperty('skip', 'int', 'How many items to leave out first.', { default: 0, min: 0 }),
+      optionalProperty('skip', 'int', 'How many items to skip first.', { default: 0, min: 0 }),
     ],
     outputs: [streamOutput('item', 'any'), streamOutput('index', 'int'), valueOutput('count', 'int')],
     streamOperator: take,
@@ -140,7 +140,7 @@ export const multiStreamNodes: NodeType[] = [
   {
     node_type: 'control.Chain',
     title: 'Chain streams',
-    description: 'Makes one stream of two: first all items of the one, then all of the other.',
+    description: 'Makes one stream of two: first all items of a, then all items of b.',
     properties: [
       requiredProperty('a', 'any', 'The stream that comes first.', ITEM_BY_ITEM),
       requiredProperty('b', 'any', 'The stream that comes after it.', ITEM_BY_ITEM),
@@ -151,7 +151,7 @@ export const multiStreamNodes: NodeType[] = [
   {
     node_type: 'control.Batch',
     title: 'Batch',
-    description: 'Gathers the items of a stream into lists of some length. The last list may be shorter.',
+    description: 'Gathers the items of a stream into lists of equal length. The last list may be shorter.',
     properties: [
       requiredProperty('item', 'any', 'The stream.', { aggregate: true, keeps: 'since_item' }),
       optionalProperty('size', 'int', 'How many items a list has.', { default: 10, min: 1, max: 1_000_000 }),
@@ -170,7 +170,7 @@ export const streamReducerNodes: NodeType[] = [
     node_type: 'control.Reduce',
     title: 'Reduce',
     description:
-      'Makes one number of a stream of numbers: for each item the formula gives the next total, out of `total`, `item` and `index`.',
+      'Reduces a stream of numbers to one number. For each item, the formula computes the next total from `total`, `item` and `index`.',
     properties: [
       requiredProperty('item', 'union[float,bool]', 'The stream.', ITEM_BY_ITEM),
       optionalProperty('formula', 'str', 'The next total.', { default: 'total + item' }),
@@ -195,7 +195,7 @@ export const streamReducerNodes: NodeType[] = [
   {
     node_type: 'control.Count',
     title: 'Count',
-    description: 'Counts the items of a stream. Items that got no value do not count.',
+    description: 'Counts the items of a stream. Items without a value do not count.',
     properties: [requiredProperty('item', 'any', 'The stream.', ITEM_BY_ITEM)],
     outputs: [valueOutput('count', 'int')],
     gives_all: true,
@@ -212,7 +212,7 @@ export const streamReducerNodes: NodeType[] = [
   {
     node_type: 'control.Last',
     title: 'Last',
-    description: 'Gives the last item of a stream; nothing where the stream had none.',
+    description: 'Gives the last item of a stream. An empty stream gives no output.',
     properties: [requiredProperty('item', 'any', 'The stream.', ITEM_BY_ITEM)],
     outputs: [valueOutput('item', 'any')],
     open() {

@@ -1,5 +1,5 @@
-// human.* and control.WaitFor: firings that wait for somebody, or something, outside of the run. Who answers them, and whether the answer
-// is what they ask for, is the business of the host.
+// human.* and control.WaitFor: firings that wait for a person, or for a value from outside the run. The host decides who may answer, and
+// validates the answer.
 import type { WaitRequest } from '../../engine/durability/journal.ts'
 import { NodeError, type NodeType, Wait } from '../../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
@@ -12,13 +12,13 @@ export const waitNodes: NodeType[] = [
     node_type: 'human.Approval',
     title: 'Approval',
     description:
-      'Asks a person, and waits for as long as it takes. The value goes one way where they approve, the other way where they do not; the nodes behind the other way are skipped.',
+      'Asks a person, and waits without a time limit. The value goes to `approved` or to `rejected`; the nodes of the other branch are skipped.',
     properties: [
-      optionalProperty('message', 'str', 'What is asked, in words for the person who decides.', { default: '' }),
-      optionalProperty('value', 'any', 'The value to hand on.'),
+      optionalProperty('message', 'str', 'The question for the person who decides.', { default: '' }),
+      optionalProperty('value', 'any', 'The value to pass on.'),
     ],
     outputs: [valueOutput('approved', 'any'), valueOutput('rejected', 'any')],
-    // A message that comes along an edge is not among its own values.
+    // A message that comes along an edge is not among the node's own values.
     needs: ({ data, isConnected }) => [
       { kind: 'approval', name: isConnected('message') ? '' : String(data.message ?? '') },
     ],
@@ -30,28 +30,28 @@ export const waitNodes: NodeType[] = [
         schema: { type: 'boolean' },
       }),
     onAnswer({ value }, approved) {
-      if (typeof approved !== 'boolean') throw new NodeError('An approval is true or false.', 'bad_answer')
+      if (typeof approved !== 'boolean')
+        throw new NodeError('The answer to an approval must be true or false.', 'bad_answer')
       return approved ? { approved: value } : { rejected: value }
     },
   },
   {
     node_type: 'control.WaitFor',
     title: 'Wait for a value',
-    description:
-      'Waits until a value of its name is given to the job from outside, for as long as it takes, and hands it on.',
+    description: 'Waits without a time limit until the job is sent a value with this name, and passes the value on.',
     properties: [
-      requiredProperty('name', 'str', 'The name under which the value is given.'),
+      requiredProperty('name', 'str', 'The name with which the value is sent.'),
       optionalProperty(
         'schema',
         'dict[str,any]?',
-        'The JSON schema (2020-12) that the value must satisfy. Without it any value will do.',
+        'The JSON schema (2020-12) that the value must satisfy. Without it any value is accepted.',
       ),
     ],
     expressions: { schema: checkSchemaQuickly },
     slowExpressions: { schema: backgroundSchemaReader },
     outputs: [valueOutput('value', 'any')],
     run({ name, schema }, context) {
-      if (name === '') throw new NodeError('The value that is waited for has no name.', 'bad_input')
+      if (name === '') throw new NodeError('The node waits for a value without a name. Set name.', 'bad_input')
       const asked = schema as Record<string, unknown> | null
       const wait = new Wait({ ...EMPTY_WAIT_REQUEST, kind: 'value', name: String(name), schema: asked })
       return asked === null ? wait : guardSchema(asked, context.services.owner).then(() => wait)

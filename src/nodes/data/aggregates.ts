@@ -1,4 +1,4 @@
-// What becomes of many values in one cell: sums, means and so on, for groups and pivots.
+// Functions that combine many values into one cell, such as sums and means, for groups and pivots.
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
 import { NodeError } from '../../engine/node-api/node-type.ts'
@@ -21,20 +21,20 @@ export type AggregateName =
   | 'last'
   | 'list'
 
-/** Makes one value out of those of a column that are not missing. `spend` counts what is compared. Throws NodeError. */
+/** Combines the non-missing values of a column. `spend` counts comparisons. Throws NodeError. */
 type Aggregate = (values: unknown[], column: string, spend: StepBudget) => unknown
 
 function requireNumbers(values: unknown[], column: string): number[] {
   const odd = values.find((value) => typeof value !== 'number')
   if (odd === undefined) return values as number[]
-  const advice = typeof odd === 'string' ? ' data.Convert makes numbers of texts.' : ''
+  const advice = typeof odd === 'string' ? ' data.Convert turns texts into numbers.' : ''
   throw new NodeError(
     `Column "${abbreviate(column)}" holds ${getValueKind(odd)}, where numbers are needed.${advice}`,
     'bad_input',
   )
 }
 
-/** Null where there is nothing, else what is made of the numbers. */
+/** Null without values, else the result for the numbers. */
 function aggregateNumbers(make: (numbers: number[]) => number | null): Aggregate {
   return (values, column) => (values.length === 0 ? null : make(requireNumbers(values, column)))
 }
@@ -69,10 +69,10 @@ export const AGGREGATES: Readonly<Record<AggregateName, Aggregate>> = {
 
 export const AGGREGATE_NAMES = Object.keys(AGGREGATES) as AggregateName[]
 
-/** Throws NodeError `unknown_aggregate`, with those that there are. */
+/** @throws NodeError `unknown_aggregate`, with the known names */
 export function parseAggregateName(name: unknown): AggregateName {
   if (typeof name === 'string' && Object.hasOwn(AGGREGATES, name)) return name as AggregateName
   const written = typeof name === 'string' ? abbreviate(name) : getValueKind(name)
-  const text = `"${written}" is no way to sum up a column.${suggestName(written, AGGREGATE_NAMES)}`
+  const text = `"${written}" is not an aggregate function.${suggestName(written, AGGREGATE_NAMES)}`
   throw new NodeError(`${text} There are ${AGGREGATE_NAMES.join(', ')}.`, 'unknown_aggregate')
 }

@@ -1,4 +1,4 @@
-// data.Convert and data.Fill: cells made what they should be.
+// data.Convert and data.Fill: convert cells to a type, and fill missing cells.
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
@@ -47,7 +47,7 @@ function toDate(value: unknown): string | undefined {
   }
 }
 
-/** A value as one of a kind, or undefined where it is none. What is missing comes here never. */
+/** Converts a value to a kind, or gives undefined if that is impossible. Missing values are never passed in. */
 const CELL_CONVERTERS: Readonly<Record<CellKind, (value: unknown, form: NumberNotation | null) => unknown>> = {
   int(value, form) {
     const number = toNumber(value, form)
@@ -63,12 +63,12 @@ function parseCellKind(name: unknown): CellKind {
   if (typeof name === 'string' && Object.hasOwn(CELL_CONVERTERS, name)) return name as CellKind
   const written = typeof name === 'string' ? abbreviate(name) : getValueKind(name)
   throw new NodeError(
-    `"${written}" is no kind of cell.${suggestName(written, Object.keys(CELL_CONVERTERS))}`,
+    `"${written}" is not a kind of cell.${suggestName(written, Object.keys(CELL_CONVERTERS))}`,
     'unknown_kind',
   )
 }
 
-/** Reading one costs some microseconds. */
+/** In dates. Reading a date takes some microseconds. */
 const MOST_DATES = 100_000
 
 function guardDates(rows: number, kinds: readonly string[]): void {
@@ -106,7 +106,7 @@ function convertColumns({ rows, kinds, decimal, invalid }: ConvertInputs): { out
         if (converted === undefined && invalid === 'fail') {
           const text = typeof value === 'string' ? `"${abbreviate(value)}"` : getValueKind(value)
           const where = `Column "${abbreviate(column)}" of row ${index + 1}`
-          throw new NodeError(`${where} is ${text}, of which no ${name} comes.`, 'bad_input')
+          throw new NodeError(`${where} is ${text}, which cannot be converted to ${name}.`, 'bad_input')
         }
         if (converted === undefined) wrong++
         set(converted ?? null)
@@ -141,14 +141,14 @@ export const convertAndFillNodes: NodeType[] = [
     node_type: 'data.Convert',
     title: 'Convert columns',
     description:
-      'Makes numbers, yes or no, dates or texts of the cells of some columns, such as those of a CSV file. Empty texts become missing.',
+      'Converts the cells of some columns, such as those of a CSV file, to numbers, booleans, dates or texts. Empty texts become missing.',
     properties: [
       rowsProperty(),
       requiredProperty('kinds', 'dict[str,str]', `Column → ${Object.keys(CELL_CONVERTERS).join(', ')}.`),
       optionalProperty(
         'decimal',
         createEnumType('.', ','),
-        'What parts the fraction of numbers; with a comma, points may part thousands.',
+        'The decimal separator of numbers. With a comma, points may separate thousands.',
         {
           default: '.',
         },
@@ -156,7 +156,7 @@ export const convertAndFillNodes: NodeType[] = [
       optionalProperty(
         'invalid',
         createEnumType('fail', 'missing'),
-        'What becomes of cells of which no such value comes.',
+        'Whether a cell that cannot be converted fails the node or becomes missing.',
         {
           default: 'fail',
         },
@@ -172,12 +172,17 @@ export const convertAndFillNodes: NodeType[] = [
   {
     node_type: 'data.Fill',
     title: 'Fill missing cells',
-    description: 'Puts values where there are none: first those of the row before, then fixed ones.',
+    description: 'Fills missing cells: first with values of rows before, then with fixed values.',
     properties: [
       rowsProperty(),
-      optionalProperty('previous', 'list[str]', 'Columns that take the value of the nearest row before that has one.', {
-        default: [],
-      }),
+      optionalProperty(
+        'previous',
+        'list[str]',
+        'Columns whose missing cells take the value of the nearest row before that has a value.',
+        {
+          default: [],
+        },
+      ),
       optionalProperty('values', 'dict[str,any]', 'Column → value.', { default: {} }),
     ],
     cost: (inputs) => costOfTable(inputs, 10),

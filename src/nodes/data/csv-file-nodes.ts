@@ -1,4 +1,4 @@
-// data.ReadCsv and data.WriteCsv: tables out of CSV files and into them. The text is that of text.ParseCsv and text.FormatCsv.
+// data.ReadCsv and data.WriteCsv: read and write tables as CSV files. Parsing and formatting are those of text.ParseCsv and text.FormatCsv.
 import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import {
@@ -36,13 +36,13 @@ export const csvFileNodes: NodeType[] = [
     node_type: 'data.ReadCsv',
     title: 'Read CSV file',
     description:
-      'Reads a table out of a CSV file (RFC 4180): rows as objects by column, and the columns in their order. Short rows are filled up, empty lines left out.',
+      'Reads a table from a CSV file (RFC 4180): rows as objects by column, and the columns in their order. Short rows are filled up, empty lines are skipped.',
     properties: [
       FILE_PROPERTY,
       optionalProperty(
         'header',
         'bool',
-        'Takes the names of the columns from the first row; else they are column1, column2 and so on.',
+        'Takes the column names from the first row; else they are column1, column2 and so on.',
         {
           default: true,
         },
@@ -51,7 +51,7 @@ export const csvFileNodes: NodeType[] = [
       optionalProperty(
         'convert',
         'bool',
-        'Makes numbers, true and false of cells that are such, and nothing of empty ones.',
+        'Converts cells that look like numbers, true or false. Empty cells become missing.',
         {
           default: true,
         },
@@ -77,11 +77,11 @@ export const csvFileNodes: NodeType[] = [
       optionalProperty(
         'columns',
         'list[str]?',
-        'The columns to write, in this order; without it all, as they are first seen.',
+        'The columns to write, in this order. Without it all columns are written, in order of first appearance.',
       ),
       optionalProperty('header', 'bool', 'Writes the names of the columns in a first line.', { default: true }),
       SEPARATOR_PROPERTY,
-      optionalProperty('line_end', createEnumType('lf', 'crlf'), 'What ends a line.', { default: 'lf' }),
+      optionalProperty('line_end', createEnumType('lf', 'crlf'), 'The line ending.', { default: 'lf' }),
       WRITE_ENCODING_PROPERTY,
       fileNameProperty('table.csv'),
     ],

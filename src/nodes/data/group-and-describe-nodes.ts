@@ -1,4 +1,4 @@
-// data.Group and data.Describe: what the rows of a table come to.
+// data.Group and data.Describe: summaries of the rows of a table.
 import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { KeyIndex } from '../shared/equality-keys.ts'
@@ -19,7 +19,7 @@ import {
 import { createStepBudget, type StepBudget } from '../shared/value-limits.ts'
 import { AGGREGATE_NAMES, AGGREGATES, type AggregateName, parseAggregateName } from './aggregates.ts'
 
-/** Rows in groups of the same key, in order of first sight. */
+/** Rows in groups of the same key, in order of first appearance. */
 export function groupRows(rows: readonly TableRow[], by: readonly string[]): TableRow[][] {
   guardColumns(rows, by)
   createStepBudget(MOST_KEYED_CELLS)(rows.length * (by.length + 1))
@@ -33,7 +33,7 @@ export function groupRows(rows: readonly TableRow[], by: readonly string[]): Tab
   return groups
 }
 
-/** One value out of a column of some rows. `spend` counts what is compared in all of a firing. */
+/** Combines a column of some rows into one value. `spend` counts the comparisons of the whole firing. */
 export function aggregateColumn(
   rows: readonly TableRow[],
   column: string,
@@ -51,11 +51,11 @@ export function aggregateColumn(
 interface AggregatedColumn {
   as: string
   column: string
-  /** Null: the number of rows, whatever is in them. */
+  /** Null means the number of rows, whatever they hold. */
   name: AggregateName | null
 }
 
-/** Called like its column, or `column_sum` where that name is taken or there are several. */
+/** The result has the name of its column, or `column_sum` if that name is taken or if the column has several results. */
 function listAggregatedColumns(given: Readonly<Record<string, unknown>>, by: readonly string[]): AggregatedColumn[] {
   const keys = new Set(by)
   return Object.entries(given).flatMap(([column, names]) => {
@@ -92,7 +92,7 @@ function groupAndAggregate({ rows, by, aggregate: given, count_as }: GroupInputs
   )
 }
 
-/** The one kind of all values, `float` where some numbers are whole, or `mixed`. */
+/** The kind that all values share, `float` if some numbers are whole, or `mixed`. */
 function commonKind(values: readonly unknown[]): string | null {
   const kinds = new Set(values.map(getValueKind))
   if (kinds.has('float')) kinds.delete('int')
@@ -123,19 +123,26 @@ export const groupAndDescribeNodes: NodeType[] = [
     node_type: 'data.Group',
     title: 'Group rows',
     description:
-      'Makes one row of all rows that have the same values in some columns, in order of first sight. What is missing is left out; sums are then 0, other results missing.',
+      'Combines all rows with the same values in some columns into one row, in order of first appearance. Missing cells are skipped. Without any value, a sum is 0 and other results are missing.',
     properties: [
       rowsProperty(),
       optionalProperty(
         'by',
         'list[str]',
-        'The columns to group by; without any all rows are one group, also where there are none.',
+        'The columns to group by. Without columns all rows form one group, even if there are no rows.',
         { default: [] },
       ),
-      optionalProperty('aggregate', 'dict[str,any]', `Column → one or a list of ${AGGREGATE_NAMES.join(', ')}.`, {
-        default: {},
+      optionalProperty(
+        'aggregate',
+        'dict[str,any]',
+        `Column → one name, or a list of names, of ${AGGREGATE_NAMES.join(', ')}.`,
+        {
+          default: {},
+        },
+      ),
+      optionalProperty('count_as', 'str', 'The column for the number of rows. Empty: no such column.', {
+        default: 'count',
       }),
-      optionalProperty('count_as', 'str', 'The column for the number of rows; empty for none.', { default: 'count' }),
     ],
     cost: costOfTable,
     outputs: [valueOutput('output', 'list[dict[str,any]]')],
@@ -148,7 +155,7 @@ export const groupAndDescribeNodes: NodeType[] = [
     node_type: 'data.Describe',
     title: 'Describe table',
     description:
-      'Gives a row for each column: its kind, how many values it has and how many are missing, the least and greatest; of numbers also mean, median and deviation.',
+      'Gives a row for each column: its kind, its numbers of present and missing values, and the minimum and maximum. Columns of numbers also have mean, median and deviation.',
     properties: [rowsProperty()],
     cost: costOfTable,
     outputs: [valueOutput('output', 'list[dict[str,any]]'), valueOutput('rows', 'int')],

@@ -1,4 +1,4 @@
-// data.Join: two tables side by side, by what their rows have in common.
+// data.Join: joins two tables by columns that their rows have in common.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { KeyIndex } from '../shared/equality-keys.ts'
@@ -25,7 +25,7 @@ const JOIN_TYPES = {
   full: { left: true, right: true },
 }
 
-/** The places of rows that meet none. */
+/** The matches of a row that has none. */
 const NO_PLACES: readonly number[] = []
 
 interface JoinInputs {
@@ -41,19 +41,22 @@ interface JoinInputs {
 /** The columns to compare, of the left and of the right table. */
 function resolveJoinKeys({ on, left_on, right_on }: JoinInputs): readonly [string[], string[]] {
   if (on.length > 0 && left_on.length + right_on.length > 0) {
-    throw new NodeError('Give either "on", or "left_on" and "right_on".', 'bad_input')
+    throw new NodeError('Set either "on", or both "left_on" and "right_on".', 'bad_input')
   }
   const keys = on.length > 0 ? ([on, on] as const) : ([left_on, right_on] as const)
   if (keys[0].length > 0 && keys[0].length === keys[1].length) return keys
   const counts = `${keys[0].length} of the left table and ${keys[1].length} of the right one`
-  throw new NodeError(`A join takes as many columns of both tables, one at least: here are ${counts}.`, 'bad_input')
+  throw new NodeError(
+    `A join needs the same number of columns of both tables, at least one, but got ${counts}.`,
+    'bad_input',
+  )
 }
 
-/** The places of the right rows, by the number of their key. */
+/** The positions of right rows, by the number of their key. */
 function indexByKey(rows: readonly TableRow[], on: readonly string[], keys: KeyIndex): number[][] {
   const found: number[][] = []
   for (const [place, row] of rows.entries()) {
-    // What is missing is the same as nothing, also when that is missing too.
+    // A missing value matches nothing, not even another missing value.
     if (hasMissingKey(row, on)) continue
     const number = keys.add((at) => readCell(row, on[at]!))
     if (number === found.length) found.push([])
@@ -72,7 +75,7 @@ interface JoinedColumn {
   right: string | null
 }
 
-/** The columns of the result; the keys are those of the left table, filled from the right one where that has no row. */
+/** The columns of the result. Keys come from the left table, or from the right table if there is no left row. */
 function listJoinedColumns(inputs: JoinInputs, leftOn: readonly string[], rightOn: readonly string[]): JoinedColumn[] {
   const left = [...new Set([...leftOn, ...listColumns(inputs.left)])]
   const right = [...new Set([...rightOn, ...listColumns(inputs.right)])]
@@ -114,7 +117,7 @@ function joinTables(inputs: JoinInputs): TableRow[] {
   return made
 }
 
-/** The rows of the right table that no row of the left one has met. `met` has the first place of each key that was. */
+/** The right rows that no left row matches. `met` has the first position of each matched key. */
 function findUnmatchedRightRows(
   right: readonly TableRow[],
   byKey: readonly number[][],
@@ -145,27 +148,29 @@ export const joinNodes: NodeType[] = [
     node_type: 'data.Join',
     title: 'Join tables',
     description:
-      'Puts rows of two tables side by side that have the same values in some columns; a missing value is the same as none. In the order of the left table, then rows of the right one alone.',
+      'Joins rows of two tables that have the same values in some columns. A missing value matches nothing. Rows are in the order of the left table; unmatched right rows follow.',
     properties: [
       rowsProperty('left', 'The rows of the left table.'),
       rowsProperty('right', 'The rows of the right table.'),
-      columnsProperty('on', 'The columns to compare, called the same in both tables.'),
-      columnsProperty(
-        'left_on',
-        'The columns of the left table, where they are called otherwise than in the right one.',
-      ),
+      columnsProperty('on', 'The columns to compare, if both tables name them the same.'),
+      columnsProperty('left_on', 'The columns of the left table, if the right table names them differently.'),
       columnsProperty('right_on', 'The columns of the right table, in the same order.'),
       optionalProperty(
         'how',
         createEnumType(...Object.keys(JOIN_TYPES)),
-        'Of which table rows stay that meet none of the other.',
+        'Which table keeps its unmatched rows: neither (inner), left, right or both (full).',
         {
           default: 'inner',
         },
       ),
-      optionalProperty('suffix', 'str', 'What is put behind the name of a right column that the left table has too.', {
-        default: '_right',
-      }),
+      optionalProperty(
+        'suffix',
+        'str',
+        'The suffix for a right column if the left table has a column of the same name.',
+        {
+          default: '_right',
+        },
+      ),
     ],
     cost: costOfJoin,
     outputs: [valueOutput('output', 'list[dict[str,any]]')],

@@ -1,4 +1,4 @@
-// data.ReadJsonLines and data.WriteJsonLines: tables in files with one JSON object in a line.
+// data.ReadJsonLines and data.WriteJsonLines: tables in files with one JSON object in each line.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { decodeTextFile, READ_ENCODING_PROPERTY, type ReadEncoding } from '../shared/charset.ts'
@@ -10,7 +10,7 @@ import { listColumns, rowsProperty, type TableRow, validateRows } from '../share
 import { guardDepth, guardListLength, guardTextLength } from '../shared/value-limits.ts'
 import { toJson } from '../shared/value-operations.ts'
 
-/** Line ends are those of JSON Lines; U+2028 and the like are characters of their line. */
+/** Lines end at "\n" only, as JSON Lines demands. U+2028 and similar characters are part of a line. */
 function* numberedLines(text: string): Generator<[string, number]> {
   let from = 0
   for (let number = 1; from < text.length; number++) {
@@ -31,10 +31,10 @@ function parseRows(text: string): TableRow[] {
   return rows
 }
 
-/** What may be a whole number beyond 2^53. */
+/** Matches text that may hold a whole number beyond 2^53. */
 const LARGE_INTEGER = /\d{16}/
 
-/** Such numbers stay texts of their digits, as those of other files of tables do. */
+/** Keeps such numbers as the text of their digits, as other table files do. */
 function keepExactInteger(_key: string, value: unknown, ...[context]: { source?: string }[]): unknown {
   const source = context?.source
   if (typeof value !== 'number' || source === undefined || !/^-?\d+$/.test(source)) return value
@@ -47,11 +47,11 @@ function parseRow(line: string, number: number): TableRow {
   try {
     value = LARGE_INTEGER.test(line) ? JSON.parse(line, keepExactInteger) : JSON.parse(line)
   } catch {
-    // What the engine says of it quotes the line, and would be logged.
-    throw new NodeError(`Line ${number} of the file is no JSON.`, 'bad_file')
+    // The message of the JSON parser quotes the line, which would then be logged.
+    throw new NodeError(`Line ${number} of the file is not JSON.`, 'bad_file')
   }
   if (getValueKind(value) !== 'dict') {
-    const text = `Line ${number} of the file is ${getValueKind(value)}: each is to be an object, by column.`
+    const text = `Line ${number} of the file is ${getValueKind(value)}. Each line must be an object with a key for each column.`
     throw new NodeError(text, 'bad_file')
   }
   guardDepth(value)
@@ -74,7 +74,7 @@ export const jsonLinesFileNodes: NodeType[] = [
     node_type: 'data.ReadJsonLines',
     title: 'Read JSON Lines file',
     description:
-      'Reads a table out of a file that has one JSON object in each line. Empty lines are left out, and whole numbers beyond 2^53 are texts of their digits.',
+      'Reads a table from a file with one JSON object in each line. Empty lines are skipped. Whole numbers beyond 2^53 become the text of their digits.',
     properties: [FILE_PROPERTY, READ_ENCODING_PROPERTY],
     outputs: [valueOutput('rows', 'list[dict[str,any]]'), valueOutput('columns', 'list[str]')],
     needs: createFileNeedsReader('file'),
@@ -89,7 +89,7 @@ export const jsonLinesFileNodes: NodeType[] = [
   {
     node_type: 'data.WriteJsonLines',
     title: 'Write JSON Lines file',
-    description: 'Writes rows, which are objects by column, as a file that has one JSON object in each line, in UTF-8.',
+    description: 'Writes rows, which are objects by column, as a UTF-8 file with one JSON object in each line.',
     properties: [rowsProperty(), fileNameProperty('table.jsonl')],
     outputs: [valueOutput('file', 'dataframe')],
     run(inputs) {

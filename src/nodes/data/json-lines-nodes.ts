@@ -8,21 +8,21 @@ import { rowsProperty, type TableRow, validateRows } from '../shared/table-rows.
 import { guardDepth, guardListLength, guardTextLength } from '../shared/value-limits.ts'
 import { toJson } from '../shared/value-operations.ts'
 
-/** Where so many lines are no rows, the text is no table; and each one costs some time. */
+/** In lines. A text with so many invalid lines is no table, and each error costs time. */
 const MOST_SKIPPED = 10_000
 
-/** The row of a line, or why there is none. */
+/** The row of a line, or the reason why the line is invalid. */
 function readLine(line: string, size: JsonSize): TableRow | string {
-  if (!line.startsWith('{')) return 'no JSON object'
+  if (!line.startsWith('{')) return 'not a JSON object'
   size.add(line)
   try {
     return JSON.parse(line) as TableRow
   } catch (error) {
-    return `no JSON: ${jsonErrorReason(error)}`
+    return `not JSON: ${jsonErrorReason(error)}`
   }
 }
 
-/** Each line that isn't empty, with its number from 1. */
+/** Each non-empty line, with its number from 1. */
 function* numberedLines(text: string): Generator<[string, number]> {
   for (let from = 0, number = 1; from < text.length; number++) {
     const end = text.indexOf('\n', from)
@@ -47,7 +47,10 @@ function parseJsonLines(text: string, invalid: string) {
     if (invalid === 'fail') throw new NodeError(`Line ${number} is ${row}.`, 'not_json')
     if (++skipped <= MOST_SKIPPED) continue
     const most = MOST_SKIPPED.toLocaleString('en')
-    throw new NodeError(`More than ${most} lines are no JSON objects: the text is no table.`, 'not_json')
+    throw new NodeError(
+      `More than ${most} lines are not JSON objects. The text is probably not JSON Lines.`,
+      'not_json',
+    )
   }
   return { rows, skipped }
 }
@@ -67,10 +70,10 @@ export const jsonLinesNodes: NodeType[] = [
   {
     node_type: 'data.ParseJsonLines',
     title: 'Read JSON Lines',
-    description: 'Reads a table out of a text that has a JSON object on each line. Empty lines are left out.',
+    description: 'Reads a table from a text with a JSON object on each line. Empty lines are skipped.',
     properties: [
       requiredProperty('text', 'str', 'The text.'),
-      optionalProperty('invalid', createEnumType('fail', 'skip'), 'What to do with lines that are no JSON object.', {
+      optionalProperty('invalid', createEnumType('fail', 'skip'), 'What to do with lines that are not JSON objects.', {
         default: 'fail',
       }),
     ],
@@ -80,7 +83,7 @@ export const jsonLinesNodes: NodeType[] = [
   {
     node_type: 'data.FormatJsonLines',
     title: 'Write JSON Lines',
-    description: 'Writes a table as a text that has each row as a JSON object on a line of its own.',
+    description: 'Writes a table as a text with each row as a JSON object on its own line.',
     properties: [rowsProperty()],
     outputs: [valueOutput('output', 'str')],
     run: ({ rows }: { rows: TableRow[] }) => ({ output: formatJsonLines(validateRows(rows)) }),

@@ -1,4 +1,4 @@
-// data.ReadParquet and data.WriteParquet. The work is done apart, by the tasks of the same names in src/media.
+// data.ReadParquet and data.WriteParquet. Tasks of the same names in src/media do the work in a worker.
 import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { createFileNeedsReader, readFileInput, runMediaTask } from '../shared/file-inputs.ts'
@@ -28,25 +28,25 @@ type WriteParquetInputs = {
 }
 
 const TYPES_DESCRIPTION =
-  'Column → bool, int, float, str, date, timestamp, json, or decimal(2) for two places. Others have the type of their values: whole numbers are ' +
-  'int, lists and objects have types of their own where all of their values agree, else they are json. An int may be the text of its digits, a ' +
-  'decimal too; nothing is rounded.'
+  'Column → bool, int, float, str, date, timestamp, json, or decimal(2) for two places. Other columns have the type of their values: whole numbers are ' +
+  'int; lists and objects have their own types if all of their values agree, else they are json. An int or ' +
+  'a decimal may be the text of its digits. Numbers are not rounded.'
 
 export const parquetFileNodes: NodeType[] = [
   {
     node_type: 'data.ReadParquet',
     title: 'Read Parquet file',
     description:
-      'Reads a table out of a Parquet file. Dates and times are texts by ISO 8601, whole numbers beyond 2^53 texts of their digits, numbers that are not finite missing; lists and structs stay such.',
+      'Reads a table from a Parquet file. Dates and times become ISO 8601 texts, and whole numbers beyond 2^53 the text of their digits. Numbers that are not finite become missing. Lists and structs stay lists and objects.',
     properties: [
       FILE_PROPERTY,
-      optionalProperty('columns', 'list[str]?', 'The columns to read, in this order; without it all.'),
+      optionalProperty('columns', 'list[str]?', 'The columns to read, in this order. Without it all columns are read.'),
       optionalProperty('from_row', 'int', 'The first row to read, counted from 0.', { default: 0, min: 0 }),
       optionalProperty('max_rows', 'int?', 'How many rows to read at most. Null: to the last.', { min: 0 }),
       optionalProperty(
         'decimals',
         createEnumType('text', 'number'),
-        'Decimal numbers are texts of their digits, or the nearest numbers.',
+        'Whether decimal numbers become the text of their digits, or the nearest number.',
         {
           default: 'text',
         },
@@ -54,7 +54,7 @@ export const parquetFileNodes: NodeType[] = [
       optionalProperty(
         'binary',
         createEnumType('text', 'base64'),
-        'Columns of bytes that do not say what they are: as UTF-8, or in Base64.',
+        'How byte columns without a declared type are read: as UTF-8 text, or as Base64.',
         { default: 'text' },
       ),
     ],
@@ -86,10 +86,10 @@ export const parquetFileNodes: NodeType[] = [
       optionalProperty(
         'columns',
         'list[str]?',
-        'The columns to write, in this order; without it all, as they are first seen.',
+        'The columns to write, in this order. Without it all columns are written, in order of first appearance.',
       ),
       optionalProperty('types', 'dict[str,str]', TYPES_DESCRIPTION, { default: {} }),
-      optionalProperty('compression', createEnumType('snappy', 'zstd', 'none'), 'How the columns are packed.', {
+      optionalProperty('compression', createEnumType('snappy', 'zstd', 'none'), 'The compression of the columns.', {
         default: 'snappy',
       }),
       fileNameProperty('table.parquet'),

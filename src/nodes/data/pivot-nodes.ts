@@ -1,4 +1,4 @@
-// data.Pivot and data.Unpivot: values of a column become columns, and back.
+// data.Pivot and data.Unpivot: turn values of a column into columns, and back.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
@@ -31,13 +31,13 @@ interface PivotInputs {
   fill: unknown
 }
 
-/** Rows by the text of what they have in a column, in order of first sight. */
+/** Rows by the text of their value in a column, in order of first appearance. */
 function groupByText(rows: readonly TableRow[], column: string): Map<string, TableRow[]> {
   const found = new Map<string, TableRow[]>()
   for (const row of rows) {
     const value = readCell(row, column)
     if (typeof value === 'object' && value !== null) {
-      const text = `Column "${abbreviate(column)}" holds ${getValueKind(value)}, of which no names of columns come.`
+      const text = `Column "${abbreviate(column)}" holds ${getValueKind(value)}, which cannot become column names.`
       throw new NodeError(text, 'bad_input')
     }
     const name = toText(value)
@@ -49,7 +49,7 @@ function groupByText(rows: readonly TableRow[], column: string): Map<string, Tab
   return found
 }
 
-/** A row of a pivot is put into a group twice and then summed up: as much work as so many cells of a key. */
+/** A row of a pivot is grouped twice and then aggregated, which takes as much work as so many key cells. */
 const ROWS_GATHERED = 3
 
 function pivot({ rows, index, columns, values, aggregate: how, fill }: PivotInputs) {
@@ -87,7 +87,7 @@ function unpivot({ rows, columns, keep, name_as, value_as }: UnpivotInputs): Tab
   const turned = columns.length > 0 ? columns : others
   const kept = columns.length > 0 && keep.length === 0 ? others : keep
   if (rows.length > 0 && turned.length === 0) {
-    throw new NodeError('No column is left to be turned into rows: keep fewer of them.', 'bad_input')
+    throw new NodeError('No column is left that could become rows. Set fewer columns in keep.', 'bad_input')
   }
   const names = [...kept, name_as, value_as]
   guardColumnNames(names)
@@ -105,21 +105,21 @@ export const pivotNodes: NodeType[] = [
     node_type: 'data.Pivot',
     title: 'Pivot table',
     description:
-      'Makes a column of each value that a column has, with one row for all rows that have the same index. Rows and columns are in order of first sight.',
+      'Makes a column for each value of a column, and one row for all rows with the same index. Rows and columns are in order of first appearance.',
     properties: [
       rowsProperty(),
-      optionalProperty('index', 'list[str]', 'The columns whose values tell rows apart.', { default: [] }),
-      requiredProperty('columns', 'str', 'The column whose values become names of columns.'),
-      requiredProperty('values', 'str', 'The column whose values fill them.'),
+      optionalProperty('index', 'list[str]', 'The columns that identify a row of the result.', { default: [] }),
+      requiredProperty('columns', 'str', 'The column whose values become column names.'),
+      requiredProperty('values', 'str', 'The column whose values fill the new columns.'),
       optionalProperty(
         'aggregate',
         createEnumType(...AGGREGATE_NAMES),
-        'What becomes of several values in one place.',
+        'How several values for one cell are combined.',
         {
           default: 'sum',
         },
       ),
-      optionalProperty('fill', 'any', 'What stands where there is no value.'),
+      optionalProperty('fill', 'any', 'The value of cells that get no value.'),
     ],
     cost: costOfPivot,
     outputs: [valueOutput('output', 'list[dict[str,any]]'), valueOutput('columns', 'list[str]')],
@@ -131,16 +131,21 @@ export const pivotNodes: NodeType[] = [
   {
     node_type: 'data.Unpivot',
     title: 'Unpivot table',
-    description: 'Makes a row of each column of a row: its name, its value, and the columns that are kept beside them.',
+    description: 'Turns each column of a row into a row with its name, its value, and the kept columns.',
     properties: [
       rowsProperty(),
-      optionalProperty('columns', 'list[str]', 'The columns that become rows; without any all that are not kept.', {
-        default: [],
-      }),
+      optionalProperty(
+        'columns',
+        'list[str]',
+        'The columns that become rows. Without columns: all that are not kept.',
+        {
+          default: [],
+        },
+      ),
       optionalProperty(
         'keep',
         'list[str]',
-        'The columns to keep in each row; without any all that do not become rows.',
+        'The columns to keep in each row. Without columns: all that do not become rows.',
         {
           default: [],
         },

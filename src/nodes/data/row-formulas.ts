@@ -9,12 +9,12 @@ import { abbreviate } from '../shared/value-limits.ts'
 
 const CONSTANTS: ReadonlySet<string> = new Set(['pi', 'e'])
 
-/** The names in a formula that stand for columns and inputs: those that nothing is called with. */
+/** The names in a formula that may stand for columns and inputs, which excludes functions. */
 function listNames(formula: string): string[] {
   return [...new Set(Array.from(formula.matchAll(/(?<![\w.])[A-Za-z_]\w*(?!\w|\s*\()/g), ([name]) => name))]
 }
 
-/** A column's name as formulas can say it. */
+/** A column's name in the form that formulas can use. */
 function toFormulaName(column: string): string {
   return column.replaceAll(/\W/g, '_').replace(/^(?=\d)/, '_')
 }
@@ -24,22 +24,22 @@ interface ColumnReference {
   column: string
 }
 
-/** Which column each name of a formula means that no input has. Throws NodeError `unknown_column`. */
+/** The column that each name of a formula means, apart from inputs. Throws NodeError `unknown_column`. */
 function resolveColumns(formula: string, rows: readonly TableRow[], inputs: InputValues): ColumnReference[] {
   const names = listNames(formula).filter((name) => !Object.hasOwn(inputs, name))
   const first = rows[0] ?? {}
   const plain = names.every((name) => Object.hasOwn(first, name))
   const columns = plain ? names : listColumns(rows)
   const exact = new Set(columns)
-  const said = new Map(plain ? [] : columns.map((column) => [toFormulaName(column), column]))
+  const columnsByName = new Map(plain ? [] : columns.map((column) => [toFormulaName(column), column]))
   const given = Object.keys(inputs)
-  const what = given.length > 0 ? 'which is neither a column nor an input' : 'which is no column'
+  const what = given.length > 0 ? 'which is neither a column nor an input' : 'which is not a column'
   const found: ColumnReference[] = []
   for (const name of names) {
-    const column = exact.has(name) ? name : said.get(name)
+    const column = exact.has(name) ? name : columnsByName.get(name)
     if (column !== undefined) found.push({ name, column })
     else if (!CONSTANTS.has(name)) {
-      const text = `The formula uses "${abbreviate(name)}", ${what}.${suggestName(abbreviate(name), [...said.keys(), ...given])}`
+      const text = `The formula uses "${abbreviate(name)}", ${what}.${suggestName(abbreviate(name), [...columnsByName.keys(), ...given])}`
       throw new NodeError(text, 'unknown_column')
     }
   }
@@ -50,11 +50,11 @@ function requireNumber(value: unknown, what: () => string): number {
   if (typeof value === 'number') return value
   if (typeof value === 'boolean') return value ? 1 : 0
   const kind = getValueKind(value)
-  const advice = kind === 'str' ? ' data.Convert makes numbers of texts.' : ''
-  throw new NodeError(`${what()} is ${kind}, and a formula takes numbers.${advice}`, 'bad_input')
+  const advice = kind === 'str' ? ' data.Convert turns texts into numbers.' : ''
+  throw new NodeError(`${what()} is ${kind}, but a formula takes numbers.${advice}`, 'bad_input')
 }
 
-/** The values of inputs that a formula uses. Throws NodeError where one is no number. */
+/** The values of the inputs that a formula uses. Throws NodeError if a value is not a number. */
 function readInputs(formula: string, inputs: InputValues): Record<string, number> {
   const names: Record<string, number> = Object.create(null)
   for (const name of listNames(formula)) {
@@ -63,7 +63,7 @@ function readInputs(formula: string, inputs: InputValues): Record<string, number
   return names
 }
 
-/** What a formula divides by, where that is a name. */
+/** Matches a name that a formula divides by. */
 const DIVISOR = /[/%]\s*([A-Za-z_]\w*)(?!\w|\s*\()/g
 
 function notFiniteError(
@@ -73,14 +73,14 @@ function notFiniteError(
   row: number,
 ): NodeError {
   const zero = Array.from(formula.matchAll(DIVISOR), ([, name]) => name!).find((name) => names[name] === 0)
-  const divides = /[/%]/.test(formula) ? ': is what it divides by 0?' : ', which is no finite number.'
+  const divides = /[/%]/.test(formula) ? ': does it divide by 0?' : ', which is not a finite number.'
   const why = zero === undefined ? divides : `: is \`${abbreviate(zero)}\` 0?`
   return new NodeError(`Row ${row}: the formula gives ${result}${why}`, 'not_finite')
 }
 
 /**
- * What a formula makes of each row: null where a column that it uses is missing there. A name means an input, else a column.
- * Throws NodeError.
+ * The result of a formula for each row; null if a column that it uses is missing in that row. Inputs hide columns of the same name. Throws
+ * NodeError.
  */
 export function evaluateRows(formula: string, rows: readonly TableRow[], inputs: InputValues): (number | null)[] {
   const evaluate = parseFormula(formula)
@@ -100,6 +100,6 @@ export function evaluateRows(formula: string, rows: readonly TableRow[], inputs:
   })
 }
 
-/** What the formulas of tables have in common, for their descriptions. */
+/** The rules that all table formulas share, for descriptions. */
 export const FORMULA_RULES =
-  'in the language of math.Formula, of numbers only; dynamic inputs and columns by name (with _ for what is no letter or digit); a row that lacks one of the columns has no result'
+  'a formula of math.Formula, with numbers only. It uses dynamic inputs and columns by name, with _ for characters other than letters and digits. A row without one of the columns has no result'

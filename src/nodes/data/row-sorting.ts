@@ -1,4 +1,4 @@
-// Rows in the order of some of their columns.
+// Sorts rows by columns.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { rankValues, sortByRanks } from '../shared/ranking.ts'
@@ -10,13 +10,13 @@ interface SortOrder {
   sign: number
 }
 
-/** `-price` is price, the greatest first; `+` says that a name begins after it. */
+/** `-price` sorts by price in descending order. `+` is for column names that begin with a sign. */
 function parseSortOrder(by: string): SortOrder {
   if (by.startsWith('-')) return { column: by.slice(1), sign: -1 }
   return { column: by.startsWith('+') ? by.slice(1) : by, sign: 1 }
 }
 
-/** Throws NodeError where a column has no order: where not all of it is numbers, texts, or yes and no. */
+/** Throws NodeError unless a column holds only numbers, only texts, or only booleans. */
 function guardOrder(cells: readonly unknown[], column: string): void {
   const first = cells.find((value) => value !== null)
   const index = cells.findIndex(
@@ -28,7 +28,7 @@ function guardOrder(cells: readonly unknown[], column: string): void {
   throw new NodeError(text, 'no_order')
 }
 
-/** The rows in order; equal ones keep theirs. Throws NodeError where a column has values of several kinds. */
+/** The rows in order. Equal rows keep their order. Throws NodeError if a column has values of several kinds. */
 export function sortRows(rows: readonly TableRow[], by: readonly string[]): TableRow[] {
   const orders = by.map(parseSortOrder)
   const named = orders.map(({ column }) => column)

@@ -1,5 +1,5 @@
-// data.*: tables, which are lists of rows (dicts by column), cut to what is wanted. Nothing here adds rows: joining is in
-// table-join.ts, grouping in table-group.ts, turning in table-shape.ts, cleaning in table-clean.ts.
+// data.*: select, filter and sort tables, which are lists of rows (objects by column). join-node.ts joins, group-and-describe-nodes.ts
+// groups, pivot-nodes.ts pivots, and convert-and-fill-nodes.ts cleans tables.
 import type { InputValues, NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { setOwnProperty } from '../../shared/own-property.ts'
@@ -48,7 +48,7 @@ function selectColumns({ rows, columns, invert, rename }: SelectInputs): TableRo
   return rows.map((row) => createRow(names, (at) => readCell(row, pairs[at]!.from)))
 }
 
-/** Whether a cell is the value that is asked for, or among those in a list. */
+/** Whether a cell equals the wanted value, or a value of the wanted list. */
 function isWanted(value: unknown, wanted: unknown, spend: StepBudget): boolean {
   if (!Array.isArray(wanted)) return areEqual(value, wanted ?? null, spend)
   spend(wanted.length)
@@ -109,11 +109,11 @@ export const selectFilterSortNodes: NodeType[] = [
   {
     node_type: 'data.Select',
     title: 'Select columns',
-    description: 'Keeps some columns of a table in the given order, or all but those, and renames them.',
+    description: 'Keeps some columns of a table in the given order, or all other columns, and renames columns.',
     properties: [
       rowsProperty(),
-      optionalProperty('columns', 'list[str]', 'The columns; without any it keeps all.', { default: [] }),
-      optionalProperty('invert', 'bool', 'Leaves these columns out instead of keeping them.', { default: false }),
+      optionalProperty('columns', 'list[str]', 'The columns. Without columns all are kept.', { default: [] }),
+      optionalProperty('invert', 'bool', 'Removes these columns instead of keeping them.', { default: false }),
       optionalProperty('rename', 'dict[str,str]', 'Old name → new name.', { default: {} }),
     ],
     cost: (inputs) => costOfTable(inputs, 10),
@@ -126,14 +126,14 @@ export const selectFilterSortNodes: NodeType[] = [
   {
     node_type: 'data.Filter',
     title: 'Filter rows',
-    description: 'Keeps the rows that meet every condition that is given; the others are the rest.',
+    description: 'Keeps the rows that meet all conditions. The other rows go to `rest`.',
     properties: [
       rowsProperty(),
       optionalProperty('where', 'dict[str,any]', 'Column → the value it must have, or a list of values it may have.', {
         default: {},
       }),
-      optionalProperty('present', 'list[str]', 'Columns in which something must be.', { default: [] }),
-      optionalProperty('contains', 'dict[str,str]', 'Column → a part that its text must have.', { default: {} }),
+      optionalProperty('present', 'list[str]', 'Columns that must not be missing.', { default: [] }),
+      optionalProperty('contains', 'dict[str,str]', 'Column → a text that its text must contain.', { default: {} }),
       optionalProperty(
         'matches',
         'dict[str,str]',
@@ -142,10 +142,10 @@ export const selectFilterSortNodes: NodeType[] = [
           default: {},
         },
       ),
-      optionalProperty('ignore_case', 'bool', 'Takes capital and small letters as the same in these two.', {
+      optionalProperty('ignore_case', 'bool', 'Ignores upper and lower case in `contains` and `matches`.', {
         default: false,
       }),
-      optionalProperty('formula', 'str', `What must be true, such as \`price * count > 100\`: ${FORMULA_RULES}.`, {
+      optionalProperty('formula', 'str', `A condition such as \`price * count > 100\`: ${FORMULA_RULES}.`, {
         default: '',
       }),
     ],
@@ -163,10 +163,10 @@ export const selectFilterSortNodes: NodeType[] = [
     node_type: 'data.Sort',
     title: 'Sort rows',
     description:
-      'Orders rows by columns, numbers by size and texts by their characters. Rows in which a column is missing come last; equal ones keep their order.',
+      'Orders rows by columns, numbers by size and texts by their characters. Rows in which a column is missing come last. Equal rows keep their order.',
     properties: [
       rowsProperty(),
-      requiredProperty('by', 'list[str]', 'The columns, the most important first; `-price` has the greatest first.'),
+      requiredProperty('by', 'list[str]', 'The columns, the most important first. `-price` sorts in descending order.'),
     ],
     cost: costOfTable,
     outputs: [resultOutput()],
@@ -175,7 +175,7 @@ export const selectFilterSortNodes: NodeType[] = [
   {
     node_type: 'data.AddColumn',
     title: 'Add column',
-    description: 'Adds a column that is calculated from the others, or puts it in the place of one.',
+    description: 'Adds a column that is calculated from other columns, or replaces a column.',
     properties: [
       rowsProperty(),
       requiredProperty('name', 'str', 'The name of the column.'),
@@ -192,10 +192,10 @@ export const selectFilterSortNodes: NodeType[] = [
   {
     node_type: 'data.Distinct',
     title: 'Distinct rows',
-    description: 'Keeps one of all rows that have the same values in some columns, in order of first sight.',
+    description: 'Keeps one of all rows with the same values in some columns, in order of first appearance.',
     properties: [
       rowsProperty(),
-      optionalProperty('by', 'list[str]', 'The columns; without any all of them count.', { default: [] }),
+      optionalProperty('by', 'list[str]', 'The columns to compare. Without columns all are compared.', { default: [] }),
       optionalProperty('keep', createEnumType('first', 'last'), 'Which of the rows stays.', { default: 'first' }),
     ],
     cost: costOfTable,

@@ -1,4 +1,4 @@
-// data.Query: SQL over tables. The work is done apart, by the task of the same name in src/media.
+// data.Query: SQL over tables. The task of the same name in src/media does the work in a worker.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { parseType } from '../../engine/node-api/values/type-metadata.ts'
 import { runMediaTask } from '../shared/file-inputs.ts'
@@ -21,7 +21,7 @@ function readTables(given: Record<string, unknown>): [string, TableRow[]][] {
   const tables = Object.entries(given)
   guardListLength(tables.length > MOST_TABLES ? Number.POSITIVE_INFINITY : 0, 'There are', 'tables')
   return tables.map(([name, rows]) => {
-    if (!Array.isArray(rows)) throw new NodeError(`The table ${name} is no list of rows.`, 'bad_input')
+    if (!Array.isArray(rows)) throw new NodeError(`The table ${name} is not a list of rows.`, 'bad_input')
     return [name, validateRows(rows)]
   })
 }
@@ -37,7 +37,7 @@ export const sqlQueryNodes: NodeType[] = [
     node_type: 'data.Query',
     title: 'Query tables',
     description:
-      'Runs one SQL statement that reads (SELECT, WITH or VALUES; the SQL of SQLite) over tables, which are its dynamic inputs by name. Texts, numbers and missing values are such in SQL, true and false are 1 and 0, lists and objects are JSON. Whole numbers beyond 2^53 come back as texts of their digits. Without ORDER BY the order is nobody’s promise; there is no clock, and no chance.',
+      'Runs one SQL statement that reads (SELECT, WITH or VALUES, in the SQL of SQLite) over tables, which are the dynamic inputs by name. In SQL, true and false are 1 and 0, missing values are NULL, and lists and objects are JSON. Whole numbers beyond 2^53 come back as the text of their digits. Without ORDER BY the order is undefined. SQL has no current time and no random numbers.',
     properties: [
       requiredProperty(
         'sql',
@@ -45,16 +45,15 @@ export const sqlQueryNodes: NodeType[] = [
         'The statement, such as `SELECT city, sum(price) AS total FROM orders GROUP BY city`.',
       ),
       optionalProperty('tables', 'dict[str,list[dict[str,any]]]', 'More tables: name → rows.', { default: {} }),
+      optionalProperty('columns', 'dict[str,list[str]]', 'Table → columns that it always has, even without rows.', {
+        default: {},
+      }),
       optionalProperty(
-        'columns',
-        'dict[str,list[str]]',
-        'Table → columns that it has in any case, even without rows.',
-        {
-          default: {},
-        },
+        'params',
+        'any',
+        'Values for the placeholders of the statement: a list for ? or ?1, or an object for :name.',
       ),
-      optionalProperty('params', 'any', 'Values for ? or ?1 in the statement, as a list, or for :name, as an object.'),
-      optionalProperty('max_rows', 'int', 'More rows than this are an error.', {
+      optionalProperty('max_rows', 'int', 'The node fails if the result has more rows.', {
         default: 100_000,
         min: 1,
         max: 1_000_000,

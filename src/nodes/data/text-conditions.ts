@@ -1,4 +1,4 @@
-// Conditions on the texts of rows: what they contain, and which patterns they match.
+// Conditions on texts of rows: contained texts and regular expressions.
 import type { BackgroundExpressionReader, CostlyExpression, InputValues } from '../../engine/node-api/node-type.ts'
 import { checkRegexPattern, costOfReading, createTextMatcher, MatchBudget, type TextMatcher } from '../regex-nodes.ts'
 import { catchErrorMessage } from '../shared/node-error-message.ts'
@@ -12,18 +12,18 @@ export interface TextConditions {
   ignore_case: boolean
 }
 
-/** What a cell says. Lists and objects say nothing. */
+/** The text of a cell. Lists and objects have none. */
 function cellText(row: TableRow, column: string): string | null {
   const value = readCell(row, column)
   return value === null || typeof value === 'object' ? null : String(value)
 }
 
-/** Throws NodeError where a pattern can't be used. */
+/** Throws NodeError if a pattern is invalid. */
 export function checkRegexPatterns(matches: Record<string, string>, data: Readonly<InputValues>): void {
   for (const pattern of Object.values(matches)) checkRegexPattern(pattern, data)
 }
 
-/** Does so in a thread. */
+/** Checks patterns in a worker. */
 function backgroundRegexesReader(
   matches: Record<string, string>,
   { ignore_case }: Readonly<InputValues>,
@@ -34,7 +34,7 @@ function backgroundRegexesReader(
   }
 }
 
-/** So many patterns are dear, whatever they are. */
+/** More patterns count as expensive, whatever they are. */
 const MANY = 500
 
 function costOfPatterns(matches: Record<string, string>): number {
@@ -48,7 +48,7 @@ export const costlyPatterns: CostlyExpression<Record<string, string>> = {
   reader: backgroundRegexesReader,
 }
 
-/** Says of a row whether all of its texts are as they should be. Throws NodeError `bad_pattern`, and where it is too much work. */
+/** Tests whether a row meets all text conditions. Throws NodeError `bad_pattern`, and an error if the work exceeds its limit. */
 export function createTextFilter({ contains, matches, ignore_case }: TextConditions): (row: TableRow) => boolean {
   const folded = (text: string) => (ignore_case ? text.toLowerCase() : text)
   const parts = Object.entries(contains).map(([column, part]) => ({ column, part: folded(part) }))

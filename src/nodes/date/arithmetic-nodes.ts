@@ -1,4 +1,5 @@
-// date.*: counting with moments (what they lie in is in date-periods.ts). Years, months, weeks and days go by the calendar of a zone; hours and less by time that passes.
+// date.*: arithmetic with moments; periods are in period-node.ts. Years to days go by the calendar of a zone, hours and less by elapsed
+// time.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import {
@@ -13,7 +14,7 @@ import { optionalProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { dateProperty, zoneProperty } from './conversion-nodes.ts'
 import { type DateUnit, measureDifference } from './difference.ts'
 
-/** What moves a date. All of it may be negative. */
+/** An amount that moves a date. Each part may be negative. */
 interface DateSpan {
   years: number
   months: number
@@ -27,8 +28,8 @@ interface DateSpan {
 const NO_SPAN: DateSpan = { years: 0, months: 0, weeks: 0, days: 0, hours: 0, minutes: 0, seconds: 0 }
 
 /**
- * First years and months (a day that the month doesn't have becomes its last), then weeks and days, on the calendar alone; then
- * the local time is found again; then hours and less pass.
+ * Adds years and months first (a day that the month lacks becomes its last day), then weeks and days, all on the calendar alone. Then it
+ * resolves the local time, and at last adds hours and less as elapsed time.
  */
 function addSpan(moment: ZonedMoment, span: DateSpan): ZonedMoment {
   const months = span.years * 12 + span.months
@@ -53,10 +54,10 @@ const SPANS: Readonly<Record<DateUnit, (count: number) => DateSpan>> = {
 }
 const UNIT_TYPE = createEnumType(...(Object.keys(SPANS) as DateUnit[]))
 
-/** How many dates one range may have: more than the days of fifty years. Each may cost a tenth of a millisecond. */
+/** In dates of one range: more than the days of fifty years. Each may cost a tenth of a millisecond. */
 const MOST_DATES = 20_000
 
-/** What a day takes of a date. */
+/** The format of the date part. */
 const DAY_FORMAT = 'yyyy-MM-dd'
 
 interface RangeInputs {
@@ -68,9 +69,9 @@ interface RangeInputs {
   inclusive: boolean
 }
 
-/** Each date is counted from the first one, so that the ends of months come back. */
+/** Each date is counted from the first date, so that month ends are kept. */
 function listDates({ from, to, step, unit, zone, inclusive }: RangeInputs): string[] {
-  if (step === 0) throw new NodeError('The step is 0: the range would never end.', 'bad_input')
+  if (step === 0) throw new NodeError('The step must not be 0, because the range would never end.', 'bad_input')
   const start = readDate(from, zone)
   const end = readDate(to, zone)
   const dates: string[] = []
@@ -86,7 +87,7 @@ function listDates({ from, to, step, unit, zone, inclusive }: RangeInputs): stri
     try {
       at = addSpan(start, SPANS[unit](count * step))
     } catch (error) {
-      // What would come next lies beyond the last year there is, and so beyond the end.
+      // The next date lies beyond the last supported year, and therefore beyond the end.
       if (error instanceof NodeError && error.type === 'out_of_range') return dates
       throw error
     }
@@ -101,7 +102,7 @@ export const dateArithmeticNodes: NodeType[] = [
     node_type: 'date.Add',
     title: 'Move date',
     description:
-      'Gives an earlier or later date. A day that a month lacks becomes its last; a time that clocks skip moves on by the gap; of one that comes twice it is the first. Hours and less are time that passes.',
+      'Gives an earlier or later date. A day that a month lacks becomes its last day. A local time that clocks skip moves on by the gap; if it occurs twice, the first is used. Hours and less are elapsed time.',
     properties: [
       dateProperty(),
       ...(['years', 'months', 'weeks', 'days', 'hours', 'minutes'] as const).map((name) => amountProperty(name)),
@@ -117,11 +118,11 @@ export const dateArithmeticNodes: NodeType[] = [
     node_type: 'date.Difference',
     title: 'Time between dates',
     description:
-      'Gives the time from one date to another: with fractions, as a whole number, and in parts from the unit downwards. It counts as date.Add does: from January 31 to February 28 is one month.',
+      'Gives the time from one date to another: with fractions, as a whole number, and in parts from the unit down. It counts like date.Add: from January 31 to February 28 is one month.',
     properties: [
       dateProperty('from'),
       dateProperty('to'),
-      optionalProperty('unit', UNIT_TYPE, 'What to count. Days and more go by the calendar.', { default: 'day' }),
+      optionalProperty('unit', UNIT_TYPE, 'The unit to count. Days and more go by the calendar.', { default: 'day' }),
       zoneProperty(),
     ],
     outputs: [valueOutput('output', 'float'), valueOutput('whole', 'int'), valueOutput('parts', 'dict[str,float]')],
@@ -132,13 +133,13 @@ export const dateArithmeticNodes: NodeType[] = [
     node_type: 'date.Range',
     title: 'Range of dates',
     description:
-      'Lists the dates from one up to, not including, another. Each is counted from the first, so month ends come back; days has them without their times, such as `2026-03-31`. At most 20,000.',
+      'Lists the dates from one date up to, but not including, another; at most 20,000. Each is counted from the first date, so month ends are kept. `days` has the dates without times, such as `2026-03-31`.',
     properties: [
       dateProperty('from'),
       dateProperty('to'),
       optionalProperty('step', 'int', 'How many units apart; negative: backwards.', { default: 1 }),
       optionalProperty('unit', UNIT_TYPE, 'The unit of the step.', { default: 'day' }),
-      optionalProperty('inclusive', 'bool', 'Includes the end where a step meets it.', { default: false }),
+      optionalProperty('inclusive', 'bool', 'Includes the end if a step reaches it exactly.', { default: false }),
       zoneProperty(),
     ],
     cost: costOfDates,

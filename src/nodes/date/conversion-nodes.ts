@@ -1,4 +1,4 @@
-// date.*: moments as texts (RFC 3339, with an offset), made, read, written and taken apart. Counting with them is in date-math.ts.
+// date.*: makes, reads, writes and splits moments, which are RFC 3339 texts with an offset. Arithmetic is in arithmetic-nodes.ts.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { dateWordsOf, isDateStyle, resolveLocale, writeDateInStyle } from '../shared/date-locale.ts'
@@ -22,7 +22,7 @@ export const zoneProperty = () =>
   optionalProperty(
     'zone',
     'str',
-    'The zone whose clock and calendar count, such as `Europe/Berlin`; without: that of the date.',
+    'The zone whose clock and calendar are used, such as `Europe/Berlin`. Empty: the zone of the date.',
     {
       default: '',
     },
@@ -98,7 +98,7 @@ export const dateConversionNodes: NodeType[] = [
   {
     node_type: 'date.Now',
     title: 'Now',
-    description: 'Gives the present date and time, by the clock of the run.',
+    description: 'Gives the current date and time, by the clock of the run.',
     properties: [resultZoneProperty()],
     outputs: [valueOutput('output', 'str')],
     run: ({ zone }: { zone: string }, context) => ({ output: dateFromUnix(context.clock.now(), 'millisecond', zone) }),
@@ -107,20 +107,20 @@ export const dateConversionNodes: NodeType[] = [
     node_type: 'date.Parse',
     title: 'Read date',
     description:
-      'Reads a date out of a text. A time that clocks skip is moved on by the gap; of a time that comes twice it is the first.',
+      'Reads a date from a text. A local time that clocks skip moves on by the gap; if it occurs twice, the first is used.',
     properties: [
       requiredProperty('text', 'str', 'The text.'),
       optionalProperty('format', 'str', `${PATTERN_DESCRIPTION}; empty reads RFC 3339 and ISO 8601.`, { default: '' }),
       optionalProperty(
         'zone',
         'str',
-        'The zone of texts that name none, and of the result; without: UTC, or what the text names.',
+        'The zone of the result, and of texts without a zone. Empty: the zone in the text, else UTC.',
         {
           default: '',
         },
       ),
       localeProperty(),
-      optionalProperty('default', 'str?', 'What to give where the text is no such date; without it that is an error.'),
+      optionalProperty('default', 'str?', 'The result if the text is not such a date. Without it the node fails.'),
     ],
     outputs: [valueOutput('output', 'str')],
     expressions: { format: (own: string) => own !== '' && checkReadPattern(own) },
@@ -129,10 +129,10 @@ export const dateConversionNodes: NodeType[] = [
   {
     node_type: 'date.FromUnix',
     title: 'Date from Unix time',
-    description: 'Makes a date out of the time that has passed since 1970, as computers count it.',
+    description: 'Makes a date from Unix time, the time since 1970.',
     properties: [
-      requiredProperty('value', 'float', 'How much has passed since 1970-01-01T00:00:00Z.'),
-      optionalProperty('unit', createEnumType(...Object.keys(SCALE)), 'What is counted.', { default: 'second' }),
+      requiredProperty('value', 'float', 'The time since 1970-01-01T00:00:00Z.'),
+      optionalProperty('unit', createEnumType(...Object.keys(SCALE)), 'The unit of the value.', { default: 'second' }),
       resultZoneProperty(),
     ],
     outputs: [valueOutput('output', 'str')],
@@ -144,11 +144,11 @@ export const dateConversionNodes: NodeType[] = [
     node_type: 'date.FromParts',
     title: 'Date from parts',
     description:
-      'Makes a date out of its year, month and day, and a time. A time that clocks skip is moved on by the gap; of a time that comes twice it is the first.',
+      'Makes a date from its year, month and day, and a time. A local time that clocks skip moves on by the gap; if it occurs twice, the first is used.',
     properties: [
       requiredProperty('year', 'int', 'The year.', { min: 0, max: 9999 }),
       optionalProperty('month', 'int', 'The month.', { default: 1, min: 1, max: 12 }),
-      optionalProperty('day', 'int', 'The day of the month; it has to exist.', { default: 1, min: 1, max: 31 }),
+      optionalProperty('day', 'int', 'The day, which must exist in the month.', { default: 1, min: 1, max: 31 }),
       optionalProperty('hour', 'int', 'The hour.', { default: 0, min: 0, max: 23 }),
       optionalProperty('minute', 'int', 'The minute.', { default: 0, min: 0, max: 59 }),
       optionalProperty('second', 'float', 'The second, with its fractions.', { default: 0, min: 0, max: 59.999999999 }),
@@ -161,7 +161,7 @@ export const dateConversionNodes: NodeType[] = [
     node_type: 'date.Format',
     title: 'Write date',
     description:
-      'Writes a date by a pattern, or in a style of the language: short, medium, long or full, with _date or _time for one half of it.',
+      'Writes a date by a pattern, or in a style of the language: short, medium, long or full, with _date or _time for only the date or the time.',
     properties: [
       dateProperty(),
       optionalProperty('format', 'str', `${PATTERN_DESCRIPTION}, or a style such as \`long\` or \`short_date\`.`, {
@@ -180,7 +180,7 @@ export const dateConversionNodes: NodeType[] = [
     node_type: 'date.Parts',
     title: 'Parts of date',
     description:
-      'Takes a date apart. Weekdays are 1 (Monday) to 7, weeks those of ISO 8601; offset is minutes ahead of UTC, unix seconds since 1970.',
+      'Splits a date into parts. Weekdays are 1 (Monday) to 7, and weeks are those of ISO 8601. `offset` is in minutes ahead of UTC, `unix` in seconds since 1970.',
     properties: [dateProperty(), zoneProperty()],
     outputs: [
       ...['year', 'quarter', 'month', 'week', 'week_year', 'day', 'weekday', 'day_of_year', 'days_in_month'].map(

@@ -1,10 +1,10 @@
-// How much time lies between two moments: the way back from date.Add, so that what is counted here and added there meet.
+// The time between two moments: the inverse of date.Add, so that both count the same.
 import type { Temporal } from 'temporal-polyfill'
 import type { ZonedMoment } from '../shared/date-time.ts'
 
 export type DateUnit = 'year' | 'month' | 'week' | 'day' | 'hour' | 'minute' | 'second'
 
-/** How far units of the calendar reach, in months or in days; those that are not here are time that passes. */
+/** Lengths of calendar units in months or days. Other units are elapsed time. */
 const CALENDAR_UNITS: Readonly<Partial<Record<DateUnit, { months: number; days: number }>>> = {
   year: { months: 12, days: 0 },
   month: { months: 1, days: 0 },
@@ -12,7 +12,7 @@ const CALENDAR_UNITS: Readonly<Partial<Record<DateUnit, { months: number; days: 
   day: { months: 0, days: 1 },
 }
 
-/** A later day at the same local time, as date.Add finds it; also beyond the years that dates are written in. */
+/** A later day at the same local time, as date.Add finds it. It may lie beyond the years that dates can be written in. */
 function shiftByCalendar(from: ZonedMoment, months: number, days: number): ZonedMoment {
   return from.toPlainDateTime().add({ months }).add({ days }).toZonedDateTime(from.timeZoneId)
 }
@@ -30,7 +30,7 @@ function splitIntoParts(unit: DateUnit, months: number, days: number, rest: Temp
   const years = unit === 'year' ? Math.trunc(months / 12) : 0
   const weeks = unit === 'week' ? Math.trunc(days / 7) : 0
   const fraction = rest.milliseconds * 1e6 + rest.microseconds * 1e3 + rest.nanoseconds
-  // Backwards, the zeros of a division have a sign, which adding 0 takes away.
+  // Backwards, a division can give −0. Adding 0 makes it 0.
   return {
     years: years + 0,
     months: months - 12 * years,
@@ -62,7 +62,7 @@ function measureByCalendar(
   return { output: whole + fraction, whole, parts: splitIntoParts(unit, months, days, rest) }
 }
 
-/** The time from one moment to another: with fractions, in whole units, and in parts from the unit downwards. */
+/** The time from one moment to another: with fractions, in whole units, and in parts from the unit down. */
 export function measureDifference(from: ZonedMoment, moment: ZonedMoment, unit: DateUnit) {
   const to = moment.withTimeZone(from.timeZoneId)
   const reach = CALENDAR_UNITS[unit]

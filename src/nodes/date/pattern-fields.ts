@@ -1,15 +1,14 @@
-// What the letters of a date's pattern mean (those of Unicode's TR35), each to be written and to be read. Which of
-// them a pattern has is for date-patterns.ts.
+// The letters of date patterns (Unicode TR35), each with its writer and its reader. patterns.ts parses patterns.
 import type { DateWords } from '../shared/date-locale.ts'
 import { formatOffset, parseOffset, utcOffsetMinutes, type ZonedMoment } from '../shared/date-time.ts'
 
-/** What a text says, as far as its pattern goes. */
+/** The fields that a text has by its pattern. */
 export interface ParsedDateFields {
   year?: number
   month?: number
   day?: number
   hour?: number
-  /** Of a clock with twelve of them. */
+  /** The hour of a twelve-hour clock. */
   half?: number
   afternoon?: boolean
   minute?: number
@@ -20,7 +19,7 @@ export interface ParsedDateFields {
 }
 
 type FieldWriter = (moment: ZonedMoment, words: DateWords) => string
-/** The length of what it took at a place, or null where nothing there fits. */
+/** The length that was read at a position, or null if the text does not match there. */
 type FieldReader = (text: string, at: number, found: ParsedDateFields, words: DateWords) => number | null
 
 export interface PatternField {
@@ -30,7 +29,7 @@ export interface PatternField {
 
 type NumericFieldKey = 'year' | 'month' | 'day' | 'hour' | 'half' | 'minute' | 'second'
 
-/** A number of `least` to `most` digits; `put` says what it means where that isn't plain. */
+/** A number of `least` to `most` digits. `put` converts the number to the field's value. */
 function numericField(
   key: NumericFieldKey,
   least: number,
@@ -50,11 +49,11 @@ function numericField(
   }
 }
 
-/** The place of the longest word that a text has here, in any case. */
+/** The longest word of a list that stands at a position, in any case. */
 function findLongestWord(text: string, at: number, list: readonly string[]): { place: number; length: number } | null {
   let best: { place: number; length: number } | null = null
   for (const [place, entry] of list.entries()) {
-    // Many languages end short names with a point, which many people leave out.
+    // Many languages end short names with a point, which many people omit.
     for (const name of [entry, entry.replace(/\.$/, '')]) {
       const same = text.slice(at, at + name.length).toLowerCase() === name.toLowerCase()
       if (same && name.length > (best?.length ?? 0)) best = { place, length: name.length }
@@ -80,7 +79,7 @@ function wordField(
   }
 }
 
-/** An offset; read are all its forms. */
+/** An offset from UTC. The reader accepts all forms. */
 function offsetField(form: (text: string) => string, zulu: boolean): PatternField {
   return {
     write(moment) {
@@ -101,7 +100,7 @@ const formatShortOffset = (text: string) => (text.endsWith(':00') ? text.slice(0
 const formatBasicOffset = (text: string) => text.replace(':', '')
 const formatExtendedOffset = (text: string) => text
 
-/** Two digits of a year are 1969 to 2068, as POSIX has it. */
+/** Two-digit years mean 1969 to 2068, as in POSIX. */
 const expandYear = (year: number) => year + (year < 69 ? 2000 : 1900)
 
 function fractionField(width: number): PatternField {
@@ -124,7 +123,7 @@ function fractionField(width: number): PatternField {
 const setMonth = (found: ParsedDateFields, place: number) => {
   found.month = place + 1
 }
-/** The day of the week is read past: the date says it better. */
+/** The weekday is skipped, because the date determines it. */
 const ignoreWord = () => {}
 const twelveHourClock = (moment: ZonedMoment) => moment.hour % 12 || 12
 

@@ -1,4 +1,4 @@
-// What a text says by a pattern, put together as a moment.
+// Reads a text by a pattern as a moment.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { dateWordsOf, resolveLocale } from '../shared/date-locale.ts'
 import {
@@ -18,15 +18,15 @@ import { readPatternFields } from './patterns.ts'
 function resolveHour({ hour, half, afternoon }: ParsedDateFields, text: string): number {
   if (hour !== undefined || half === undefined) return hour ?? 0
   if (half < 1 || half > 12)
-    throw new NodeError(`"${abbreviate(text)}" is no date: no clock shows ${half}.`, 'bad_date')
+    throw new NodeError(`"${abbreviate(text)}" is not a date: a twelve-hour clock has no hour ${half}.`, 'bad_date')
   return (half % 12) + (afternoon === true ? 12 : 0)
 }
 
-/** The moment that a text says by a pattern; without an offset or zone in it, the one of `zone`. Throws NodeError. */
+/** The moment that a text states by a pattern. Without an offset or zone in the text, `zone` applies. Throws NodeError. */
 export function readDateByPattern(text: string, pattern: string, zone: string, locale: string): ZonedMoment {
   const found = readPatternFields(text, pattern, dateWordsOf(resolveLocale(locale)))
   const { year, month = 1, day = 1, minute = 0, second = 0, fraction = '' } = found
-  if (year === undefined) throw new NodeError('The pattern has no year: no date comes of it.', 'bad_pattern')
+  if (year === undefined) throw new NodeError('The pattern needs a year, such as yyyy, to read a date.', 'bad_pattern')
   const fields = { year, month, day, hour: resolveHour(found, text), minute, second: second === 60 ? 59 : second }
   const local = createPlainDateTime({ ...fields, ...parseFraction(fraction) }, text)
   const view = zone.trim() === '' ? found.zone : zone

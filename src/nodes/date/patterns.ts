@@ -1,5 +1,5 @@
-// Patterns of dates, such as `dd.MM.yyyy HH:mm`: written and read by the same table of date-symbols.ts. Text stands in
-// single quotes. Reading goes once from left to right and never back.
+// Patterns of dates, such as `dd.MM.yyyy HH:mm`, written and read with the table of pattern-fields.ts. Text stands in single quotes.
+// Reading goes from left to right without backtracking.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { truncateText } from '../../shared/text-truncation.ts'
 import type { DateWords } from '../shared/date-locale.ts'
@@ -17,7 +17,7 @@ function parseField(letters: string): PatternPiece {
   if (Object.hasOwn(PATTERN_FIELDS, letters)) return { field: PATTERN_FIELDS[letters]!, letters }
   const near = Object.keys(PATTERN_FIELDS).find((known) => known.toLowerCase() === letters.toLowerCase())
   const guess = near === undefined ? '' : ` Did you mean "${near}"?`
-  const text = `"${abbreviate(letters)}" means nothing in the pattern of a date.${guess} Text stands in single quotes: 'at'.`
+  const text = `"${abbreviate(letters)}" has no meaning in a date pattern.${guess} Put text in single quotes, such as 'at'.`
   throw new NodeError(text, 'bad_pattern')
 }
 
@@ -27,7 +27,7 @@ function parsePattern(pattern: string): PatternPiece[] {
   }
   return Array.from(pattern.matchAll(/'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']+|'/g), ([all, quoted, letter]) => {
     if (letter !== undefined) return parseField(all)
-    if (all === "'") throw new NodeError('The pattern opens a single quote that nothing closes.', 'bad_pattern')
+    if (all === "'") throw new NodeError('The pattern has a single quote that is not closed.', 'bad_pattern')
     if (quoted === undefined) return { literal: all }
     return { literal: quoted === '' ? "'" : quoted.replaceAll("''", "'") }
   })
@@ -35,12 +35,12 @@ function parsePattern(pattern: string): PatternPiece[] {
 
 const compilePattern = memoizeByText(parsePattern)
 
-/** Throws NodeError `bad_pattern` where nothing can be written by a pattern. */
+/** Throws NodeError `bad_pattern` if the pattern cannot write dates. */
 export function checkWritePattern(pattern: string): void {
   compilePattern(pattern)
 }
 
-/** The same where nothing can be read by it. */
+/** Throws NodeError `bad_pattern` if the pattern cannot read dates. */
 export function checkReadPattern(pattern: string): void {
   for (const piece of compilePattern(pattern)) if ('field' in piece) requireReadable(piece)
 }
@@ -56,21 +56,21 @@ function requireReadable({
   throw new NodeError(`"${letters}" can only be written, not read.`, 'bad_pattern')
 }
 
-/** A moment as a pattern has it. Throws NodeError `bad_pattern`. */
+/** Writes a moment by a pattern. Throws NodeError `bad_pattern`. */
 export function writeDateByPattern(moment: ZonedMoment, pattern: string, words: DateWords): string {
   const pieces = compilePattern(pattern)
-  const told = pieces.some((piece) => 'field' in piece && /x/i.test(piece.letters))
+  const shown = pieces.some((piece) => 'field' in piece && /x/i.test(piece.letters))
     ? withWholeMinuteOffset(moment)
     : moment
-  return pieces.map((piece) => ('literal' in piece ? piece.literal : piece.field.write(told, words))).join('')
+  return pieces.map((piece) => ('literal' in piece ? piece.literal : piece.field.write(shown, words))).join('')
 }
 
-/** What a text says by a pattern. Throws NodeError `bad_date` with the place at which it doesn't fit. */
+/** Reads the fields of a text by a pattern. Throws NodeError `bad_date` with the position of the mismatch. */
 export function readPatternFields(text: string, pattern: string, words: DateWords): ParsedDateFields {
   const found: ParsedDateFields = {}
   let at = 0
   const fail = (wanted: string) => {
-    // The sign of the cut lets what is left of a secret be found.
+    // The ellipsis marks the cut, so that redaction finds the rest of a secret that was cut.
     const there = at < text.length ? `"${truncateText(text.slice(at), 10)}" at position ${at + 1}` : 'its end'
     return new NodeError(`"${abbreviate(text)}" does not fit the pattern: ${wanted}, not ${there}.`, 'bad_date')
   }

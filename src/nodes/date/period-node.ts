@@ -1,4 +1,4 @@
-// date.Period: the day, week, month … in which a moment lies.
+// date.Period: the day, week, month or other period that contains a moment.
 import type { Temporal } from 'temporal-polyfill'
 import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
@@ -8,10 +8,10 @@ import { dateProperty, zoneProperty } from './conversion-nodes.ts'
 
 type Period = 'minute' | 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
 
-/** The first day of a week as ISO 8601 numbers days. */
+/** The first day of a week, as ISO 8601 numbers days. */
 const FIRST_DAYS = { monday: 1, sunday: 7, saturday: 6 }
 
-/** The first day of a period and that of the next one. */
+/** The first day of a period and that of the next period. */
 function findPeriodDays(day: Temporal.PlainDate, unit: Exclude<Period, 'minute' | 'hour'>, firstDay: number) {
   const { month, dayOfWeek } = day
   const firsts: Record<typeof unit, [Temporal.PlainDate, Temporal.DurationLike]> = {
@@ -25,7 +25,7 @@ function findPeriodDays(day: Temporal.PlainDate, unit: Exclude<Period, 'minute' 
   return [first, first.add(length)] as const
 }
 
-/** Where a period begins and where the next one does. A day begins with its first hour, which isn't always 0. */
+/** The begin of a period and of the next one. A day begins with its first hour, which is not always 0. */
 function findPeriod(moment: ZonedMoment, unit: Period, firstDay: number): readonly [ZonedMoment, ZonedMoment] {
   if (unit === 'minute' || unit === 'hour') {
     const start = moment.round({ smallestUnit: unit, roundingMode: 'floor' })
@@ -40,13 +40,13 @@ export const datePeriodNodes: NodeType[] = [
     node_type: 'date.Period',
     title: 'Period of date',
     description:
-      'Gives the start and end of the day, week, month or so in which a date lies, and where the next one starts. The end is its last millisecond.',
+      'Gives the start and end of the day, week, month or other period that contains a date, and the start of the next period. The end is the last millisecond of the period.',
     properties: [
       dateProperty(),
       optionalProperty(
         'unit',
         createEnumType('minute', 'hour', 'day', 'week', 'month', 'quarter', 'year'),
-        'Which period.',
+        'The kind of period.',
         {
           default: 'day',
         },

@@ -1,15 +1,15 @@
-// Bytes of a text file as its text, in whatever charset it is written.
+// Decodes the bytes of a text file in whatever charset they are written.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import { detectByteOrderMark } from '../shared/charset.ts'
 import type { InputFile } from '../shared/file-inputs.ts'
 
-/** In bytes: as many as the longest HTML that is read may have. */
+/** In bytes: the size of the longest HTML that is read. */
 const MOST_BYTES = 6_000_000
 
-/** Browsers look for a declaration within so many bytes. */
+/** In bytes. Browsers look for a declaration within this range. */
 const DECLARATION_BYTES = 1_024
 
-/** @throws NodeError `too_large`, `bad_file`, `bad_input` for a charset that nobody knows */
+/** @throws NodeError `too_large`, `bad_file`, `bad_input` for an unknown charset */
 export function decodeDocument({ bytes, content_type }: InputFile, requestedCharset: string | null): string {
   if (bytes.length > MOST_BYTES)
     throw new NodeError(`The file has more than ${MOST_BYTES.toLocaleString('en')} bytes.`, 'too_large')
@@ -19,11 +19,11 @@ export function decodeDocument({ bytes, content_type }: InputFile, requestedChar
     createDecoder(charsetOfContentType(content_type)) ??
     createDecoder(charsetOfMetaTag(bytes))
   if (requestedCharset !== null && requestedCharset.trim() !== '' && !createDecoder(requestedCharset))
-    throw new NodeError('There is no charset of that name.', 'bad_input')
+    throw new NodeError('There is no charset with that name.', 'bad_input')
   try {
     return (decoder ?? createDecoder('utf-8')!).decode(bytes)
   } catch {
-    throw new NodeError('The file is not in the charset that it says, or that is asked for.', 'bad_file')
+    throw new NodeError('The file is not valid in the charset that it declares or that the node sets.', 'bad_file')
   }
 }
 
@@ -43,6 +43,6 @@ function charsetOfContentType(content_type: string | null): string | null {
 function charsetOfMetaTag(bytes: Uint8Array): string | null {
   const start = Buffer.from(bytes.subarray(0, DECLARATION_BYTES)).toString('latin1')
   const charset = /<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]+)/i.exec(start)?.[1] ?? null
-  // Whoever reads the declaration as single bytes knows that it is not written in pairs of them.
+  // If the declaration is readable as single bytes, the file cannot be UTF-16.
   return charset && /^utf-?16/i.test(charset) ? 'utf-8' : charset
 }

@@ -1,4 +1,4 @@
-// document.Chunk: a long text in pieces that overlap, each known by where it stands.
+// document.Chunk: splits a long text into overlapping pieces with their positions.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 import { findChunkEnd } from '../shared/text-chunks.ts'
@@ -7,10 +7,10 @@ import { splitIntoSections } from './markdown-sections.ts'
 
 interface Chunk {
   text: string
-  /** In characters from the text's start; `end` is behind the last one. */
+  /** In characters from the start of the text. `end` is behind the last character. */
   start: number
   end: number
-  /** Of Markdown: the headings that it stands below, the highest first. */
+  /** For Markdown: the headings above the piece, the highest level first. */
   headings?: string[]
 }
 
@@ -21,7 +21,10 @@ interface ChunkInputs {
   markdown: boolean
 }
 
-/** Pieces of at most `size` characters, without white space at their ends. Each begins within the last `overlap` characters of the one before. */
+/**
+ * Pieces of at most `size` characters, without white space at their ends. Each begins within the last `overlap` characters of the piece
+ * before.
+ */
 function createChunks({ text, size, overlap, markdown }: ChunkInputs): Chunk[] {
   const chunks: Chunk[] = []
   let gathered = 0
@@ -55,7 +58,7 @@ function addChunks(
   }
 }
 
-/** Where a piece begins that repeats the end of the one before: at a word, or else anywhere. */
+/** The start of a piece that repeats the end of the piece before: at a word, else anywhere. */
 function findOverlapStart(text: string, to: number, overlap: number): number {
   if (overlap === 0) return to
   const earliest = to - overlap
@@ -70,14 +73,14 @@ export const documentChunkNodes: NodeType[] = [
     node_type: 'document.Chunk',
     title: 'Chunk text',
     description:
-      'Cuts a long text into overlapping pieces, for a model or an index of vectors: at the ends of paragraphs, lines, sentences or words. Each is {text, start, end}, its place in characters, and of Markdown {headings}.',
+      'Cuts a long text into overlapping pieces, for a model or an index of vectors: at the ends of paragraphs, lines, sentences or words. Each piece is {text, start, end}, with its position in characters. Markdown pieces also have {headings}.',
     properties: [
       requiredProperty('text', 'str', 'The text.'),
       optionalProperty('size', 'int', 'The most characters of a piece.', { default: 1_000, min: 20, max: 100_000 }),
       optionalProperty(
         'overlap',
         'int',
-        'How many characters of a piece the next one repeats, at most: less than half of the size.',
+        'The most characters of a piece that the next piece repeats. It must be less than half of the size.',
         {
           default: 100,
           min: 0,
@@ -87,14 +90,14 @@ export const documentChunkNodes: NodeType[] = [
       optionalProperty(
         'markdown',
         'bool',
-        'Whether the text is Markdown: then no piece goes on behind a heading, and each says as headings which ones it stands below.',
+        'Whether the text is Markdown. If so, each heading begins a new piece, and each piece lists the headings above it.',
         { default: false },
       ),
     ],
     outputs: [valueOutput('chunks', 'list[dict[str,any]]'), valueOutput('texts', 'list[str]')],
     run(inputs) {
       const given = inputs as unknown as ChunkInputs
-      // A piece has more than half of its size: so each begins later than the one before.
+      // A piece has more than half of its size, so each begins later than the piece before.
       if (given.overlap * 2 >= given.size)
         throw new NodeError('The overlap must be less than half of the size.', 'bad_input')
       const chunks = createChunks(given)

@@ -1,14 +1,14 @@
-// Markdown in sections: each begins at a heading of its own line (`# so`), and those in code do not count.
+// Splits Markdown into sections. Each begins at an ATX heading (`# Title`); headings inside code blocks do not count.
 
 export interface MarkdownSection {
-  /** In characters from the text's start; `end` is behind the last one. */
+  /** In characters from the start of the text. `end` is behind the last character. */
   readonly start: number
   readonly end: number
-  /** Its own heading, behind those that it stands below. None above the first one. */
+  /** The section's own heading, after the headings above it. Empty before the first heading. */
   readonly headings: string[]
 }
 
-/** In characters: of a longer heading the beginning. */
+/** In characters. Longer headings are cut. */
 const LONGEST_HEADING = 200
 
 export function splitIntoSections(text: string): MarkdownSection[] {

@@ -1,4 +1,4 @@
-// document.*: the text and the pages of documents. Hostile ones are read apart, by the tasks of the same names in src/media.
+// document.*: text and pages of documents. Documents that may be hostile are read in a worker, by the tasks of the same names in src/media.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { htmlToMarkdown } from '../html/markdown-writer.ts'
@@ -16,19 +16,20 @@ import { ensureTextLimit } from '../shared/value-limits.ts'
 import { decodeDocument } from './charset-detection.ts'
 
 const documentProperty = (what: string) =>
-  requiredProperty(
-    'document',
-    'any',
-    `${what}: bytes, a document value, or the address of an asset or a temporary file.`,
-  )
+  requiredProperty('document', 'any', `${what}: bytes, a document value, or the URL of an asset or a temporary file.`)
 const PDF_PROPERTY = documentProperty('A PDF')
 
 const PAGE_RANGE_PROPERTIES = [
   optionalProperty('from_page', 'int', 'The first page, counted from 1.', { default: 1, min: 1, max: 10_000 }),
-  optionalProperty('to_page', 'int?', 'The last page; beyond the end, or null: that of the document.', {
-    min: 1,
-    max: 10_000,
-  }),
+  optionalProperty(
+    'to_page',
+    'int?',
+    'The last page. Null, or a number beyond the end: the last page of the document.',
+    {
+      min: 1,
+      max: 10_000,
+    },
+  ),
 ]
 
 const pdfNodes: NodeType[] = [
@@ -36,7 +37,7 @@ const pdfNodes: NodeType[] = [
     node_type: 'document.PdfInfo',
     title: 'PDF pages and sizes',
     description:
-      'Tells how many pages a PDF has, and how large each is, in points (72 to the inch), as {page, width, height}.',
+      'Counts the pages of a PDF. Gives the size of each page in points (72 to the inch), as {page, width, height}.',
     properties: [PDF_PROPERTY],
     outputs: [valueOutput('page_count', 'int'), valueOutput('pages', 'list[dict[str,any]]')],
     needs: createFileNeedsReader('document'),
@@ -53,7 +54,7 @@ const pdfNodes: NodeType[] = [
   {
     node_type: 'document.PdfText',
     title: 'PDF text',
-    description: 'Reads the text of a PDF, page by page and as one. Pages that are pictures alone have none.',
+    description: 'Reads the text of a PDF, page by page and as one text. Pages that are only pictures have no text.',
     properties: [PDF_PROPERTY, ...PAGE_RANGE_PROPERTIES],
     outputs: [valueOutput('text', 'str'), valueOutput('pages', 'list[str]'), valueOutput('page_count', 'int')],
     needs: createFileNeedsReader('document'),
@@ -75,7 +76,7 @@ const pdfNodes: NodeType[] = [
       optionalProperty('format', createEnumType('png', 'jpeg', 'webp'), 'The format of the pictures.', {
         default: 'png',
       }),
-      optionalProperty('quality', 'int?', 'From 1 to 100, for JPEG and WebP. Null: as the format does by itself.', {
+      optionalProperty('quality', 'int?', 'From 1 to 100, for JPEG and WebP. Null: the default of the format.', {
         min: 1,
         max: 100,
       }),
@@ -100,7 +101,7 @@ export const pdfDocxHtmlNodes: NodeType[] = [
     node_type: 'document.DocxText',
     title: 'Word text',
     description:
-      'Reads a Word document (.docx): its text, with tables as lines of cells with tabs between them, and the same as HTML, with headings, lists, tables, notes and links to http, https, mailto and tel. Pictures are left out.',
+      'Reads a Word document (.docx) as text and as HTML. In the text, each row of a table is a line with tabs between cells. The HTML has headings, lists, tables, notes, and links to http, https, mailto and tel. Pictures are skipped.',
     properties: [documentProperty('A Word document')],
     outputs: [valueOutput('text', 'str'), valueOutput('html', 'str')],
     needs: createFileNeedsReader('document'),
@@ -114,10 +115,14 @@ export const pdfDocxHtmlNodes: NodeType[] = [
     node_type: 'document.HtmlText',
     title: 'HTML text',
     description:
-      'Reads an HTML file: its title, its text without tags, the same as Markdown, and its links as {url, text}. The charset is that of its content type, its byte order mark or its own declaration, else UTF-8. At most 1.5 million characters.',
+      'Reads an HTML file: its title, its text without tags, its content as Markdown, and its links as {url, text}. The charset is that of its content type, its byte order mark or its own declaration, else UTF-8. At most 1.5 million characters.',
     properties: [
       documentProperty('An HTML file'),
-      optionalProperty('charset', 'str?', 'The charset, such as windows-1252. Null: as the file says.'),
+      optionalProperty(
+        'charset',
+        'str?',
+        'The charset, such as windows-1252. Null: the charset that the file declares.',
+      ),
     ],
     outputs: [
       valueOutput('title', 'str'),
@@ -130,7 +135,8 @@ export const pdfDocxHtmlNodes: NodeType[] = [
     prepare: prepareFileInput('document', 'The HTML file'),
     run({ document, charset }) {
       const html = decodeDocument(document as InputFile, charset as string | null)
-      if (html.includes('\0')) throw new NodeError('The file is no HTML: it is no text.', 'unsupported')
+      if (html.includes('\0'))
+        throw new NodeError('The file is not HTML, because it is not a text file.', 'unsupported')
       const { title, text, links } = readHtml(html, [])
       return { title, text, markdown: htmlToMarkdown(html), links }
     },

@@ -1,4 +1,4 @@
-// document.ReadXlsx and document.WriteXlsx: tables out of Excel workbooks and into them.
+// document.ReadXlsx and document.WriteXlsx: read and write tables as Excel workbooks.
 
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { isLongerAsJson, makeMeasuredSteps } from '../../engine/node-api/values/measure.ts'
@@ -19,15 +19,15 @@ import { numberedColumnNames, uniqueColumnNames } from '../text/csv-nodes.ts'
 
 const CONTENT_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet'
 
-/** A minute's work, with all that surrounds it. */
+/** In cells: about a minute of work for the whole task. */
 const MOST_CELLS = 500_000
-/** Of all cells together, in characters. */
+/** In characters of all cells together. */
 const MOST_TEXT = 50_000_000
-/** Limits of the format. */
+/** Limits of the file format. */
 const MOST_ROWS = 1_048_576
 const MOST_COLUMNS = 16_384
 const LONGEST_CELL = 32_767
-/** What has more than these has a longer text, whatever stands in it: a text with its quotes. */
+/** In characters of JSON: a value with more has a text that is too long. The 2 are the quotes of a JSON string. */
 const LONGEST_CELL_JSON = LONGEST_CELL + 2
 
 type Cell = string | number | boolean | null
@@ -38,7 +38,7 @@ interface SheetContent {
   readonly cells: Cell[][]
 }
 
-/** Rows without any value are left out. */
+/** Rows without any value are skipped. */
 function* tableSteps(
   cells: readonly Cell[][],
   header_row: number | null,
@@ -55,7 +55,8 @@ const SHEET_NAME = /^(?!')[^[\]:*?/\\\p{Cc}]{1,31}(?<!')$/u
 
 function guardSheetName(name: string): void {
   if (SHEET_NAME.test(name)) return
-  const text = "A sheet's name has 1 to 31 characters, none of them one of [ ] : * ? / \\, and no ' at its ends."
+  const text =
+    "The name of a sheet must have 1 to 31 characters, without [ ] : * ? / \\, and must not begin or end with '."
   throw new NodeError(text, 'bad_input')
 }
 
@@ -68,7 +69,7 @@ function toCell(value: unknown): Cell {
   return text
 }
 
-/** So many cells, or characters of them, are made in one step: of a list its JSON is written. */
+/** Cells, or characters of cells, per step. For a list, its JSON is written. */
 const CELLS_PER_STEP = 256
 const CHARACTERS_PER_STEP = LONGEST_CELL
 
@@ -120,18 +121,18 @@ export const spreadsheetNodes: NodeType[] = [
     node_type: 'document.ReadXlsx',
     title: 'Read Excel',
     description:
-      'Reads a sheet of an Excel workbook (.xlsx) as rows by column. Dates and times are texts such as 2024-02-29, 2024-02-29T12:30:00 or 12:30:00, and elapsed times such as 36:00:00; of formulas the last result counts; errors and empty cells are null, and empty rows are left out. At most 1,000,000 cells.',
+      'Reads a sheet of an Excel workbook (.xlsx) as rows by column. Dates and times are texts such as 2024-02-29, 2024-02-29T12:30:00 or 12:30:00; elapsed times are texts such as 36:00:00. Formulas give their last result. Errors and empty cells are null, and empty rows are skipped. At most 1,000,000 cells.',
     properties: [
       requiredProperty(
         'document',
         'any',
-        'A workbook: bytes, a document value, or the address of an asset or a temporary file.',
+        'A workbook: bytes, a document value, or the URL of an asset or a temporary file.',
       ),
       optionalProperty('sheet', 'union[str,int]?', 'The name of the sheet, or its number from 1. Null: the first.'),
       optionalProperty(
         'header_row',
         'int?',
-        'The row that names the columns, from 1; what is above is left out. Null: none does, and they are column1, column2 and so on.',
+        'The row with the column names, from 1; rows above it are skipped. Null: there are no names, and the columns are column1, column2 and so on.',
         {
           default: 1,
           min: 1,
@@ -158,13 +159,13 @@ export const spreadsheetNodes: NodeType[] = [
     node_type: 'document.WriteXlsx',
     title: 'Write Excel',
     description:
-      'Writes rows as an Excel workbook (.xlsx) of one sheet. Texts stay texts, whatever they look like: none becomes a formula or a date. Lists and objects are written as JSON. At most 500,000 cells.',
+      'Writes rows as an Excel workbook (.xlsx) of one sheet. Texts stay texts and never become formulas or dates. Lists and objects are written as JSON. At most 500,000 cells.',
     properties: [
       rowsProperty(),
       optionalProperty(
         'columns',
         'list[str]',
-        'The columns, in their order. Without any: all, in order of first sight.',
+        'The columns to write, in this order. Without columns all are written, in order of first appearance.',
         {
           default: [],
         },

@@ -1,5 +1,5 @@
-// A small part of CSS selectors, matched while a document is read: what an element is tested against is known from the
-// elements around it, so the work grows with elements times parts of the selector, whatever the selector says.
+// A small part of CSS selectors, matched while a document is read. An element is tested against facts known from its ancestors, so the work
+// is at most elements times selector parts.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { abbreviate } from '../shared/value-limits.ts'
 
@@ -17,16 +17,16 @@ type ElementTest = (element: SelectableElement) => boolean
 /** One part of a selector, such as `a.more` in `ul > a.more`. */
 interface SelectorStep {
   tests: ElementTest[]
-  /** The part before it, or −1. */
+  /** The index of the part before, or −1. */
   previous: number
-  /** Whether the part before is about the parent alone, or about any element around. */
+  /** Whether the part before must match the parent, or any ancestor. */
   child: boolean
   last: boolean
 }
 
 export type CssSelector = readonly SelectorStep[]
 
-/** What is known of an element: by step, whether it is met by the element, and by it or any around it. */
+/** By selector step: whether the element matches it, and whether the element or an ancestor does. */
 export interface SelectorMatch {
   readonly self: Uint8Array
   readonly selfOrAncestor: Uint8Array
@@ -115,13 +115,13 @@ class SelectorParser {
   }
 
   #syntaxError(): NodeError {
-    const message = `The selector "${abbreviate(this.#text)}" is not understood from character ${this.#at + 1} on.`
-    const known = 'There are tags, *, #id, .class, [name], [name=value] (also ~= ^= $= *=), spaces, > and commas.'
+    const message = `The selector "${abbreviate(this.#text)}" has a syntax error at character ${this.#at + 1}.`
+    const known = 'It supports tags, *, #id, .class, [name], [name=value] (also ~= ^= $= *=), spaces, > and commas.'
     return new NodeError(`${message} ${known}`, 'bad_selector')
   }
 }
 
-/** Reads a selector; an empty one selects nothing. Throws NodeError `bad_selector`. */
+/** Parses a selector. An empty selector selects nothing. Throws NodeError `bad_selector`. */
 export function parseCssSelector(text: string): CssSelector {
   if (text.length > LONGEST_SELECTOR) {
     throw new NodeError(`The selector is longer than ${LONGEST_SELECTOR} characters.`, 'bad_selector')
@@ -131,7 +131,7 @@ export function parseCssSelector(text: string): CssSelector {
   throw new NodeError(`The selector has more than ${MOST_STEPS} parts.`, 'bad_selector')
 }
 
-/** How an element stands, given how its parent does. */
+/** The match of an element, given the match of its parent. */
 export function matchSelector(
   selector: CssSelector,
   element: SelectableElement,

@@ -1,10 +1,10 @@
-// One line of Markdown that is being written, with the marks that are open in it: bold, links and the like.
+// Writes one line of Markdown, with the inline marks that are open in it, such as bold and links.
 import { escapeInlineText, formatInlineCode, sanitizeUrl, wrapInMarks } from './markdown-syntax.ts'
 
-/** Around each other: of more of them, nothing but the text is written. */
+/** Nested marks. Deeper marks are dropped, and only their text is written. */
 const MOST_MARKS = 10
 
-/** What stands on both sides of an element's text; '' for a link. */
+/** The mark on both sides of an element's text; '' for a link. */
 export const INLINE_MARKS: Readonly<Record<string, string>> = {
   b: '**',
   strong: '**',
@@ -17,35 +17,36 @@ export const INLINE_MARKS: Readonly<Record<string, string>> = {
   a: '',
 }
 
-// A mark between a letter and a sign is none (CommonMark, "left-flanking delimiter run"): there, and between two marks, a space is put.
+// A mark between a letter and punctuation has no effect (CommonMark, "left-flanking delimiter run"). There, and between two marks, a space
+// is inserted.
 const WORD = /^[^\s\p{P}\p{S}]/u
 const ENDS_IN_WORD = /[^\s\p{P}\p{S}]$/u
 const BEGINS_WITH_SIGN = /^[\p{P}\p{S}]/u
 const ENDS_WITH_SIGN = /[\p{P}\p{S}]$/u
 
 interface InlineElement {
-  /** What stands on both sides, or '' for a link. */
+  /** The mark on both sides, or '' for a link. */
   readonly mark: string
   readonly address: string | null
-  /** Joined at its end: the ends of long texts are looked at over and over. */
+  /** The pieces are joined at the end, because the ends of long texts are read often. */
   readonly pieces: string[]
 }
 
 export class MarkdownLine {
   #open: InlineElement[] = []
   #line: string[] = []
-  /** As it stands in the page: text comes in pieces, which mean something together. `&lt;b>` is two of them. */
+  /** Text as it stands in the page. It arrives in pieces that only make sense together: `&lt;b>` is two pieces. */
   #pendingText = ''
-  /** Whether what was written last is emphasized, and whether a sign is the last of that. */
+  /** Whether the last written text is emphasized, and whether it ends with punctuation. */
   #endsEmphasized = false
   #endsWithSign = false
 
-  /** Text of the page. */
+  /** Adds text of the page. */
   add(text: string): void {
     this.#pendingText += text
   }
 
-  /** Markdown; `emphasized` is what stands between its marks, if it has such. */
+  /** Writes Markdown. `emphasized` is the text between its emphasis marks, if there are any. */
   write(text: string, emphasized: string | null = null): void {
     this.#writePendingText()
     if (text === '') return
@@ -61,7 +62,7 @@ export class MarkdownLine {
     this.#endsWithSign = this.#endsEmphasized && ENDS_WITH_SIGN.test(emphasized!.slice(-2))
   }
 
-  /** Begins an element, and gives what ends it. */
+  /** Opens an element, and returns the function that closes it. */
   openMark(mark: string, href?: string): () => void {
     this.#writePendingText()
     const inCode = this.#open.at(-1)?.mark === '`'
@@ -79,7 +80,7 @@ export class MarkdownLine {
     this.write(address === null ? text : `![${text}](${address})`)
   }
 
-  /** The line, a line break within it for each that was asked for. What follows has the same marks. */
+  /** Returns the line, with the line breaks that were written. The next line has the same open marks. */
   end(): string {
     this.#writePendingText()
     const open = this.#open.map(({ mark, address }) => ({ mark, address, pieces: [] }))

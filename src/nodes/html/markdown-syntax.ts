@@ -1,25 +1,25 @@
-// Pieces of Markdown (CommonMark, with the tables of GitHub): texts that mean themselves, addresses, code, tables, and blocks below each other.
+// Pieces of Markdown (CommonMark with GitHub tables): escaped texts, URLs, code, tables, and joined blocks.
 import { guardTextLength } from '../shared/value-limits.ts'
 
-/** `line` is text that no paragraph holds: a list may follow it closely. */
+/** `line` is text outside of a paragraph, which a list may follow without an empty line. */
 export interface MarkdownBlock {
   readonly kind: 'line' | 'list' | 'other'
   readonly text: string
 }
 
-/** A text that means nothing but itself inside of a line. */
+/** Escapes a text so that no character of it is Markdown syntax inside a line. */
 export function escapeInlineText(text: string): string {
   return text.replaceAll(/[\\`*_~[\]]|<(?=[A-Za-z/!?])|&(?=#?\w{1,40};)/g, '\\$&')
 }
 
-/** A line that begins as nothing else than a line: no heading, no item of a list, no quote, no rule. */
+/** Escapes the starts of lines, so that none becomes a heading, list item, quote or rule. */
 export function escapeLineStarts(text: string): string {
   return text
     .replaceAll(/^(?=[>=~]|#{1,6}(?:\s|$)|[+-](?:[\s+-]|$))/gm, '\\')
     .replaceAll(/^(\d{1,9})(?=[.)](?:\s|$))/gm, '$1\\')
 }
 
-/** Marks around a text, with the white space at its ends outside of them. */
+/** Puts marks around a text, and keeps white space at its ends outside of them. */
 export function wrapInMarks(text: string, before: string, after = before): string {
   const inner = text.trim()
   if (inner === '') return text === '' ? '' : ' '
@@ -29,9 +29,9 @@ export function wrapInMarks(text: string, before: string, after = before): strin
 
 const SAFE_URL = /^(?:https?:|mailto:|tel:|ftp:|(?![a-z][a-z0-9+.-]*:))/i
 
-/** An address as it stands in brackets, or null for none and for those that run code or are files themselves. */
+/** A URL in the form for brackets, or null if it is missing, runs code (javascript:) or holds data (data:). */
 export function sanitizeUrl(given: string | undefined): string | null {
-  // Browsers leave out what stands in the way of seeing the scheme.
+  // Browsers ignore control characters, which could hide the scheme.
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
   const address = given?.replaceAll(/[\u0000-\u001f]/g, '').trim() ?? ''
   if (address === '' || !SAFE_URL.test(address)) return null
@@ -55,11 +55,11 @@ function longestBacktickRun(text: string): number {
   return (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 0)
 }
 
-/** The first row names the columns. Shorter rows are filled up. */
+/** The first row has the column names. Shorter rows are filled up. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const width = rows.reduce((most, row) => Math.max(most, row.length), 0)
   if (width === 0) return ''
-  // Short rows are filled up to the longest one.
+  // Short rows are filled up to the longest row, which may multiply the size.
   guardTextLength(rows.length * width * ' | '.length)
   const lines = rows.map((row) => `| ${Array.from({ length: width }, (_, at) => row[at] ?? '').join(' | ')} |`)
   return [lines[0], `|${' --- |'.repeat(width)}`, ...lines.slice(1)].join('\n')
@@ -76,7 +76,7 @@ export function joinBlocks(blocks: readonly MarkdownBlock[]): string {
   return text
 }
 
-/** A text whose first line begins with one thing, and all others with another. */
+/** Prefixes the first line of a text with `first`, and all other lines with `others`. */
 export function prefixLines(text: string, first: string, others: string): string {
   const empty = others.trimEnd()
   return text

@@ -1,4 +1,4 @@
-// HTML written as Markdown: headings, paragraphs, lists, quotes, tables, code, links and pictures. What scripts and styles do is lost.
+// Converts HTML to Markdown: headings, paragraphs, lists, quotes, tables, code, links and pictures. Scripts and styles are dropped.
 
 import { guardTextLength } from '../shared/value-limits.ts'
 import { INLINE_MARKS, MarkdownLine } from './markdown-line.ts'
@@ -12,7 +12,7 @@ import {
 } from './markdown-syntax.ts'
 import { parseHtml, SKIPPED_TAGS } from './page-reader.ts'
 
-/** Lists and quotes in each other: of more of them, nothing but the text is written. */
+/** Nested lists and quotes. Deeper ones are dropped, and only their text is written. */
 const DEEPEST = 10
 /** In columns. */
 const WIDEST_CELL = 50
@@ -39,19 +39,19 @@ const BLOCK_ELEMENTS: Readonly<Record<string, BlockElement>> = {
 }
 
 interface OpenList {
-  /** The number of the next item, or null where none has one. */
+  /** The number of the next item, or null for a bulleted list. */
   next: number | null
   readonly items: string[]
 }
 
-/** Told of the elements of a page; what an element leaves to be done at its end is its closer. */
+/** Listens to the elements of a page. The closer of an element runs at its end. */
 class MarkdownWriter {
-  /** What is written into one block after the other: the page, and in it a quote, an item or a cell. */
+  /** The nested containers of blocks: the page, and in it a quote, an item or a cell. */
   readonly #containers: MarkdownBlock[][] = [[]]
   readonly #closers: (() => void)[] = []
   readonly #lists: OpenList[] = []
   readonly #line = new MarkdownLine()
-  /** Of the table that is being written. */
+  /** The rows of the open table. */
   #rows: string[][] | null = null
   #isInCell = false
   #code: { text: string; language: string } | null = null
@@ -92,7 +92,7 @@ class MarkdownWriter {
     return () => {}
   }
 
-  /** An element that begins and ends lines. */
+  /** Opens an element that begins and ends lines. */
   #openBlockElement(tag: string, attributes: Record<string, string>): () => void {
     const level = Number(/^h([1-6])$/.exec(tag)?.[1] ?? 0)
     const open = Object.hasOwn(BLOCK_ELEMENTS, tag) ? BLOCK_ELEMENTS[tag]! : null
@@ -120,7 +120,7 @@ class MarkdownWriter {
     return kind === 'item' ? this.#openContainer((text) => this.#addItem(text)) : null
   }
 
-  /** Ends the line that is being written. */
+  /** Ends the current line. */
   #flush(shape: (text: string) => string | MarkdownBlock = formatLine): void {
     const text = this.#line.end()
     if (text === '') return
@@ -133,7 +133,7 @@ class MarkdownWriter {
     if (block.text !== '') this.#containers.at(-1)!.push(block)
   }
 
-  /** Until its end, blocks are gathered for `done`. */
+  /** Gathers blocks until the element ends, then passes their text to `done`. */
   #openContainer(done: (text: string) => void): (() => void) | null {
     if (this.#containers.length > DEEPEST) return null
     const blocks: MarkdownBlock[] = []
@@ -159,7 +159,7 @@ class MarkdownWriter {
     this.#lists.push(list)
     return () => {
       this.#lists.pop()
-      // One that begins with another number is no list where it follows a line closely.
+      // A numbered list that does not begin with 1 cannot follow a line without an empty line (CommonMark).
       const kind = next === null || next === 1 ? 'list' : 'other'
       this.#add({ kind, text: list.items.join('\n') })
     }
@@ -173,7 +173,7 @@ class MarkdownWriter {
     else this.#add({ kind: 'list', text: item })
   }
 
-  /** A table in a cell is read as its text. */
+  /** A table inside a cell is read as text. */
   #openTable(): (() => void) | null {
     if (this.#rows) return null
     const rows: string[][] = []
@@ -200,7 +200,7 @@ class MarkdownWriter {
   }
 }
 
-/** Signs at the end would be taken for the end of the heading's marks. */
+/** A `#` at the end would be read as the closing marks of the heading. */
 function formatHeading(level: number, text: string): string {
   return `${'#'.repeat(level)} ${text.endsWith('#') ? `${text.slice(0, -1)}\\#` : text}`
 }

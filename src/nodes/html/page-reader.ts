@@ -1,5 +1,5 @@
-// Reads an HTML document in one pass: its title, its text as a person reads it, its links, and the elements that a selector
-// selects. The tags are told apart by htmlparser2; no tree is built.
+// Reads an HTML document in one pass: its title, its visible text, its links, and the selected elements. htmlparser2 finds the tags; no
+// tree is built.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { htmlLibrary } from '../shared/lazy-libraries.ts'
 import { guardTotalText } from '../shared/value-limits.ts'
@@ -9,7 +9,7 @@ import { PlainTextBuilder } from './plain-text-builder.ts'
 /** In characters. */
 const LONGEST_HTML = 1_500_000
 
-/** Browsers stop at 512. */
+/** In levels. Browsers also stop at 512. */
 const DEEPEST = 512
 
 export interface HtmlPage {
@@ -39,7 +39,7 @@ const PARAGRAPH_TAGS = new Set(
   'p h1 h2 h3 h4 h5 h6 ul ol dl table blockquote pre hr main aside figure form fieldset address'.split(' '),
 )
 
-/** Where in the text something begins and ends. */
+/** A range of the text. */
 interface TextSpan {
   from: number
   to: number
@@ -122,7 +122,7 @@ class PageReader {
     return matchSelector(this.#selector, { tag, attributes, classes }, this.#open.at(-1)?.standing)
   }
 
-  /** What a tag puts between the text before and after it. */
+  /** Adds the gap that a tag puts between the texts before and after it. */
   #separate(tag: string): void {
     if (PARAGRAPH_TAGS.has(tag)) this.#flow.addGap('paragraph')
     else if (LINE_TAGS.has(tag)) this.#flow.addGap('line')
@@ -130,14 +130,14 @@ class PageReader {
   }
 }
 
-/** Told of a page's elements, in pairs: what is never closed is closed by what it stands in. */
+/** Receives the elements of a page in pairs: an element that is never closed ends with its parent. */
 export interface HtmlListener {
   onopentag(tag: string, attributes: Record<string, string>): void
   onclosetag(tag: string): void
   ontext(data: string): void
 }
 
-/** Throws NodeError `too_large` or `too_deep`. Documents that are wrong are read as browsers would, more or less. */
+/** Throws NodeError `too_large` or `too_deep`. Invalid documents are read roughly as browsers read them. */
 export function parseHtml(html: string, listener: HtmlListener): void {
   if (html.length > LONGEST_HTML) {
     throw new NodeError('The document has more than 1,500,000 characters. Read it in parts.', 'too_large')
@@ -160,7 +160,7 @@ export function parseHtml(html: string, listener: HtmlListener): void {
   parser.end(html)
 }
 
-/** Throws as `parsedHtml` does. */
+/** Throws as `parseHtml` does. */
 export function readHtml(html: string, selector: CssSelector): HtmlPage {
   const reader = new PageReader(selector)
   parseHtml(html, reader)

@@ -1,4 +1,4 @@
-// text.ParseHtml, text.HtmlToMarkdown and text.RenderHtml: HTML read and written. How a document is read is in html-read.ts.
+// text.ParseHtml, text.HtmlToMarkdown and text.RenderHtml: read and write HTML. page-reader.ts reads documents.
 import type { InputValues, NodeType } from '../../engine/node-api/node-type.ts'
 import { memoizeByText } from '../shared/memoize.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
@@ -17,7 +17,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text that means nothing but itself in HTML: between tags, and inside of quoted attributes. */
+/** Escapes a text for use between tags and inside quoted attributes. */
 function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!)
 }
@@ -55,7 +55,7 @@ export const htmlNodes: NodeType[] = [
     node_type: 'text.HtmlToMarkdown',
     title: 'HTML to Markdown',
     description:
-      'Writes HTML as Markdown, for models and for people: headings, lists, quotes, tables, code, links and pictures stay; scripts, styles, and addresses such as javascript: go. At most 1.5 million characters.',
+      'Writes HTML as Markdown, for models and for people: headings, lists, quotes, tables, code, links and pictures are kept; scripts, styles, and URLs such as javascript: are removed. At most 1.5 million characters.',
     properties: [
       requiredProperty('html', 'str', 'The document, or a part of one, such as the HTML of document.DocxText.'),
     ],
@@ -67,7 +67,7 @@ export const htmlNodes: NodeType[] = [
     node_type: 'text.RenderHtml',
     title: 'HTML template',
     description:
-      'Fills `{{name}}` in HTML with the dynamic input of that name, as text and never as tags. It is safe between tags and in quoted attributes, not inside of scripts, nor as a whole address.',
+      'Replaces `{{name}}` in HTML with the dynamic input of that name, as text and never as tags. This is safe between tags and in quoted attributes, but not inside scripts or as a whole URL.',
     properties: [requiredProperty('template', 'str', 'The HTML with its placeholders.')],
     outputs: [valueOutput('output', 'str')],
     supports_dynamic_inputs: true,

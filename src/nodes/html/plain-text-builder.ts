@@ -1,5 +1,5 @@
-// A text that is put together from the pieces of a document: white space becomes one space, and what parts pieces is
-// written once, when the next one comes.
+// Builds a text from the pieces of a document. White space collapses to one space, and a gap between pieces is written once, when the next
+// piece arrives.
 
 export type TextGap = 'space' | 'line' | 'paragraph'
 
@@ -19,12 +19,12 @@ export class PlainTextBuilder {
     return this.#text.length
   }
 
-  /** Parts what was added from what comes next. The strongest of several counts. */
+  /** Separates earlier text from later text. The strongest of several gaps counts. */
   addGap(gap: TextGap): void {
     this.#gap = Math.max(this.#gap, GAP_RANKS[gap])
   }
 
-  /** Adds a piece; a preformatted one as it is. */
+  /** Adds a piece. A preformatted piece stays unchanged. */
   add(piece: string, preformatted = false): void {
     if (preformatted) {
       this.#append(piece)

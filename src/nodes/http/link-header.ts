@@ -9,7 +9,7 @@ function skipCharacters(cursor: Cursor, characters: string): void {
   while (cursor.at < cursor.text.length && characters.includes(cursor.text[cursor.at]!)) cursor.at++
 }
 
-/** The text up to one of the characters, which is left for the next to read. */
+/** The text before the first of the characters, which stays unread. */
 function readUntil(cursor: Cursor, characters: string): string {
   const start = cursor.at
   while (cursor.at < cursor.text.length && !characters.includes(cursor.text[cursor.at]!)) cursor.at++
@@ -26,7 +26,7 @@ function readQuoted(cursor: Cursor): string {
   return text
 }
 
-/** The parameters of one link by their names in lower case; of a name that comes twice the first counts. */
+/** The parameters of one link by name in lower case. The first of equal names counts. */
 function readParameters(cursor: Cursor): Map<string, string> {
   const found = new Map<string, string>()
   for (skipCharacters(cursor, ' \t'); cursor.text[cursor.at] === ';'; skipCharacters(cursor, ' \t')) {
@@ -45,7 +45,10 @@ function readParameters(cursor: Cursor): Map<string, string> {
   return found
 }
 
-/** The target of the first link with a relation, such as `next`; null where there is none. Links about something else are left out. */
+/**
+ * The target of the first link with a relation, such as `next`, or null. Links with an anchor, which describe another resource, are
+ * skipped.
+ */
 export function findLink(header: string, relation: string): string | null {
   const cursor: Cursor = { text: header, at: 0 }
   for (skipCharacters(cursor, ' \t,'); cursor.at < header.length; skipCharacters(cursor, ' \t,')) {

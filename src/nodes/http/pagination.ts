@@ -1,4 +1,4 @@
-// The pages of a list that a server gives piece by piece: where the next one is, and the items of each.
+// Reads a paginated list: finds the next page, and yields the items of each page.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { OutgoingRequest } from '../../engine/node-api/node-services.ts'
 import type { NodeContext, OutputValues } from '../../engine/node-api/node-type.ts'
@@ -31,7 +31,7 @@ function badPageError(text: string): NodeError {
   return new NodeError(text, 'bad_page')
 }
 
-/** @throws NodeError `bad_url` where the URL would be too long, before anybody writes it */
+/** @throws NodeError `bad_url` if the URL would be too long. The check runs before the URL is built. */
 function setParameter(url: URL, name: string, value: string): string {
   validateUrlLength(`${name}=${value}`)
   const next = new URL(url)
@@ -48,14 +48,14 @@ function nextByCursor({ inputs, url, content }: FetchedPage): string | null {
   if (cursor === undefined || cursor === null || cursor === '' || cursor === false) return null
   if (typeof cursor !== 'string' && typeof cursor !== 'number') {
     throw badPageError(
-      `What is at "${abbreviate(inputs.cursor_path)}" is ${getValueKind(cursor)}, and no cursor. Check cursor_path.`,
+      `The value at "${abbreviate(inputs.cursor_path)}" is ${getValueKind(cursor)}, which is not a cursor. Check cursor_path.`,
     )
   }
   const text = String(cursor)
   return isUrl(text) ? text : setParameter(url, inputs.cursor_parameter, text)
 }
 
-/** The number that a URL's parameter has; `start` where it has none. */
+/** The page number in a URL's parameter, or `start` if there is none. */
 function readPageNumber(url: URL, name: string, start: number): number {
   const text = url.searchParams.get(name) ?? ''
   return /^\d{1,9}$/.test(text) ? Number(text) : start
@@ -66,7 +66,7 @@ function nextByNumber(page: FetchedPage, name: string, start: number, step: numb
   return setParameter(page.url, name, String(readPageNumber(page.url, name, start) + step))
 }
 
-/** Where the next page is, or null after the last one. */
+/** Finds the URL of the next page, or null after the last page. */
 const NEXT_PAGE_FINDERS = {
   link: ({ url, answer }: FetchedPage) => {
     const target = findLink(answer.response.headers.link ?? '', 'next')
@@ -84,13 +84,13 @@ export const PAGINATION_MODES = Object.keys(NEXT_PAGE_FINDERS) as PaginationMode
 function readPageItems(content: unknown, path: string): readonly unknown[] {
   const items = readAtPath(content, parsePathTexts(path))
   if (Array.isArray(items)) return items
-  const where = path === '' ? 'The answer' : `What the answer has at "${abbreviate(path)}"`
-  throw badPageError(`${where} is ${getValueKind(items)}, and no list of items. Check items_path.`)
+  const where = path === '' ? 'The answer' : `The value at "${abbreviate(path)}" in the answer`
+  throw badPageError(`${where} is ${getValueKind(items)}, not a list of items. Check items_path.`)
 }
 
 /**
- * The request for the next page. What was written for one server is not sent to another, not even to one that a redirect
- * of the first led to: what it names as its next page gets the headers and the body again.
+ * The request for the next page. Headers and body are sent again only to the server of the first URL, not to another server, even if a
+ * redirect led there.
  */
 function buildNextRequest(page: FetchedPage, first: OutgoingRequest, seen: Set<string>): OutgoingRequest | null {
   const next = NEXT_PAGE_FINDERS[page.inputs.mode](page)
@@ -99,16 +99,17 @@ function buildNextRequest(page: FetchedPage, first: OutgoingRequest, seen: Set<s
   const url = new URL(next)
   url.hash = ''
   if (url.origin !== new URL(first.url).origin) {
-    const cure = 'Where a redirect leads to it, use its final URL; else ask for it in a request of its own.'
+    const cure = 'If a redirect leads there, use the final URL; else request that page with another node.'
     throw badPageError(`The next page is on another server than the one in the URL. ${cure}`)
   }
-  if (seen.has(url.href))
-    throw badPageError('The next page is one that was there before: the pages go round in a circle.')
+  if (seen.has(url.href)) throw badPageError('The next page was already read, so the pages would repeat forever.')
   seen.add(url.href)
   return { ...first, url: url.href }
 }
 
-/** Yields the items page by page. A page is asked for when the items of the one before have been taken; `read` gives the JSON of an answer. */
+/**
+ * Yields the items page by page. A page is requested once the items of the page before were taken. `read` parses the JSON of a response.
+ */
 export async function* fetchPages(
   inputs: PaginationInputs,
   context: NodeContext,
@@ -127,7 +128,7 @@ export async function* fetchPages(
     const content = await read(answer)
     const items = readPageItems(content, inputs.items_path)
     for (const item of items) yield { item, page: number }
-    // Numbers are counted on from the URL that was asked, links from the one that answered.
+    // Numbers continue from the requested URL, links from the URL that responded.
     const url = URL.parse(inputs.mode === 'link' ? answer.response.url : request.url)!
     if (number === 1) seen.add(url.href)
     request = buildNextRequest({ inputs, url, answer, content, items }, first, seen)

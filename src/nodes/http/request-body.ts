@@ -1,4 +1,4 @@
-// What a request carries, made out of a node's `body`, and the content type that goes with it.
+// Encodes the `body` of a node for a request, with its content type.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { NodeContext } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
@@ -20,10 +20,10 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 const BINARY_TYPE = 'application/octet-stream'
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
-/** How many fields a query or form may have; servers take fewer. */
+/** In fields of a query or form. Servers accept fewer. */
 const MOST_FIELDS = 10_000
 
-/** Characters of a text that are looked at in one step. */
+/** Characters of a text that are processed per step. */
 const CHARACTERS_PER_STEP = 16_384
 
 function* removeSpaces(text: string): Steps<string> {
@@ -37,7 +37,7 @@ function* removeSpaces(text: string): Steps<string> {
 
 const escapeForJson = (value: string) => JSON.stringify(value).slice(1, -1)
 
-/** One value as the text that is sent. Throws NodeError `bad_input` where it is a list or dict. */
+/** The text of one value. Throws NodeError `bad_input` if the value is a list or dict. */
 export function formatSingleValue(key: string, value: unknown, what: string): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value)
   const cure = 'It takes texts, numbers, true and false, and lists of them.'
@@ -50,8 +50,8 @@ function tooManyFieldsError(property: string): NodeError {
 }
 
 /**
- * Names and values as a query or form has them (WHATWG URL): a list repeats its name, null leaves it out.
- * @throws NodeError `bad_input` where a value is a dict or a list within a list; `too_large`
+ * Names and values in the form of a query or form (WHATWG URL). A list repeats its name, and null omits it. @throws NodeError `bad_input`
+ * for a dict, or a list within a list; `too_large`
  */
 export async function encodeFields(
   record: Readonly<Record<string, unknown>>,
@@ -93,7 +93,7 @@ function* encodeTextSteps(text: string): Steps<string> {
   return pieces.join('')
 }
 
-/** A place, or the one before it where that is between the halves of a character. */
+/** The position, or the one before it if it splits a surrogate pair. */
 function wholeCharacterEnd(text: string, at: number): number {
   const code = text.charCodeAt(at - 1)
   return code >= 0xd800 && code < 0xdc00 ? at - 1 : at
@@ -110,7 +110,7 @@ const BODY_WRITERS = {
   }),
   form: async (body, secrets, context) => {
     if (getValueKind(body) !== 'dict')
-      throw new NodeError(`A form is made of a dict, not of ${getValueKind(body)}.`, 'bad_input')
+      throw new NodeError(`The body of a form must be a dict, not ${getValueKind(body)}.`, 'bad_input')
     return {
       bytes: await encodeFields(body as Record<string, unknown>, 'body', secrets, context),
       content_type: FORM_TYPE,
@@ -119,7 +119,10 @@ const BODY_WRITERS = {
   base64: async (body, _secrets, context) => {
     const text = typeof body === 'string' ? await context.inSlices(removeSpaces(body)) : null
     if (text !== null && BASE64.test(text)) return { bytes: Buffer.from(text, 'base64'), content_type: BINARY_TYPE }
-    throw new NodeError('The body is no base64 text: it takes A–Z, a–z, 0–9, +, / and = at the end.', 'bad_input')
+    throw new NodeError(
+      'The body is not base64. Base64 consists of A–Z, a–z, 0–9, + and /, with = at the end.',
+      'bad_input',
+    )
   },
 } satisfies Record<string, BodyWriter>
 
@@ -127,7 +130,7 @@ export type BodyType = 'auto' | keyof typeof BODY_WRITERS
 
 export const BODY_TYPES: readonly BodyType[] = ['auto', 'json', 'form', 'text', 'base64']
 
-/** The body of a request, or null where there is none: null and undefined send nothing. */
+/** The body of a request, or null without one: null and undefined send no body. */
 export async function encodeRequestBody(
   body: unknown,
   type: BodyType,

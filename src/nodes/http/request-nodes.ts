@@ -1,4 +1,4 @@
-// http.*: requests to other servers. Where they may go is the business of the host's client, which they are sent with.
+// http.*: requests to other servers. The client of the host sends them and decides which servers they may reach.
 import type { NodeProperty, NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { runInWorkerIfHeavy } from '../apart.ts'
@@ -20,14 +20,14 @@ import {
 import { listSecretNeeds } from './secret-placeholders.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
-/** A list of items comes in a body, which the answer to HEAD has none of. */
+/** Items come in a body, and a response to HEAD has no body. */
 const PAGE_METHODS = METHODS.filter((method) => method !== 'HEAD')
 const MEGABYTE = 1_000_000
 
 const methodProperty = (methods: readonly string[]) =>
-  optionalProperty('method', createEnumType(...methods), 'What is to be done.', { default: 'GET' })
+  optionalProperty('method', createEnumType(...methods), 'The HTTP method.', { default: 'GET' })
 
-/** What every request has besides its method. */
+/** The properties of every request besides its method. */
 const requestProperties: readonly NodeProperty[] = [
   requiredProperty(
     'url',
@@ -43,7 +43,11 @@ const requestProperties: readonly NodeProperty[] = [
     },
   ),
   optionalProperty('headers', 'dict[str,str]', 'Headers by name.', { default: {} }),
-  optionalProperty('body', 'any', 'What is sent: a text as it is, anything else as JSON. Null sends nothing.'),
+  optionalProperty(
+    'body',
+    'any',
+    'The body of the request. A text is sent unchanged, any other value as JSON. Null sends no body.',
+  ),
   optionalProperty(
     'body_type',
     createEnumType(...BODY_TYPES),
@@ -52,15 +56,20 @@ const requestProperties: readonly NodeProperty[] = [
       default: 'auto',
     },
   ),
-  optionalProperty('request_timeout_seconds', 'float', 'How long the whole answer may take, each time it is tried.', {
-    default: 30,
-    min: 0.001,
-    max: 600,
-  }),
+  optionalProperty(
+    'request_timeout_seconds',
+    'float',
+    'The time limit of each attempt, until the whole answer is received.',
+    {
+      default: 30,
+      min: 0.001,
+      max: 600,
+    },
+  ),
   optionalProperty(
     'max_bytes',
     'int',
-    'The longest body of an answer, in bytes after decompression. Of JSON no more than 10 MB are read, and of text 40 MB.',
+    'The longest body of an answer, in bytes after decompression. At most 10 MB of JSON and 40 MB of text are read.',
     {
       default: 10 * MEGABYTE,
       min: 1,
@@ -80,7 +89,7 @@ const requestProperties: readonly NodeProperty[] = [
   optionalProperty(
     'retries',
     'int',
-    'How often it is tried again after 429, 502, 503, 504 or a failed connection: methods other than POST and PATCH in each of these cases, these two only after 429 and 503 with Retry-After. It waits as long as Retry-After says, at most 60 seconds; without it about 1, 2, 4 … seconds.',
+    'How often the request is retried after 429, 502, 503, 504 or a failed connection. POST and PATCH are retried only after 429 and 503 with Retry-After. The wait is that of Retry-After, at most 60 seconds; without it about 1, 2, 4 … seconds.',
     { default: 0, min: 0, max: 10 },
   ),
 ]
@@ -94,7 +103,7 @@ const requestNode: NodeType = {
   node_type: 'http.Request',
   title: 'HTTP request',
   description:
-    'Sends a request to a server on the internet and gives its answer. What else may be reached is set with SVC_HTTP_NODE_ALLOW.',
+    'Sends a request to a server on the internet and gives its answer. SVC_HTTP_NODE_ALLOW sets which other servers may be reached.',
   properties: [
     methodProperty(METHODS),
     ...requestProperties,
@@ -104,7 +113,7 @@ const requestNode: NodeType = {
       'How the body is read. auto: JSON and text by the content type, anything else as base64.',
       { default: 'auto' },
     ),
-    optionalProperty('fail_on_error_status', 'bool', 'Whether a status of 400 or more is an error of the node.', {
+    optionalProperty('fail_on_error_status', 'bool', 'Whether a status of 400 or more fails the node.', {
       default: true,
     }),
   ],
@@ -132,7 +141,7 @@ export const httpNodes: NodeType[] = [
     isPulledOnDemand: true,
     title: 'Pages over HTTP',
     description:
-      'Streams the items of a list that a server gives page by page, as JSON. Each page is asked for when its items are wanted.',
+      'Streams the items of a list that a server gives page by page, as JSON. Each page is requested when its items are needed.',
     properties: [
       methodProperty(PAGE_METHODS),
       ...requestProperties,
@@ -145,7 +154,7 @@ export const httpNodes: NodeType[] = [
       optionalProperty(
         'cursor_path',
         'str',
-        'Where the cursor is in the answer: a text, a number, or the URL of the next page.',
+        'The path of the cursor in the answer. The cursor is a text, a number, or the URL of the next page.',
         {
           default: 'next',
         },
@@ -154,18 +163,18 @@ export const httpNodes: NodeType[] = [
       optionalProperty(
         'page_parameter',
         'str',
-        'The query parameter that takes the number of the page, or of the items before it; empty: page or offset. It goes on from the number in the URL.',
+        'The query parameter for the number of the page, or of the items before it. Empty: page or offset. Counting begins with the number in the URL.',
         { default: '' },
       ),
       optionalProperty(
         'items_path',
         'str',
-        'Where the list of items is in the answer; empty: the answer is the list.',
+        'The path of the list of items in the answer. Empty: the answer is the list.',
         {
           default: '',
         },
       ),
-      optionalProperty('max_pages', 'int', 'The most pages that are asked for.', { default: 100, min: 1, max: 10_000 }),
+      optionalProperty('max_pages', 'int', 'The most pages that are requested.', { default: 100, min: 1, max: 10_000 }),
     ],
     expressions: {
       cursor_path: (own: string, { mode }) => mode === 'cursor' && parsePathTexts(own),
@@ -174,7 +183,7 @@ export const httpNodes: NodeType[] = [
     outputs: [streamOutput('item', 'any'), streamOutput('page', 'int')],
     retry_safe: hasIdempotentMethod,
     needs: listSecretNeeds,
-    // A list that has grown at its end, or not at all, is read on; one that has changed before is told from it.
+    // A list that grew at its end, or stayed the same, is read on. If an earlier part changed, the repeated items show that.
     repeats: true,
     run: (inputs: PaginationInputs, context) =>
       fetchPages(

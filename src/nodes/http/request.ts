@@ -1,4 +1,4 @@
-// Sends what a node's properties say, again where that may help, and hands back the answer.
+// Builds the request that a node's properties describe, sends it with retries, and returns the response.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { IncomingResponse, OutgoingRequest } from '../../engine/node-api/node-services.ts'
 import type { InputValues, NodeContext } from '../../engine/node-api/node-type.ts'
@@ -19,10 +19,10 @@ export interface RequestInputs extends InputValues {
   retries: number
 }
 
-/** Methods that may be sent twice with the effect of once: RFC 9110 §9.2.2. */
+/** Idempotent methods: RFC 9110 §9.2.2. */
 const IDEMPOTENT_METHODS: ReadonlySet<unknown> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
-/** Statuses with which a server says that it has not begun, if it also says when to come back. */
+/** Statuses with which a server says that it has not begun, if it also sends Retry-After. */
 const NOT_STARTED_STATUSES: ReadonlySet<number> = new Set([429, 503])
 const TRANSIENT_FAILURES: ReadonlySet<string> = new Set(['connection_failed', 'http_timeout'])
 const MOST_HEADERS = 100
@@ -45,7 +45,7 @@ async function buildUrl({ url, query }: RequestInputs, secrets: FiringSecrets, c
 async function buildHeaders({ headers }: RequestInputs, secrets: FiringSecrets): Promise<Record<string, string>> {
   const filled: [string, string][] = []
   if (Object.keys(headers ?? {}).length > MOST_HEADERS) {
-    throw new NodeError(`A request has at most ${MOST_HEADERS} headers.`, 'bad_header')
+    throw new NodeError(`The request has more than ${MOST_HEADERS} headers.`, 'bad_header')
   }
   for (const [name, value] of Object.entries(headers ?? {})) {
     filled.push([name, await secrets.fill('headers', formatSingleValue(name, value, 'The header'))])
@@ -75,7 +75,7 @@ export async function buildRequest(inputs: RequestInputs, context: NodeContext):
   }
 }
 
-/** Milliseconds until the time that Retry-After names, as seconds or as a date (RFC 9110 §10.2.3); null where it is silent. */
+/** Milliseconds until the time in Retry-After, which is seconds or a date (RFC 9110 §10.2.3); null if the header is missing or invalid. */
 function parseRetryAfter(response: IncomingResponse, now: number): number | null {
   const text = response.headers['retry-after']?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS
@@ -83,7 +83,7 @@ function parseRetryAfter(response: IncomingResponse, now: number): number | null
   return Number.isNaN(date) ? null : Math.max(0, date - now)
 }
 
-/** Milliseconds to wait before a request is sent again, or null where that would be wrong or useless. */
+/** Milliseconds to wait before a retry, or null if a retry would be wrong or useless. */
 function retryDelay(
   result: IncomingResponse | NodeError,
   inputs: InputValues,
@@ -111,7 +111,7 @@ async function trySend(request: OutgoingRequest, context: NodeContext): Promise<
   }
 }
 
-/** Sends a request up to `retries` times more than once. Throws the NodeError of the last time. */
+/** Sends a request with up to `retries` retries. Throws the NodeError of the last attempt. */
 export async function sendWithRetries(
   request: OutgoingRequest,
   inputs: RequestInputs,
@@ -124,7 +124,7 @@ export async function sendWithRetries(
       if (result instanceof NodeError) throw result
       return { response: result, secrets: request.secrets }
     }
-    const why = result instanceof NodeError ? result.message : `The server answered ${result.status}.`
+    const why = result instanceof NodeError ? result.message : `The server responded with status ${result.status}.`
     const when = `Trying again in ${(wait / SECOND_MS).toFixed(1)} s (${tried + 1} of ${inputs.retries}).`
     context.log('warning', `${why} ${when}`)
     await context.clock.sleep(wait, context.signal)

@@ -1,5 +1,5 @@
-// What a server answered, as a node hands it on: read by its content type, within the limits of what nodes give, and without
-// the secrets that were sent. Reading follows from the answer alone, so that a large one may be read apart from the main thread.
+// Reads a response for a node: by its content type, within output limits, and without the secrets that were sent. Reading depends on the
+// response alone, so that a worker can read a large one.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { IncomingResponse } from '../../engine/node-api/node-services.ts'
 import type { InputValues, NodeContext } from '../../engine/node-api/node-type.ts'
@@ -8,7 +8,7 @@ import { guardJsonText } from '../shared/json-size.ts'
 import { httpLibrary } from '../shared/lazy-libraries.ts'
 import { guardDepth, guardInnerLists, guardTextLength, LONGEST_TEXT } from '../shared/value-limits.ts'
 
-/** An answer, and the secrets in the request that it answers. */
+/** A response, and the secrets in its request. */
 export interface ReceivedResponse {
   readonly response: IncomingResponse
   readonly secrets: readonly string[]
@@ -19,10 +19,10 @@ type BodyReader = (response: IncomingResponse, mask: ResponseMask) => unknown
 const JSON_TYPE = /^[\w.-]{1,100}\/([\w.-]{1,100}\+)?json$/
 const TEXT_TYPE = /^text\/|[/+](xml|yaml|x-yaml|javascript|x-ndjson|ndjson|jsonl|x-www-form-urlencoded|graphql|toml)$/
 const CHARSET = /;\s{0,8}charset\s{0,8}=\s{0,8}"?([\w.:-]{1,40})/i
-/** How many bytes of a failure are looked at, and how many of its characters are shown. */
+/** Bytes of an error body that are read, and characters of it that are shown. */
 const EXCERPT_BYTES = 65_536
 const EXCERPT_CHARACTERS = 200
-/** Of longer JSON not even the text is made, and of longer text, which in any charset has more characters than a node gives. */
+/** Longer JSON is not decoded. Longer text has more characters than a node may give, in any charset. */
 const MOST_JSON_BYTES = 10_000_000
 const MOST_TEXT_BYTES = 4 * LONGEST_TEXT
 
@@ -31,7 +31,7 @@ function mediaType(response: IncomingResponse): string {
   return type!.trim().toLowerCase()
 }
 
-/** Bytes as text, by the charset that the answer names. */
+/** Decodes bytes with the charset that the response names. */
 function decodeText(response: IncomingResponse, bytes = response.body): string {
   const [, charset = 'utf-8'] = CHARSET.exec(response.headers['content-type'] ?? '') ?? []
   try {
@@ -41,7 +41,7 @@ function decodeText(response: IncomingResponse, bytes = response.body): string {
   }
 }
 
-/** A value with every text and number in it masked, its keys included; no text may be longer than a node gives. */
+/** Masks every text and number in a value, including keys. Texts that are longer than a node may give throw an error. */
 function maskValue(value: unknown, mask: ResponseMask): unknown {
   if (typeof value === 'string') {
     guardTextLength(value.length)
@@ -58,18 +58,18 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    const cure = 'Set response_type to "text" to get it as it is.'
-    throw new NodeError(`The answer is no JSON, although it should be. ${cure}`, 'not_json')
+    const cure = 'Set response_type to "text" to get it unchanged.'
+    throw new NodeError(`The answer is not valid JSON. ${cure}`, 'not_json')
   }
 }
 
 function guardBodyLength(length: number, most: number, what: string): void {
   if (length <= most) return
   const text = `The answer has more than ${most.toLocaleString('en')} bytes of ${what}, the most that is read.`
-  throw new NodeError(`${text} Ask for less of it, page by page if the server can.`, 'too_large')
+  throw new NodeError(`${text} Request less, or page by page if the server supports that.`, 'too_large')
 }
 
-/** Throws NodeError `too_large` where reading a body could only end so. */
+/** Throws NodeError `too_large` if a body is too long for its kind. */
 const SIZE_GUARDS = {
   json: (length) => guardBodyLength(length, MOST_JSON_BYTES, 'JSON'),
   text: (length) => guardBodyLength(length, MOST_TEXT_BYTES, 'text'),
@@ -102,22 +102,22 @@ function detectBodyKind(response: IncomingResponse): keyof typeof BODY_READERS {
   return TEXT_TYPE.test(type) ? 'text' : 'base64'
 }
 
-/** All that it takes to read an answer. */
+/** A response with all that is needed to read it. */
 export interface UnreadResponse extends ReceivedResponse, InputValues {
   readonly kind: keyof typeof BODY_READERS
 }
 
-/** An answer that is to be read by the type asked for. @throws NodeError `too_large` where it is too large for that */
+/** Prepares a response for the requested type. @throws NodeError `too_large` if it is too large for that type */
 export function prepareResponse(answer: ReceivedResponse, type: ResponseType): UnreadResponse {
   const kind = type === 'auto' ? detectBodyKind(answer.response) : type
   SIZE_GUARDS[kind](answer.response.body.length)
   return { ...answer, kind }
 }
 
-/** Nanoseconds for each byte of a body: of JSON, of what is masked, and of text in the slowest charset. */
+/** Nanoseconds per byte of a body: for JSON, for masking, and for text in the slowest charset. */
 const BYTE_COSTS = { json: 100, text: 40, base64: 2 }
 const MASKED_BYTE_COST = 100
-/** Nanoseconds for each character of a secret, all forms of which are written before any is looked for. */
+/** Nanoseconds per character of a secret: all forms of a secret are written before the search. */
 const SECRET_CHARACTER_COST = 5_000
 
 export function costOfResponse({ response, secrets, kind }: UnreadResponse): number {
@@ -129,8 +129,8 @@ export function costOfResponse({ response, secrets, kind }: UnreadResponse): num
 }
 
 /**
- * The status, the headers, and the body as what it is read. JSON that is empty is null.
- * @throws NodeError `not_json`; `too_large` and `too_deep` where it is more than a node gives
+ * The status, the headers, and the decoded body. An empty JSON body is null. @throws NodeError `not_json`; `too_large` and `too_deep` if
+ * the value is more than a node may give
  */
 export function readResponse({ response, secrets, kind }: UnreadResponse) {
   const mask = createResponseMask(secrets)
@@ -146,7 +146,7 @@ function excerptBody(response: IncomingResponse, mask: SecretMask): string {
   return start === '' ? '' : `: ${start}${line.length > EXCERPT_CHARACTERS ? '…' : ''}`
 }
 
-/** Throws NodeError `http_status` where the status says that the request failed: from 400 on. */
+/** Throws NodeError `http_status` for a status of 400 or more. */
 export async function guardSuccessStatus(answer: ReceivedResponse, context: NodeContext): Promise<void> {
   const { status, url } = answer.response
   if (status < 400) return

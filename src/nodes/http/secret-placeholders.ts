@@ -1,4 +1,4 @@
-// `{{secret:NAME}}` in what is sent: found, asked for by name, and put in just before sending.
+// Finds `{{secret:NAME}}` in requests, reads the secrets by name, and inserts them just before sending.
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { NodeContext, NodeFacts, NodeNeed } from '../../engine/node-api/node-type.ts'
 import { validateUrlLength } from '../../net/outgoing/url-length.ts'
@@ -6,12 +6,12 @@ import { isSecretName } from '../../shared/secret-name.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
 import { guardTextLength } from '../shared/value-limits.ts'
 
-/** Also what no secret can be called: that is said, and not sent. */
+/** Also matches names that no secret can have, so that they cause an error and are not sent. */
 const PLACEHOLDER = /\{\{ {0,4}secret: {0,4}([\w.-]{1,128}) {0,4}\}\}/g
 
-/** No placeholder is longer, in characters. */
+/** In characters. No placeholder is longer. */
 const LONGEST_PLACEHOLDER = 160
-/** Characters of a text that are looked at in one step. */
+/** Characters of a text that are processed per step. */
 const CHARACTERS_PER_STEP = 65_536
 
 type SecretEncoder = (value: string) => string
@@ -37,8 +37,8 @@ function* placeholderSteps(text: string): Steps<Placeholder[]> {
 }
 
 /**
- * The secrets of one firing. They are put only into what is written in the node itself: what comes along an edge may have
- * been written by anyone, and could name secrets that its writer is not to have.
+ * The secrets of one firing. They are inserted only into text that is written in the node itself: a value that comes along an edge may have
+ * an untrusted author, and could name secrets that this author must not get.
  */
 export class FiringSecrets {
   readonly #context: NodeContext
@@ -49,25 +49,25 @@ export class FiringSecrets {
     this.#context = context
   }
 
-  /** The values that were put in. */
+  /** The values that were inserted. */
   get values(): string[] {
     return [...this.#values.values()]
   }
 
-  /** Whether a secret was put into a text of `property`. */
+  /** Whether a secret was inserted into a text of `property`. */
   isFilledIn(property: string): boolean {
     return this.#filledProperties.has(property)
   }
 
   /**
-   * A text of `property` with its secrets in place, each as `write` writes it.
-   * @throws NodeError `unknown_secret`; `too_large` where the text would be too long
+   * A text of `property` with its secrets in place, each encoded by `write`. @throws NodeError `unknown_secret`; `too_large` if the text
+   * would be too long
    */
   async fill(property: string, text: string, write: SecretEncoder = (value) => value): Promise<string> {
     const found = await this.#context.inSlices(placeholderSteps(text))
     if (found.length === 0) return text
     if (this.#context.isConnected(property)) {
-      this.#context.log('warning', `"${property}" comes along an edge: {{secret:…}} in it is left as it is.`)
+      this.#context.log('warning', `"${property}" comes along an edge, so {{secret:…}} in it is not replaced.`)
       return text
     }
     for (const name of new Set(found.map(({ name }) => name)))
@@ -93,15 +93,15 @@ export class FiringSecrets {
     const value = await this.#context.services.secret(name)
     if (value !== null) return value
     const cure = isSecretName(name)
-      ? `Set it with PUT /api/secrets/${name}, or where the server runs as SVC_SECRET_${name}, or correct the name.`
-      : 'No secret can be called so: names are up to 128 letters, digits and _, and begin with no digit.'
+      ? `Set it with PUT /api/secrets/${name}, or on the server with SVC_SECRET_${name}, or correct the name.`
+      : 'The name is invalid: it must have up to 128 letters, digits and _, and must not begin with a digit.'
     throw new NodeError(`There is no secret "${name}". ${cure}`, 'unknown_secret')
   }
 }
 
 /**
- * A URL that begins with a secret begins with it as it is; anywhere else secrets are percent-encoded.
- * @throws NodeError `bad_url` where a secret would be a part of the host's name, which is looked up, told and logged
+ * A secret at the start of a URL is inserted unchanged; elsewhere secrets are percent-encoded. @throws NodeError `bad_url` if a secret
+ * would be part of the host name, which is looked up, shown and logged
  */
 export async function fillUrlSecrets(secrets: FiringSecrets, url: string): Promise<string> {
   const text = url.trimStart()
@@ -112,19 +112,19 @@ export async function fillUrlSecrets(secrets: FiringSecrets, url: string): Promi
   const whole = start + filled
   validateUrlLength(whole)
   if (filled !== rest && changesHost(start, rest)) throw secretInHostError()
-  // A secret may be a whole URL, whose host is then its own.
+  // A secret may be a whole URL with its own host.
   if (start !== text.slice(0, end) && readHost(start) !== null && readHost(start) !== readHost(whole))
     throw secretInHostError()
   return whole
 }
 
-/** Texts in the place of a secret. Not every one makes a host's name. */
+/** Sample values in the place of a secret. Not every text is valid in a host name. */
 const SAMPLE_SECRETS = [
   ['a', 'b'],
   ['1', '2'],
 ] as const
 
-/** Whether the host is another one where the secrets in the rest of a URL are others. */
+/** Whether the host depends on the secrets in the rest of a URL. */
 function changesHost(start: string, rest: string): boolean {
   const hostWith = (sample: string) => readHost(start + rest.replaceAll(PLACEHOLDER, sample))
   return SAMPLE_SECRETS.some(([one, other]) => hostWith(one) !== hostWith(other))
@@ -139,14 +139,14 @@ function secretInHostError(): NodeError {
   return new NodeError(`A secret must not be part of a host name, which is looked up and logged. ${cure}`, 'bad_url')
 }
 
-/** Properties in which secrets are put. */
+/** Properties in which secrets are inserted. */
 const SECRET_PROPERTIES = ['url', 'query', 'headers', 'body'] as const
 
-/** So many names are told, and so many placeholders looked at: nobody has as many secrets, and no preflight looks for as many. */
+/** Limits of names that are listed and of placeholders that are read. No user has as many secrets, and no preflight looks for as many. */
 const MOST_NAMES = 5_000
 const MOST_PLACEHOLDERS = 10_000
 
-/** The secrets that are written in a node itself. */
+/** The secrets that are named in the node itself. */
 export function listSecretNeeds({ data, isConnected }: NodeFacts): NodeNeed[] {
   const names = new Set<string>()
   let looked = 0

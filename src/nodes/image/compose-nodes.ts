@@ -1,4 +1,4 @@
-// image.*: what is laid upon pictures, cut off them and added to them. The work is done apart, by the tasks of the same names in src/media.
+// image.*: overlays, contact sheets, text, trimming and padding. Tasks of the same names in src/media do the work in a worker.
 
 import { NodeError, type NodeProperty, type NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
@@ -30,7 +30,7 @@ const BLENDS = [
   'color-dodge',
   'color-burn',
 ]
-/** In pixels: no picture is longer. */
+/** In pixels. No picture is larger. */
 const FARTHEST_PIXELS = 32_768
 
 interface LayerPlacement {
@@ -40,7 +40,7 @@ interface LayerPlacement {
   readonly opacity: number
 }
 
-/** Whether a place's value is good, by its name. */
+/** Checks of the values of a placement, by name. */
 const PLACEMENT_CHECKS: Readonly<Record<keyof LayerPlacement, (value: unknown) => boolean>> = {
   left: (value) => Number.isInteger(value) && Math.abs(value as number) <= FARTHEST_PIXELS,
   top: (value) => Number.isInteger(value) && Math.abs(value as number) <= FARTHEST_PIXELS,
@@ -48,15 +48,15 @@ const PLACEMENT_CHECKS: Readonly<Record<keyof LayerPlacement, (value: unknown) =
   opacity: (value) => typeof value === 'number' && value >= 0 && value <= 1,
 }
 
-/** Throws NodeError `bad_input` where a place is none. */
+/** Throws NodeError `bad_input` for an invalid placement. */
 function parsePlacement(value: unknown, at: number, usual: LayerPlacement): LayerPlacement {
   if (value === undefined || value === null) return usual
   if (typeof value !== 'object' || Array.isArray(value))
-    throw new NodeError(`Place ${at + 1} is ${getValueKind(value)}: places are objects.`, 'bad_input')
+    throw new NodeError(`Place ${at + 1} is ${getValueKind(value)}. A place must be an object.`, 'bad_input')
   for (const [name, one] of Object.entries(value)) {
     if (!Object.hasOwn(PLACEMENT_CHECKS, name) || !PLACEMENT_CHECKS[name as keyof LayerPlacement](one))
       throw new NodeError(
-        `Place ${at + 1} has a "${truncateText(name, 40)}" that is none: left and top are whole numbers of pixels, opacity is from 0 to 1, and blend one of ${BLENDS.join(', ')}.`,
+        `Place ${at + 1} has an invalid or unknown "${truncateText(name, 40)}": left and top are whole numbers of pixels, opacity is from 0 to 1, and blend one of ${BLENDS.join(', ')}.`,
         'bad_input',
       )
   }
@@ -73,18 +73,18 @@ function toImageOutputs(bytes: Uint8Array, value: unknown, name: string | null) 
 const compositeNode: NodeType = {
   node_type: 'image.Composite',
   title: 'Lay images upon an image',
-  description: 'Lays pictures upon a picture, one after the other. What lies beyond its edges is cut off.',
+  description: 'Lays pictures upon a picture, one after the other. Parts beyond its edges are cut off.',
   properties: [
     IMAGE_PROPERTY,
     requiredProperty('images', 'list[any]', 'The pictures to lay upon it.'),
     optionalProperty(
       'places',
       'list[dict[str,any]]',
-      'For each picture, in their order: left and top in pixels, blend, opacity. What a place leaves open is as the properties say, at the top left.',
+      'For each picture, in their order: left and top in pixels, blend, opacity. Missing values are those of the properties, and 0 for left and top.',
       { default: [] },
     ),
-    optionalProperty('blend', createEnumType(...BLENDS), 'How colours meet.', { default: 'over' }),
-    optionalProperty('opacity', 'float', 'From 0, where nothing is seen of a picture, to 1.', {
+    optionalProperty('blend', createEnumType(...BLENDS), 'How colours are blended.', { default: 'over' }),
+    optionalProperty('opacity', 'float', 'From 0, invisible, to 1, opaque.', {
       default: 1,
       min: 0,
       max: 1,
@@ -114,23 +114,27 @@ const compositeNode: NodeType = {
 const contactSheetNode: NodeType = {
   node_type: 'image.ContactSheet',
   title: 'Contact sheet',
-  description: 'Puts small versions of pictures in a grid on one, with their names below them.',
+  description: 'Puts thumbnails of pictures into a grid, with their names below them.',
   properties: [
-    requiredProperty('images', 'list[any]', 'The pictures, as the property image of other nodes takes one.'),
+    requiredProperty('images', 'list[any]', 'The pictures: bytes, image values, or URLs of assets or temporary files.'),
     optionalProperty(
       'names',
       'list[str]?',
-      'What stands below each. Null: the names of the files; an empty list: nothing.',
+      'The text below each thumbnail. Null: the names of the files; an empty list: no text.',
     ),
-    optionalProperty('columns', 'int', 'How many stand side by side.', { default: 4, min: 1, max: 20 }),
-    optionalProperty('size', 'int', 'Of one small picture, in pixels: none is wider or higher.', {
+    optionalProperty('columns', 'int', 'The number of columns.', { default: 4, min: 1, max: 20 }),
+    optionalProperty('size', 'int', 'The largest width and height of a thumbnail, in pixels.', {
       default: 200,
       min: 16,
       max: 1_000,
     }),
-    optionalProperty('gap', 'int', 'Between them and around all, in pixels.', { default: 12, min: 0, max: 200 }),
-    optionalProperty('text_size', 'int', 'Of the names, in pixels.', { default: 12, min: 6, max: 60 }),
-    optionalProperty('background', 'str', 'The colour behind all.', { default: '#ffffff' }),
+    optionalProperty('gap', 'int', 'The space between thumbnails and around the grid, in pixels.', {
+      default: 12,
+      min: 0,
+      max: 200,
+    }),
+    optionalProperty('text_size', 'int', 'The size of the names, in pixels.', { default: 12, min: 6, max: 60 }),
+    optionalProperty('background', 'str', 'The colour of the background.', { default: '#ffffff' }),
     optionalProperty('colour', 'str', 'The colour of the names.', { default: '#000000' }),
     ...FORMAT_PROPERTIES,
   ],
@@ -146,8 +150,8 @@ const contactSheetNode: NodeType = {
 }
 
 const TEXT_PROPERTIES: NodeProperty[] = [
-  requiredProperty('text', 'str', 'What is written. Lines break where there is no room.'),
-  optionalProperty('size', 'float', 'Of the letters, in pixels.', { default: 32, min: 4, max: 1_000 }),
+  requiredProperty('text', 'str', 'The text to write. Long lines are wrapped.'),
+  optionalProperty('size', 'float', 'The size of the letters, in pixels.', { default: 32, min: 4, max: 1_000 }),
   optionalProperty('colour', 'str', 'The colour of the letters, such as #ffffff or rgba(0,0,0,0.5).', {
     default: '#000000',
   }),
@@ -160,32 +164,37 @@ const TEXT_PROPERTIES: NodeProperty[] = [
     },
   ),
   optionalProperty('bold', 'bool', 'Draws thick letters.', { default: false }),
-  optionalProperty('align', createEnumType('left', 'center', 'right'), 'Where shorter lines stand.', {
+  optionalProperty('align', createEnumType('left', 'center', 'right'), 'The alignment of shorter lines.', {
     default: 'left',
   }),
   optionalProperty(
     'gravity',
     createEnumType('top_left', 'top', 'top_right', 'left', 'center', 'right', 'bottom_left', 'bottom', 'bottom_right'),
-    'Where the text stands in the picture.',
+    'The position of the text in the picture.',
     { default: 'bottom' },
   ),
-  optionalProperty('margin', 'int', 'How far from the edges it stands, in pixels.', {
+  optionalProperty('margin', 'int', 'The distance from the edges, in pixels.', {
     default: 10,
     min: 0,
     max: 4_000,
   }),
-  optionalProperty('left', 'int?', 'Where it begins, in pixels from the left. Null: as gravity says.', {
+  optionalProperty('left', 'int?', 'The start of the text, in pixels from the left. Null: set by gravity.', {
     min: -FARTHEST_PIXELS,
     max: FARTHEST_PIXELS,
   }),
-  optionalProperty('top', 'int?', 'Where it begins, in pixels from the top. Null: as gravity says.', {
+  optionalProperty('top', 'int?', 'The start of the text, in pixels from the top. Null: set by gravity.', {
     min: -FARTHEST_PIXELS,
     max: FARTHEST_PIXELS,
   }),
-  optionalProperty('width', 'int?', 'Where lines break, in pixels. Null: at the other edge of the picture.', {
-    min: 1,
-    max: 16_384,
-  }),
+  optionalProperty(
+    'width',
+    'int?',
+    'The width at which lines are wrapped, in pixels. Null: up to the other edge of the picture.',
+    {
+      min: 1,
+      max: 16_384,
+    },
+  ),
 ]
 
 const EDGE_RANGE = { default: 0, min: 0, max: 16_384 }
@@ -195,11 +204,15 @@ export const imageComposeNodes: NodeType[] = [
   contactSheetNode,
   defineImageTransform('DrawText', 'Write on image', 'Writes a text on a picture.', TEXT_PROPERTIES),
   defineImageTransform('Trim', 'Trim image', 'Cuts off edges that have the colour of the top left pixel.', [
-    optionalProperty('tolerance', 'int', 'How much colours may differ, of 255.', { default: 10, min: 0, max: 254 }),
+    optionalProperty('tolerance', 'int', 'How much colours may differ, from 0 to 254.', {
+      default: 10,
+      min: 0,
+      max: 254,
+    }),
   ]),
   defineImageTransform('Pad', 'Pad image', 'Adds edges to a picture.', [
     ...['left', 'right', 'top', 'bottom'].map((side) =>
-      optionalProperty(side, 'int', `At the ${side}, in pixels.`, EDGE_RANGE),
+      optionalProperty(side, 'int', `The added edge at the ${side}, in pixels.`, EDGE_RANGE),
     ),
     BACKGROUND_PROPERTY,
   ]),

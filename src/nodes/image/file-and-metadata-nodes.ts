@@ -1,4 +1,4 @@
-// image.*: pictures from where they are kept and to there, and what is known of them. Metadata says nothing of the place where a picture was taken.
+// image.*: loads and saves pictures, and reads their metadata. Metadata never contains the location where a picture was taken.
 import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { folderProperty, saveFileAsAsset } from '../asset-save-list-nodes.ts'
 import { createFileNeedsReader, readFileInput, replaceExtension, runMediaTask } from '../shared/file-inputs.ts'
@@ -19,7 +19,7 @@ export const imageFileNodes: NodeType[] = [
     node_type: 'image.Load',
     title: 'Load image',
     description:
-      'Reads a picture from where it is kept, and says what it is. Its bytes stay as they are, with what its camera wrote: image.Save and image.Convert leave out where it was taken.',
+      'Loads a picture and reports its size and format. Its bytes stay unchanged, including camera metadata; image.Save and image.Convert remove the location.',
     properties: [IMAGE_PROPERTY],
     outputs: [
       valueOutput('image', 'image'),
@@ -42,18 +42,18 @@ export const imageFileNodes: NodeType[] = [
     node_type: 'image.Save',
     title: 'Save image',
     description:
-      'Keeps a picture as an asset of whoever runs the workflow, as asset.Save does. Its bytes stay as they are where neither a format nor a quality is asked for; but it is written anew where its camera wrote something into it, such as the place, which is left out.',
+      'Saves a picture as an asset of the user who runs the workflow, like asset.Save. Its bytes stay unchanged if neither format nor quality is set and it has no camera metadata. Otherwise it is written anew, without the location.',
     properties: [
       IMAGE_PROPERTY,
       optionalProperty(
         'name',
         'str',
-        'The name of the file. Empty: that of the picture, else its id. Its ending follows the format.',
+        'The name of the asset. Empty: the name of the picture, else the asset id. The extension follows the format.',
         {
           default: '',
         },
       ),
-      folderProperty('that it is put into. Null: the top level.'),
+      folderProperty('that the asset is put into. Null: the top level.'),
       ...FORMAT_PROPERTIES,
     ],
     outputs: [valueOutput('asset', 'any'), valueOutput('width', 'int'), valueOutput('height', 'int')],
@@ -76,7 +76,7 @@ export const imageFileNodes: NodeType[] = [
     node_type: 'image.Metadata',
     title: 'Image metadata',
     description:
-      'Tells what a picture is: its format, size, frames, channels, depth, colour_space, density, orientation, and as exif what its camera wrote in texts and numbers. Where it was taken is left out.',
+      'Reads the metadata of a picture: format, size, frames, channels, depth, colour_space, density, orientation, and the texts and numbers of its camera as exif. The location is left out.',
     properties: [IMAGE_PROPERTY],
     outputs: [
       valueOutput('width', 'int'),

@@ -1,10 +1,10 @@
-// image.*: pictures, shaped and toned. The work is done apart, by the tasks of the same names in src/media.
+// image.*: resizes, crops, adjusts and converts pictures. Tasks of the same names in src/media do the work in a worker.
 import type { NodeProperty, NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { createFileNeedsReader, readFileInput, replaceExtension, runMediaTask } from '../shared/file-inputs.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 
-/** What an image task says of the picture that it made. */
+/** The facts that an image task reports of the picture that it made. */
 export interface MadeImage {
   readonly width: number
   readonly height: number
@@ -12,7 +12,7 @@ export interface MadeImage {
   readonly extension: string
 }
 
-/** A picture as a value: its bytes, until they are kept somewhere. */
+/** An image value that holds its bytes until they are stored. */
 export function toImageValue(
   bytes: Uint8Array,
   { width, height, content_type, extension }: MadeImage,
@@ -25,19 +25,19 @@ export function toImageValue(
 export const IMAGE_PROPERTY = requiredProperty(
   'image',
   'any',
-  'A picture: bytes, an image value, or the address of an asset or a temporary file. Of a file with several frames or pages, the first.',
+  'A picture: bytes, an image value, or the URL of an asset or a temporary file. If the file has several frames or pages, the first is used.',
 )
 
 export const FORMAT_PROPERTIES: NodeProperty[] = [
   optionalProperty(
     'format',
     { ...createEnumType('png', 'jpeg', 'webp', 'avif', 'gif', 'tiff'), optional: true },
-    'The format to write. Null: that of the picture, or PNG where it cannot be written.',
+    'The format to write. Null: the format of the picture, or PNG if that cannot be written.',
   ),
   optionalProperty(
     'quality',
     'int?',
-    'From 1 to 100, for JPEG, WebP, AVIF and TIFF. Null: as the format does by itself, TIFF without any loss.',
+    'From 1 to 100, for JPEG, WebP, AVIF and TIFF. Null: the default of the format; TIFF is then lossless.',
     { min: 1, max: 100 },
   ),
 ]
@@ -45,13 +45,13 @@ export const FORMAT_PROPERTIES: NodeProperty[] = [
 export const BACKGROUND_PROPERTY = optionalProperty(
   'background',
   'str',
-  'The colour of what no picture covers, such as #ffffff or rgba(0,0,0,0).',
+  'The colour of areas that the picture does not cover, such as #ffffff or rgba(0,0,0,0).',
   { default: '#00000000' },
 )
 
 export const SIDE_RANGE = { min: 1, max: 16_384 }
 
-/** A node that makes one picture of one. */
+/** Defines a node that makes one picture from one picture. */
 export function defineImageTransform(
   name: string,
   title: string,
@@ -79,14 +79,14 @@ export const imageTransformNodes: NodeType[] = [
   defineImageTransform(
     'Resize',
     'Resize image',
-    'Makes a picture larger or smaller. With one side, the other follows. A moving picture still moves where GIF or WebP is written.',
+    'Makes a picture larger or smaller. If only one side is set, the other keeps the proportions. Animations are kept in GIF and WebP.',
     [
       optionalProperty('width', 'int?', 'In pixels, or null.', SIDE_RANGE),
       optionalProperty('height', 'int?', 'In pixels, or null.', SIDE_RANGE),
       optionalProperty(
         'fit',
         createEnumType('inside', 'cover', 'contain', 'fill', 'outside'),
-        'How both sides are met: inside keeps all of the picture within them, cover fills them and cuts off what is too much, contain adds a background, fill distorts, outside is at least as large.',
+        'How the picture fits width and height: inside fits completely within them, cover fills them and cuts off the rest, contain adds a background, fill distorts, outside is at least as large.',
         { default: 'inside' },
       ),
       optionalProperty('enlarge', 'bool', 'Whether a smaller picture is made larger.', { default: true }),
@@ -99,10 +99,12 @@ export const imageTransformNodes: NodeType[] = [
     requiredProperty('width', 'int', 'In pixels.', SIDE_RANGE),
     requiredProperty('height', 'int', 'In pixels.', SIDE_RANGE),
   ]),
-  defineImageTransform('Rotate', 'Rotate image', 'Turns a picture clockwise. It grows as far as its corners need.', [
-    requiredProperty('angle', 'float', 'In degrees.', { min: -360, max: 360 }),
-    BACKGROUND_PROPERTY,
-  ]),
+  defineImageTransform(
+    'Rotate',
+    'Rotate image',
+    'Rotates a picture clockwise. The result is large enough for its corners.',
+    [requiredProperty('angle', 'float', 'In degrees.', { min: -360, max: 360 }), BACKGROUND_PROPERTY],
+  ),
   defineImageTransform('Flip', 'Flip image', 'Mirrors a picture.', [
     optionalProperty(
       'axis',
@@ -123,21 +125,21 @@ export const imageTransformNodes: NodeType[] = [
   defineImageTransform('Sharpen', 'Sharpen image', 'Sharpens the edges of a picture.', [
     optionalProperty('radius', 'float', 'How far the edges reach, in pixels.', { default: 1, min: 0.1, max: 10 }),
   ]),
-  defineImageTransform('Grayscale', 'Turn image gray', 'Takes the colours out of a picture.', []),
+  defineImageTransform('Grayscale', 'Turn image gray', 'Turns the colours of a picture into shades of gray.', []),
   defineImageTransform('Adjust', 'Adjust image', 'Changes how bright and colourful a picture is.', [
-    optionalProperty('brightness', 'float', '1 leaves it, 2 is twice as bright.', { default: 1, min: 0, max: 10 }),
-    optionalProperty('saturation', 'float', '1 leaves it, 0 takes all colours out.', { default: 1, min: 0, max: 10 }),
-    optionalProperty('hue', 'int', 'Turns all colours, in degrees.', { default: 0, min: -360, max: 360 }),
+    optionalProperty('brightness', 'float', '1 keeps it, 2 is twice as bright.', { default: 1, min: 0, max: 10 }),
+    optionalProperty('saturation', 'float', '1 keeps it, 0 removes all colours.', { default: 1, min: 0, max: 10 }),
+    optionalProperty('hue', 'int', 'Rotates the hue of all colours, in degrees.', { default: 0, min: -360, max: 360 }),
   ]),
   defineImageTransform(
     'Convert',
     'Convert image',
-    'Writes a picture in another format. Nothing of its metadata is kept but its colours. A moving picture still moves where GIF or WebP is written.',
+    'Converts a picture to another format. Its metadata is removed, except its colour profile. Animations are kept in GIF and WebP.',
     [
       optionalProperty(
         'frame',
         'int?',
-        'Which one is taken of a file with several frames or pages, such as a scan in TIFF, counted from 1. Null: the first, or all of a moving picture.',
+        'The frame or page to convert, from 1, if the file has several, such as a TIFF scan. Null: the first, or all frames of an animation.',
         { min: 1, max: 1_000 },
       ),
     ],

@@ -1,5 +1,5 @@
-// list.*: making and taking apart of lists. None of them changes the list that it is given. What looks at the values of
-// items is in list-order.ts, what takes two lists or several items at once in list-parts.ts, statistics in statistics.ts.
+// list.*: make, change and split lists. No node changes the list that it is given. sort-filter-group-nodes.ts works by the values of items,
+// transform-nodes.ts with two lists or several items at once, statistics-nodes.ts computes statistics.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { costOfChunks } from '../shared/firing-costs.ts'
 import { optionalProperty, requiredProperty, typeConversion, valueOutput } from '../shared/node-type-builders.ts'
@@ -29,7 +29,7 @@ function flatten(items: List, depth: number): List {
 }
 
 function createRange(start: number, stop: number, step: number): number[] {
-  if (step === 0) throw new NodeError('The step is 0: the range would never end.', 'bad_input')
+  if (step === 0) throw new NodeError('The step must not be 0, because the range would never end.', 'bad_input')
   const count = Math.max(0, Math.ceil((stop - start) / step))
   guardListLength(count, 'The range would have', 'numbers')
   return Array.from({ length: count }, (_, index) => start + index * step)
@@ -38,7 +38,7 @@ function createRange(start: number, stop: number, step: number): number[] {
 function insert(items: List, index: number, value: unknown): List {
   const place = index < 0 ? items.length + index : index
   if (place < 0 || place > items.length) {
-    throw new NodeError(`A list of ${items.length} items has no place ${index}.`, 'out_of_range')
+    throw new NodeError(`A list of ${items.length} items has no position ${index}.`, 'out_of_range')
   }
   guardListLength(items.length + 1)
   return items.toSpliced(place, 0, value)
@@ -57,19 +57,14 @@ export const listElementNodes: NodeType[] = [
   {
     node_type: 'list.Get',
     title: 'Get item',
-    description: 'Gives one item of a list. Negative places count from the end.',
+    description: 'Gives one item of a list. Negative positions count from the end.',
     properties: [
       listProperty(),
-      optionalProperty('index', 'int', 'The place; 0 is the first item, −1 the last.', { default: 0 }),
-      optionalProperty('default', 'any', 'What to give where there is no such item; without it that is an error.'),
-      optionalProperty(
-        'or_null',
-        'bool',
-        'Gives null where there is no such item and no default, instead of an error.',
-        {
-          default: false,
-        },
-      ),
+      optionalProperty('index', 'int', 'The position; 0 is the first item, −1 the last.', { default: 0 }),
+      optionalProperty('default', 'any', 'The result if there is no such item. Without it the node fails.'),
+      optionalProperty('or_null', 'bool', 'Gives null instead of failing if there is no such item and no default.', {
+        default: false,
+      }),
     ],
     cost: 0,
     outputs: [valueOutput('output', 'any')],
@@ -85,11 +80,12 @@ export const listElementNodes: NodeType[] = [
   {
     node_type: 'list.Slice',
     title: 'Part of list',
-    description: 'Gives the items from one place up to, not including, another. Negative places count from the end.',
+    description:
+      'Gives the items from one position up to, but not including, another. Negative positions count from the end.',
     properties: [
       listProperty(),
-      optionalProperty('start', 'int', 'The first place.', { default: 0 }),
-      optionalProperty('end', 'int?', 'The place after the last; without it the end of the list.'),
+      optionalProperty('start', 'int', 'The first position.', { default: 0 }),
+      optionalProperty('end', 'int?', 'The position after the last item. Without it: the end of the list.'),
     ],
     cost: 2,
     outputs: [resultOutput()],
@@ -100,10 +96,10 @@ export const listElementNodes: NodeType[] = [
   {
     node_type: 'list.Range',
     title: 'Range',
-    description: 'Counts from a start up to, not including, a stop. At most a million numbers.',
+    description: 'Counts from start up to, but not including, stop. At most a million numbers.',
     properties: [
       optionalProperty('start', 'float', 'The first number.', { default: 0 }),
-      requiredProperty('stop', 'float', 'Where to end.'),
+      requiredProperty('stop', 'float', 'The number before which the range ends.'),
       optionalProperty('step', 'float', 'The distance between two numbers.', { default: 1 }),
     ],
     cost: ({ start, stop, step }) => (Math.abs(Number(stop) - Number(start)) / Math.abs(Number(step) || 1)) * 20,
@@ -115,7 +111,7 @@ export const listElementNodes: NodeType[] = [
   {
     node_type: 'list.Reverse',
     title: 'Reverse list',
-    description: 'Turns the order of a list round.',
+    description: 'Reverses the order of a list.',
     properties: [listProperty()],
     cost: 2,
     outputs: [resultOutput()],
@@ -124,7 +120,7 @@ export const listElementNodes: NodeType[] = [
   {
     node_type: 'list.Flatten',
     title: 'Flatten list',
-    description: 'Puts the items of lists inside the list in their place.',
+    description: 'Replaces nested lists with their items.',
     properties: [
       listProperty(),
       optionalProperty('depth', 'int', 'How many levels.', { default: 1, min: 1, max: 100 }),
@@ -151,7 +147,7 @@ export const listElementNodes: NodeType[] = [
   {
     node_type: 'list.Append',
     title: 'Append to list',
-    description: 'Adds one value to the end of a list, also one that is a list itself. At most a million items.',
+    description: 'Adds one value to the end of a list. A list is added as one item. At most a million items.',
     properties: [
       optionalProperty('list', 'list[any]', 'The list.', { default: [] }),
       optionalProperty('value', 'any', 'The value to add.'),
@@ -166,11 +162,11 @@ export const listElementNodes: NodeType[] = [
   {
     node_type: 'list.Insert',
     title: 'Insert into list',
-    description: 'Puts one value into a list, before the item at a place. At most a million items.',
+    description: 'Inserts one value into a list, before the item at a position. At most a million items.',
     properties: [
       listProperty(),
-      optionalProperty('index', 'int', 'The place; 0 is before the first item, −1 before the last.', { default: 0 }),
-      optionalProperty('value', 'any', 'The value to put in.'),
+      optionalProperty('index', 'int', 'The position; 0 is before the first item, −1 before the last.', { default: 0 }),
+      optionalProperty('value', 'any', 'The value to insert.'),
     ],
     cost: 2,
     outputs: [resultOutput()],
@@ -192,7 +188,7 @@ export const listElementNodes: NodeType[] = [
   {
     node_type: 'list.Contains',
     title: 'List contains',
-    description: 'Says whether a value is among the items, and at which place first (−1: nowhere).',
+    description: 'Tells whether a value is among the items, and the position of the first match (−1: none).',
     properties: [listProperty(), optionalProperty('value', 'any', 'The value to look for.')],
     cost: 10,
     outputs: [valueOutput('output', 'bool'), valueOutput('index', 'int')],
@@ -205,11 +201,11 @@ export const listElementNodes: NodeType[] = [
   {
     node_type: 'list.Pluck',
     title: 'Take from each item',
-    description: 'Takes what lies at a path out of each item; where there is nothing, the default.',
+    description: 'Takes the value at a path from each item, or the default if there is no value.',
     properties: [
       listProperty(),
       requiredProperty('path', 'str', 'The path inside each item.'),
-      optionalProperty('default', 'any', 'What to take where there is nothing.'),
+      optionalProperty('default', 'any', 'The result if there is no value.'),
     ],
     outputs: [resultOutput()],
     expressions: { path: parsePathTexts },

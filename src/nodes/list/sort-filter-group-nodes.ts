@@ -1,4 +1,4 @@
-// list.*: items ordered, chosen and gathered by their values, or by what lies at a path in each of them.
+// list.*: sort, filter and group items by their values, or by the value at a path in each item.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import {
@@ -17,7 +17,7 @@ type List = unknown[]
 const listProperty = () => requiredProperty('list', 'list[any]', 'The list.')
 const resultOutput = () => valueOutput('output', 'list[any]')
 const pathProperty = () =>
-  optionalProperty('by', 'str', 'The path to look at inside each item; empty is the item itself.', { default: '' })
+  optionalProperty('by', 'str', 'The path of the value inside each item. Empty: the item itself.', { default: '' })
 
 function groupItems(items: List, path: string): Map<unknown, { key: unknown; items: List }> {
   const parts = parsePathTexts(path)
@@ -33,7 +33,7 @@ function groupItems(items: List, path: string): Map<unknown, { key: unknown; ite
   return found
 }
 
-/** What is missing comes last, in either direction. Throws NodeError where the rest has no order. */
+/** Missing values come last in both directions. Throws NodeError if other values cannot be ordered. */
 function sortItems(items: List, parts: readonly string[], sign: number): List {
   const keyed = items.map((item) => ({ item, key: readAtPath(item, parts) ?? null }))
   const first = keyed.findIndex(({ key }) => key !== null)
@@ -42,7 +42,7 @@ function sortItems(items: List, parts: readonly string[], sign: number): List {
   if (odd >= 0) {
     const other = odd === first ? '' : `, and item ${first} ${getValueKind(keyed[first]!.key)}`
     const text = `The list can't be ordered: item ${odd} is ${getValueKind(keyed[odd]!.key)}${other}.`
-    throw new NodeError(`${text} Items need to be all numbers or all texts.`, 'no_order')
+    throw new NodeError(`${text} All items must be numbers, or all must be texts.`, 'no_order')
   }
   const ranks = rankValues(
     keyed.map(({ key }) => key),
@@ -68,11 +68,11 @@ export const listSortFilterGroupNodes: NodeType[] = [
     node_type: 'list.Sort',
     title: 'Sort list',
     description:
-      'Orders numbers by size and texts by their characters. Items without a value come last; equal ones keep their order.',
+      'Orders numbers by size and texts by their characters. Items without a value come last. Equal items keep their order.',
     properties: [
       listProperty(),
       pathProperty(),
-      optionalProperty('descending', 'bool', 'The greatest first.', { default: false }),
+      optionalProperty('descending', 'bool', 'Whether the greatest comes first.', { default: false }),
     ],
     expressions: { by: parsePathTexts },
     cost: 400,
@@ -85,12 +85,12 @@ export const listSortFilterGroupNodes: NodeType[] = [
     node_type: 'list.Filter',
     title: 'Filter list',
     description:
-      'Keeps the items whose value at a path compares as asked with another value. Items without one are neither less nor greater.',
+      'Keeps the items whose value at a path compares with another value as set. Missing values are neither less nor greater.',
     properties: [
       listProperty(),
       pathProperty(),
       optionalProperty('op', COMPARISON_OPERATOR_TYPE, 'How to compare.', { default: '==' }),
-      optionalProperty('value', 'any', 'What to compare with.'),
+      optionalProperty('value', 'any', 'The value to compare with.'),
     ],
     expressions: { by: parsePathTexts },
     cost: 10,
@@ -115,7 +115,7 @@ export const listSortFilterGroupNodes: NodeType[] = [
     node_type: 'list.GroupBy',
     title: 'Group items',
     description:
-      'Gathers items that have the same value at a path: groups of {key, count, items}, in order of first sight.',
+      'Gathers items that have the same value at a path: groups of {key, count, items}, in order of first appearance.',
     properties: [listProperty(), pathProperty()],
     expressions: { by: parsePathTexts },
     outputs: [valueOutput('output', 'list[dict[str,any]]')],

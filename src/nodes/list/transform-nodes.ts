@@ -1,4 +1,4 @@
-// list.*: two lists beside each other, windows of one, and what its items come to one after the other.
+// list.*: combine two lists, and compute windows, indexes, formulas and running totals of one.
 import { type InputValues, NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
@@ -20,7 +20,7 @@ const pairProperties = () => [
   requiredProperty('b', 'list[any]', 'The second list.'),
 ]
 const pathProperty = () =>
-  optionalProperty('by', 'str', 'The path to look at inside each item; empty is the item itself.', { default: '' })
+  optionalProperty('by', 'str', 'The path of the value inside each item. Empty: the item itself.', { default: '' })
 
 function compareLists(a: List, b: List, by: string) {
   const parts = parsePathTexts(by)
@@ -28,7 +28,7 @@ function compareLists(a: List, b: List, by: string) {
   const numbers = (items: List) => items.map((item) => keys.add(() => readAtPath(item, parts) ?? null))
   const [ofA, ofB] = [numbers(a), numbers(b)]
   const [inA, inB] = [new Set(ofA), new Set(ofB)]
-  // The first of all items that are equal, in one list.
+  // The first of all equal items in one list.
   function pick(items: List, numbers: readonly number[], isWanted: (number: number) => boolean): List {
     const seen = new Set<number>()
     return items.filter((_, at) => {
@@ -45,7 +45,7 @@ function compareLists(a: List, b: List, by: string) {
 
 function tooManyKeys(): NodeError {
   const most = MAX_OBJECT_KEYS.toLocaleString('en')
-  return new NodeError(`The object would have more than ${most} keys. Index parts of the list.`, 'too_large')
+  return new NodeError(`The object would have more than ${most} keys. Split the list first.`, 'too_large')
 }
 
 type Duplicates = 'last' | 'first' | 'fail'
@@ -56,7 +56,7 @@ function indexByKey(items: List, by: string, value: string, duplicates: Duplicat
   for (const [place, item] of items.entries()) {
     const found = readAtPath(item, keyParts) ?? null
     if (found === null || typeof found === 'object') {
-      const text = `Item ${place} has ${getValueKind(found)} at "${abbreviate(by)}", where a key is needed: a text or number.`
+      const text = `Item ${place} has ${getValueKind(found)} at "${abbreviate(by)}". A key must be a text or a number.`
       throw new NodeError(text, 'bad_input')
     }
     const key = toText(found)
@@ -88,7 +88,7 @@ function accumulate(items: number[], how: RunningTotal): number[] {
   })
 }
 
-/** What a formula makes of each number, which is `x` in it; `i` is its place. */
+/** The results of a formula for each number. `x` is the number, `i` its position. */
 export function calculateEach(numbers: readonly number[], formula: string): number[] {
   const evaluate = parseFormula(formula)
   guardEvaluations(evaluate, numbers.length)
@@ -111,11 +111,11 @@ export const listTransformNodes: NodeType[] = [
   {
     node_type: 'list.Zip',
     title: 'Pair up lists',
-    description: 'Makes pairs of the items at the same places of two lists, as far as the shorter one goes.',
+    description: 'Makes pairs of the items at the same positions of two lists, up to the end of the shorter list.',
     properties: [
       ...pairProperties(),
-      optionalProperty('longest', 'bool', 'Goes as far as the longer one.', { default: false }),
-      optionalProperty('fill', 'any', 'What then stands for the items that the shorter one lacks.'),
+      optionalProperty('longest', 'bool', 'Continues to the end of the longer list.', { default: false }),
+      optionalProperty('fill', 'any', 'The value for the items that the shorter list lacks.'),
     ],
     cost: 10,
     outputs: [valueOutput('output', 'list[list[any]]')],
@@ -126,11 +126,12 @@ export const listTransformNodes: NodeType[] = [
   {
     node_type: 'list.Window',
     title: 'Sliding windows',
-    description: 'Lists all stretches of a given length, each some places after the one before. The last is whole too.',
+    description:
+      'Lists all windows of a given length, each some positions after the one before. Incomplete windows at the end are left out.',
     properties: [
       listProperty(),
       optionalProperty('size', 'int', 'Items per window.', { default: 2, min: 1 }),
-      optionalProperty('step', 'int', 'Places from one window to the next.', { default: 1, min: 1 }),
+      optionalProperty('step', 'int', 'Positions from one window to the next.', { default: 1, min: 1 }),
     ],
     cost: ({ list, size }) => costOfWindows(list, size),
     outputs: [valueOutput('output', 'list[list[any]]')],
@@ -141,7 +142,7 @@ export const listTransformNodes: NodeType[] = [
   {
     node_type: 'list.Compare',
     title: 'Compare lists',
-    description: 'Says which items are in both of two lists and which only in one, each once and in order.',
+    description: 'Lists the items that are in both lists and those that are in only one, each once and in order.',
     properties: [...pairProperties(), pathProperty()],
     expressions: { by: parsePathTexts },
     cost: 200,
@@ -151,15 +152,15 @@ export const listTransformNodes: NodeType[] = [
   {
     node_type: 'list.IndexBy',
     title: 'Index by key',
-    description: 'Makes an object of a list, with what lies at a path in each item as its key.',
+    description: 'Makes an object from a list. The value at a path in each item is its key.',
     properties: [
       listProperty(),
       requiredProperty('by', 'str', 'The path of the key inside each item.'),
-      optionalProperty('value', 'str', 'The path of the value; empty is the item itself.', { default: '' }),
+      optionalProperty('value', 'str', 'The path of the value. Empty: the item itself.', { default: '' }),
       optionalProperty(
         'duplicates',
         createEnumType('last', 'first', 'fail'),
-        'Which of several items with one key counts.',
+        'Which of several items with the same key is used.',
         {
           default: 'last',
         },
@@ -180,7 +181,7 @@ export const listTransformNodes: NodeType[] = [
   {
     node_type: 'list.Calculate',
     title: 'Calculate with each',
-    description: 'Gives what a formula makes of each number of a list: `x` is the number, `i` its place from 0.',
+    description: 'Computes a formula for each number of a list. `x` is the number, `i` its position from 0.',
     properties: [numbersProperty(), requiredProperty('formula', 'str', 'For instance `x * 2 + 1`.')],
     cost: ({ list, formula }) => costOfFormula(list, formula),
     expressions: { formula: parseFormula },
@@ -190,13 +191,13 @@ export const listTransformNodes: NodeType[] = [
   {
     node_type: 'list.Accumulate',
     title: 'Running totals',
-    description: 'Gives what the numbers up to each place come to: their sum, product, least or greatest.',
+    description: 'Gives the running total of the numbers up to each position: their sum, product, minimum or maximum.',
     properties: [
       numbersProperty(),
       optionalProperty(
         'how',
         createEnumType(...(Object.keys(RUNNING_TOTALS) as RunningTotal[])),
-        'What they come to.',
+        'The kind of total.',
         { default: 'sum' },
       ),
     ],

@@ -1,4 +1,4 @@
-// random.*: choosing from lists and making names by chance. The generator is in random-source.ts.
+// random.*: random choices from lists, texts and UUIDs. The generator is in generator.ts.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { COST_PER_DRAW, costOfDrawnItems } from '../shared/firing-costs.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
@@ -13,33 +13,36 @@ const seedProperty = () =>
   optionalProperty(
     'seed',
     'int?',
-    'The same seed gives the same result, on every machine; without it each run gives another.',
+    'The same seed gives the same result on every machine. Without it each run gives another.',
   )
 
-/** The place of an item, as likely as its weight is large. */
+/** The position of a random item, with probability in proportion to its weight. */
 function pickWeighted(weights: readonly number[], count: number, source: RandomGenerator): number {
   if (weights.length !== count) {
-    throw new NodeError(`There are ${weights.length} weights for ${count} items: each needs one.`, 'bad_input')
+    throw new NodeError(
+      `There are ${weights.length} weights for ${count} items. Each item needs a weight.`,
+      'bad_input',
+    )
   }
   const total = requireFinite(
     weights.reduce((sum, weight) => {
       if (typeof weight !== 'number' || !(weight >= 0))
-        throw new NodeError('A weight is less than 0, or no number.', 'bad_input')
+        throw new NodeError('A weight is negative or not a number.', 'bad_input')
       return sum + weight
     }, 0),
     'The sum of the weights',
   )
-  if (total === 0) throw new NodeError('All weights are 0: nothing can be chosen.', 'bad_input')
+  if (total === 0) throw new NodeError('All weights are 0. At least one must be greater.', 'bad_input')
   let left = source.fraction() * total
   const index = weights.findIndex((weight) => {
     left -= weight
     return left < 0
   })
-  // Rounding may leave a trace after the last.
+  // Rounding may leave a rest after the last weight.
   return index >= 0 ? index : weights.findLastIndex((weight) => weight > 0)
 }
 
-/** Some of the items, in their order: each is taken with the chance that keeps all choices equally likely. */
+/** A random sample in list order. The chance of each item makes all samples equally likely. */
 function sample(items: List, count: number, source: RandomGenerator): List {
   let needed = count
   return items.filter((_, index) => {
@@ -49,7 +52,7 @@ function sample(items: List, count: number, source: RandomGenerator): List {
   })
 }
 
-/** Fisher and Yates. */
+/** The Fisher–Yates shuffle. */
 function shuffle(items: List, source: RandomGenerator): List {
   const mixed = [...items]
   for (let last = mixed.length - 1; last > 0; last--) {
@@ -59,11 +62,11 @@ function shuffle(items: List, source: RandomGenerator): List {
   return mixed
 }
 
-/** Nobody means more: it would be a text in the wrong place. */
+/** In characters. A longer alphabet is certainly a text that is connected by mistake. */
 const MOST_CHARACTERS = 10_000
 
 function randomText(length: number, alphabet: string, source: RandomGenerator): string {
-  if (alphabet === '') throw new NodeError('There are no characters to choose from.', 'bad_input')
+  if (alphabet === '') throw new NodeError('There are no characters to choose from. Set characters.', 'bad_input')
   if (alphabet.length > MOST_CHARACTERS) {
     throw new NodeError(`There are more than ${MOST_CHARACTERS} characters to choose from.`, 'too_large')
   }
@@ -84,10 +87,11 @@ export const randomChoiceNodes: NodeType[] = [
   {
     node_type: 'random.Choice',
     title: 'Random item',
-    description: 'Gives one item of a list by chance, and its place. With weights, some are more likely than others.',
+    description:
+      'Gives a random item of a list, and its position. With weights, some items are more likely than others.',
     properties: [
       listProperty(),
-      optionalProperty('weights', 'list[float]?', 'How likely each item is, compared with the others.'),
+      optionalProperty('weights', 'list[float]?', 'The weight of each item: its chance in proportion to the others.'),
       seedProperty(),
     ],
     outputs: [valueOutput('output', 'any'), valueOutput('index', 'int')],
@@ -95,7 +99,7 @@ export const randomChoiceNodes: NodeType[] = [
     prepare: withSeed,
     run(inputs) {
       const { list, weights, seed } = inputs as SeededInputs & { list: List; weights: number[] | null }
-      if (list.length === 0) throw new NodeError('The list is empty: there is nothing to choose.', 'bad_input')
+      if (list.length === 0) throw new NodeError('The list is empty, so no item can be chosen.', 'bad_input')
       const source = new RandomGenerator(seed)
       const index = weights ? pickWeighted(weights, list.length, source) : source.integerBelow(list.length)
       return { output: list[index], index }
@@ -104,7 +108,7 @@ export const randomChoiceNodes: NodeType[] = [
   {
     node_type: 'random.Sample',
     title: 'Random sample',
-    description: 'Takes some items out of a list by chance, none twice, and leaves them in their order.',
+    description: 'Gives some random items of a list, none twice, in the order of the list.',
     properties: [listProperty(), requiredProperty('count', 'int', 'How many items.', { min: 0 }), seedProperty()],
     outputs: [valueOutput('output', 'list[any]')],
     cost: ({ list }) => costOfDrawnItems(list),
@@ -112,7 +116,7 @@ export const randomChoiceNodes: NodeType[] = [
     run(inputs) {
       const { list, count, seed } = inputs as SeededInputs & { list: List; count: number }
       if (count > list.length) {
-        throw new NodeError(`A list of ${list.length} items has no ${count} to take.`, 'out_of_range')
+        throw new NodeError(`A list of ${list.length} items is too short to take ${count}.`, 'out_of_range')
       }
       return { output: sample(list, count, new RandomGenerator(seed)) }
     },
@@ -120,7 +124,7 @@ export const randomChoiceNodes: NodeType[] = [
   {
     node_type: 'random.Shuffle',
     title: 'Shuffle list',
-    description: 'Puts the items of a list in an order by chance.',
+    description: 'Puts the items of a list into random order.',
     properties: [listProperty(), seedProperty()],
     outputs: [valueOutput('output', 'list[any]')],
     cost: ({ list }) => costOfDrawnItems(list),
@@ -133,10 +137,10 @@ export const randomChoiceNodes: NodeType[] = [
   {
     node_type: 'random.Text',
     title: 'Random text',
-    description: 'Writes a text of characters by chance. It is no secret: whoever knows the seed knows the text.',
+    description: 'Makes a text of random characters. Do not use it as a secret, because the seed determines the text.',
     properties: [
       optionalProperty('length', 'int', 'How many characters.', { default: 12, min: 0, max: 100_000 }),
-      optionalProperty('characters', 'str', 'What to choose from.', {
+      optionalProperty('characters', 'str', 'The characters to choose from.', {
         default: 'abcdefghijklmnopqrstuvwxyz0123456789',
       }),
       seedProperty(),
@@ -152,7 +156,7 @@ export const randomChoiceNodes: NodeType[] = [
   {
     node_type: 'random.Uuid',
     title: 'Random UUID',
-    description: 'Gives a UUID by chance (version 4).',
+    description: 'Gives a random UUID (version 4).',
     properties: [seedProperty()],
     outputs: [valueOutput('output', 'str')],
     run: ({ seed }: { seed: number | null }, context) => ({ output: randomUuid(createGenerator(seed, context)) }),

@@ -1,5 +1,5 @@
-// The one generator of random.*: xoshiro128** (Blackman and Vigna), seeded through splitmix32. It uses whole numbers of
-// 32 bits and the four operations of arithmetic alone, so one seed gives the same numbers on every machine.
+// The generator of random.*: xoshiro128** (Blackman and Vigna), seeded through splitmix32. It uses only 32-bit integers and basic
+// arithmetic, so a seed gives the same numbers on every machine.
 import type { InputValues, NodeContext } from '../../engine/node-api/node-type.ts'
 
 const TWO_32 = 2 ** 32
@@ -10,7 +10,7 @@ function rotateLeft(value: number, by: number): number {
   return (value << by) | (value >>> (32 - by))
 }
 
-/** The numbers of splitmix32 from a start on. */
+/** The numbers of splitmix32 from a given state. */
 function splitmix(start: number): () => number {
   let state = start
   return () => {
@@ -29,7 +29,7 @@ export class RandomGenerator {
   #c: number
   #d: number
 
-  /** Takes any whole number; of huge ones the last 64 bits count. */
+  /** Takes any whole number; only its last 64 bits count. */
   constructor(seed: number) {
     const bits = BigInt.asUintN(64, BigInt(seed))
     const low = splitmix(Number(bits & 0xffffffffn) | 0)
@@ -38,9 +38,9 @@ export class RandomGenerator {
     const high = splitmix(low() ^ Number(bits >> 32n))
     this.#c = high()
     this.#d = high()
-    // The one state that never leaves itself.
+    // The all-zero state would give only zeros.
     if ((this.#a | this.#b | this.#c | this.#d) === 0) this.#a = 1
-    // The very first numbers depend on a part of the seed alone.
+    // The very first numbers depend on only a part of the seed.
     for (let count = 0; count < WARM_UP; count++) this.next()
   }
 
@@ -62,12 +62,12 @@ export class RandomGenerator {
     return (this.next() >>> 5) * 2 ** 26 + (this.next() >>> 6)
   }
 
-  /** A number from 0 (inclusive) to 1, in steps of 2^−53. */
+  /** A number from 0 (inclusive) to 1 (exclusive), in steps of 2^−53. */
   fraction(): number {
     return this.#wide() / TWO_53
   }
 
-  /** A whole number from 0 to `count` − 1, each as likely as the others. `count` is from 1 to 2^53. */
+  /** A whole number from 0 to `count` − 1, all equally likely. `count` is from 1 to 2^53. */
   integerBelow(count: number): number {
     const [all, draw] = count <= TWO_32 ? [TWO_32, () => this.next()] : [TWO_53, () => this.#wide()]
     const fair = all - (all % count)
@@ -77,7 +77,7 @@ export class RandomGenerator {
     }
   }
 
-  /** A number of the normal distribution around 0 with deviation 1 (Marsaglia's polar method). */
+  /** A number of the normal distribution with mean 0 and deviation 1 (Marsaglia's polar method). */
   normal(): number {
     for (;;) {
       const [x, y] = [2 * this.fraction() - 1, 2 * this.fraction() - 1]
@@ -90,8 +90,8 @@ export class RandomGenerator {
 const TERMS = 13
 
 /**
- * The natural logarithm of a number between 0 and 1. `Math.log` may differ in its last digit from one engine to
- * another; this takes ln x = 2 artanh((x − 1) / (x + 1)), on x between 2^−½ and 2^½.
+ * The natural logarithm of a number between 0 and 1. `Math.log` may differ in its last digit between engines, so this computes ln x = 2
+ * artanh((x − 1) / (x + 1)), for x between 2^−½ and 2^½.
  */
 function portableLogarithm(value: number): number {
   let [mantissa, exponent] = [value, 0]
@@ -109,12 +109,12 @@ function resolveSeed(seed: number | null, context: NodeContext): number {
   return seed ?? Math.floor(context.random() * TWO_53)
 }
 
-/** The generator of a firing: of its seed, or of one that the run gives. */
+/** The generator of a firing, from its own seed or from one that the run gives. */
 export function createGenerator(seed: number | null, context: NodeContext): RandomGenerator {
   return new RandomGenerator(resolveSeed(seed, context))
 }
 
-/** Gives a firing the seed that all its chance comes from. */
+/** Adds the seed that determines all random numbers of a firing. */
 export function withSeed(inputs: InputValues, context: NodeContext): InputValues {
   return { ...inputs, seed: resolveSeed(inputs.seed as number | null, context) }
 }

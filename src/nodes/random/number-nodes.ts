@@ -1,4 +1,4 @@
-// random.*: numbers, choices and names by chance. A seed makes them repeatable; the generator is in random-source.ts.
+// random.*: random numbers. A seed makes them repeatable; the generator is in generator.ts.
 import { type NodeContext, NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty, streamOutput, valueOutput } from '../shared/node-type-builders.ts'
 import { requireFinite } from '../shared/value-operations.ts'
@@ -11,29 +11,32 @@ const seedProperty = () =>
   optionalProperty(
     'seed',
     'int?',
-    'The same seed gives the same result, on every machine; without it each run gives another.',
+    'The same seed gives the same result on every machine. Without it each run gives another.',
   )
 
 function guardRange(min: number, max: number): void {
-  if (max < min) throw new NodeError(`The greatest value ${max} is less than the least, ${min}.`, 'bad_input')
+  if (max < min) throw new NodeError(`max is ${max}, which is less than min, ${min}.`, 'bad_input')
 }
 
-/** Draws whole numbers from `min` to `max`, both included. */
+/** Draws whole numbers from `min` to `max`, both inclusive. */
 function integerDrawer(min: number, max: number): (source: RandomGenerator) => number {
   guardRange(min, max)
   const count = max - min + 1
   if (!Number.isSafeInteger(min) || !Number.isSafeInteger(max) || count > 2 ** 53) {
-    throw new NodeError('Whole numbers by chance lie between −2^53 and 2^53, at most 2^53 apart.', 'bad_input')
+    throw new NodeError(
+      'For whole numbers, min and max must be whole numbers between −2^53 and 2^53, at most 2^53 apart.',
+      'bad_input',
+    )
   }
   return (source) => min + source.integerBelow(count)
 }
 
-/** Draws numbers from `min` (inclusive) to `max`. */
+/** Draws numbers from `min` (inclusive) to `max` (exclusive). */
 function floatDrawer(min: number, max: number): (source: RandomGenerator) => number {
   guardRange(min, max)
   const span = requireFinite(max - min, 'The distance between the two')
   return (source) => {
-    // Rounding may reach the end.
+    // Rounding may reach `max`.
     const drawn = min + source.fraction() * span
     return drawn < max ? drawn : min
   }
@@ -43,7 +46,7 @@ export const randomNumberNodes: NodeType[] = [
   {
     node_type: 'random.Integer',
     title: 'Random integer',
-    description: 'Gives a whole number by chance, each from the least to the greatest as likely as the others.',
+    description: 'Gives a random whole number from min to max, both inclusive. All are equally likely.',
     properties: [
       optionalProperty('min', 'int', 'The least number.', { default: 0 }),
       optionalProperty('max', 'int', 'The greatest number.', { default: 100 }),
@@ -57,7 +60,7 @@ export const randomNumberNodes: NodeType[] = [
   {
     node_type: 'random.Float',
     title: 'Random number',
-    description: 'Gives a number by chance, from the least (included) to the greatest (not included).',
+    description: 'Gives a random number from min (inclusive) to max (exclusive).',
     properties: [
       optionalProperty('min', 'float', 'The least number.', { default: 0 }),
       optionalProperty('max', 'float', 'The greatest number.', { default: 1 }),
@@ -71,7 +74,7 @@ export const randomNumberNodes: NodeType[] = [
   {
     node_type: 'random.Normal',
     title: 'Random by normal distribution',
-    description: 'Gives a number by chance that most often lies near the mean.',
+    description: 'Gives a random number of the normal distribution.',
     properties: [
       optionalProperty('mean', 'float', 'The middle of the distribution.', { default: 0 }),
       optionalProperty('deviation', 'float', 'The standard deviation.', { default: 1, min: 0 }),
@@ -85,11 +88,11 @@ export const randomNumberNodes: NodeType[] = [
   {
     node_type: 'random.Numbers',
     title: 'Stream of random numbers',
-    description: 'Opens a stream of numbers by chance. What follows runs once per number. At most a million.',
+    description: 'Opens a stream of random numbers, at most a million. The nodes behind it run once per number.',
     properties: [
-      requiredProperty('count', 'int', 'How many.', { min: 0, max: 1_000_000 }),
+      requiredProperty('count', 'int', 'The number of items.', { min: 0, max: 1_000_000 }),
       optionalProperty('min', 'float', 'The least number.', { default: 0 }),
-      optionalProperty('max', 'float', 'The greatest number; of whole numbers it is included.', { default: 1 }),
+      optionalProperty('max', 'float', 'The greatest number. It is included only for whole numbers.', { default: 1 }),
       optionalProperty('whole', 'bool', 'Gives whole numbers.', { default: false }),
       seedProperty(),
     ],

@@ -1,4 +1,4 @@
-// The text of a file, and the file of a text: which bytes stand for which characters.
+// Decodes text files and encodes texts as files.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import type { InputFile } from './file-inputs.ts'
@@ -11,14 +11,14 @@ export type WriteEncoding = 'utf-8' | 'utf-8-bom' | 'utf-16le' | 'latin1'
 export const READ_ENCODING_PROPERTY = optionalProperty(
   'encoding',
   createEnumType('auto', 'utf-8', 'utf-16le', 'utf-16be', 'latin1', 'windows-1252'),
-  'How the characters are written. auto: as the mark at the beginning says, or the content type, else as UTF-8.',
+  'The encoding of the text. auto: that of the byte order mark or the content type, else UTF-8.',
   { default: 'auto' },
 )
 
 export const WRITE_ENCODING_PROPERTY = optionalProperty(
   'encoding',
   createEnumType('utf-8', 'utf-8-bom', 'utf-16le', 'latin1'),
-  'How the characters are written. utf-8-bom and utf-16le begin with a mark, by which spreadsheets know them.',
+  'The encoding of the text. utf-8-bom and utf-16le begin with a byte order mark, by which spreadsheets recognize them.',
   { default: 'utf-8' },
 )
 
@@ -28,7 +28,7 @@ const BYTE_ORDER_MARKS: readonly (readonly [readonly number[], ReadEncoding])[] 
   [[0xfe, 0xff], 'utf-16be'],
 ]
 
-/** What the mark at the beginning of a text says, or null where there is none. */
+/** The encoding of the byte order mark, or null if there is none. */
 export function detectByteOrderMark(bytes: Uint8Array): ReadEncoding | null {
   return BYTE_ORDER_MARKS.find(([mark]) => mark.every((byte, at) => bytes[at] === byte))?.[1] ?? null
 }
@@ -42,10 +42,10 @@ const ENCODING_NAMES: Readonly<Record<ReadEncoding, string>> = {
   'windows-1252': 'Windows-1252',
 }
 
-/** In bytes: no longer file holds a text that is short enough. */
+/** In bytes. A longer file cannot hold a text within the limit. */
 const MOST_BYTES = LONGEST_TEXT * 4
 
-/** How content types call them. Others than these have to be chosen. */
+/** Charset names of content types. Other charsets have to be chosen in the node. */
 const CHARSETS: Readonly<Record<string, ReadEncoding>> = {
   'utf-8': 'utf-8',
   'utf-16le': 'utf-16le',
@@ -59,7 +59,7 @@ function readCharsetParameter(content_type: string | null): ReadEncoding | null 
   return Object.hasOwn(CHARSETS, name) ? CHARSETS[name]! : null
 }
 
-/** Throws NodeError `bad_file` where the bytes are no such text, `too_large` where it is too long. */
+/** Throws NodeError `bad_file` if the bytes are invalid in the encoding, `too_large` if the text is too long. */
 export function decodeTextFile({ bytes, content_type }: Omit<InputFile, 'name'>, encoding: ReadEncoding): string {
   if (bytes.length > MOST_BYTES) guardTextLength(bytes.length)
   const own =
@@ -70,22 +70,22 @@ export function decodeTextFile({ bytes, content_type }: Omit<InputFile, 'name'>,
   return text
 }
 
-/** Zeros are well-formed UTF-8; a text that begins with one, or has one behind its first letter, is UTF-16. */
+/** Zero bytes are valid UTF-8, but a text with one as its first or second character is UTF-16. */
 function missingByteOrderMark(): NodeError {
-  return new NodeError('The file looks like UTF-16 without a mark at its beginning. Choose its encoding.', 'bad_file')
+  return new NodeError('The file looks like UTF-16 without a byte order mark. Set its encoding.', 'bad_file')
 }
 
 function decodeStrictly(bytes: Uint8Array, encoding: ReadEncoding): string {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes)
   } catch (error) {
-    throw new NodeError(`The file is no text in ${ENCODING_NAMES[encoding]}. Choose its encoding.`, 'bad_file', {
+    throw new NodeError(`The file is not valid ${ENCODING_NAMES[encoding]}. Set its encoding.`, 'bad_file', {
       cause: error,
     })
   }
 }
 
-/** Throws NodeError `bad_input` where the encoding has no place for a character. */
+/** Throws NodeError `bad_input` if the encoding lacks a character. */
 export function encodeTextFile(text: string, encoding: WriteEncoding): Uint8Array {
   if (encoding === 'latin1') {
     const at = text.search(/[^\0-\xff]/)
@@ -96,7 +96,7 @@ export function encodeTextFile(text: string, encoding: WriteEncoding): Uint8Arra
   return new Uint8Array(encoding === 'latin1' ? Buffer.from(text, 'latin1') : Buffer.from(`\uFEFF${text}`, 'utf16le'))
 }
 
-/** As a content type has it. */
+/** The charset name for a content type. */
 export function charsetOf(encoding: WriteEncoding): string {
   if (encoding === 'latin1') return 'iso-8859-1'
   return encoding === 'utf-8-bom' ? 'utf-8' : encoding.replace('le', '')

@@ -1,4 +1,4 @@
-// Reads CSV by RFC 4180 in one pass: records of cells, whatever ends their lines. Knows nothing of headers.
+// Reads CSV by RFC 4180 in one pass as records of cells, with any line endings. It does not know headers.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { guardListLength } from './value-limits.ts'
 
@@ -6,15 +6,15 @@ const QUOTE = '"'
 const CARRIAGE_RETURN = '\r'
 const LINE_FEED = '\n'
 
-/** Nobody means a wider table, and objects with more keys are slow to make. */
+/** In columns. No real table is wider, and objects with more keys are slow to make. */
 const MOST_COLUMNS = 10_000
 
 export type CsvRecord = string[]
 
-/** Throws NodeError where a separator is not one character that can part cells. */
+/** Throws NodeError unless the separator is one character that can separate cells. */
 export function guardSeparator(separator: string): void {
   if (separator.length === 1 && !'"\r\n'.includes(separator)) return
-  throw new NodeError('The separator must be one character, and neither a quote nor a line end.', 'bad_input')
+  throw new NodeError('The separator must be one character, but not a quote or a line end.', 'bad_input')
 }
 
 function guardColumns(count: number): void {
@@ -24,18 +24,18 @@ function guardColumns(count: number): void {
 
 function csvSyntaxError(text: string, at: number, what: string): NodeError {
   const line = text.slice(0, at).split(/\r\n|\n|\r/).length
-  return new NodeError(`The text is no CSV: ${what} in line ${line}.`, 'bad_csv')
+  return new NodeError(`The text is not CSV: ${what} in line ${line}.`, 'bad_csv')
 }
 
-/** The place of the quote that closes the cell which a quote opens. */
+/** The position of the closing quote of a quoted cell. */
 function findClosingQuote(text: string, opening: number): number {
   let at = text.indexOf(QUOTE, opening + 1)
   while (at >= 0 && text[at + 1] === QUOTE) at = text.indexOf(QUOTE, at + 2)
-  if (at < 0) throw csvSyntaxError(text, opening, 'a quoted cell never ends, begun')
+  if (at < 0) throw csvSyntaxError(text, opening, 'a quoted cell is not closed, which begins')
   return at
 }
 
-/** Where a cell without quotes ends. */
+/** The end of a cell without quotes. */
 function findCellEnd(text: string, from: number, separator: string): number {
   let at = from
   while (at < text.length) {
@@ -46,15 +46,15 @@ function findCellEnd(text: string, from: number, separator: string): number {
   return at
 }
 
-/** Where the next line begins, given the place of a line end; the same place where there is none. */
+/** The start of the next line if a line ends here, else the same position. */
 function skipLineEnd(text: string, at: number): number {
   if (text[at] === CARRIAGE_RETURN) return text[at + 1] === LINE_FEED ? at + 2 : at + 1
   return text[at] === LINE_FEED ? at + 1 : at
 }
 
 /**
- * The records of a text. Empty lines are none; a quote inside a cell that has none around it is an ordinary
- * character. Throws NodeError `bad_csv`, naming the line.
+ * The records of a text. Empty lines are skipped. A quote inside an unquoted cell is an ordinary character. Throws NodeError `bad_csv` with
+ * the line.
  */
 export function parseCsvRecords(text: string, separator: string): CsvRecord[] {
   const records: CsvRecord[] = []

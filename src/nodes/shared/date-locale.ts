@@ -1,11 +1,11 @@
-// What dates are called in a language: its months, days and halves of a day, and its own styles of writing a date. Always in the
-// Gregorian calendar, so that a date means the same everywhere.
+// The words and styles of dates in a language: months, weekdays, halves of a day, and date styles. The calendar is always Gregorian, so
+// that a date means the same everywhere.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import type { ZonedMoment } from './date-time.ts'
 import { memoizeByText } from './memoize.ts'
 import { abbreviate } from './value-limits.ts'
 
-/** In characters: no tag of a language is longer. */
+/** In characters. No language tag is longer. */
 const LONGEST_LOCALE = 60
 
 export interface DateWords {
@@ -14,7 +14,7 @@ export interface DateWords {
   /** Monday first. */
   days: string[]
   shortDays: string[]
-  /** Before noon and after it. */
+  /** AM and PM. */
   halves: string[]
 }
 
@@ -24,20 +24,20 @@ function findLocale(locale: string): string {
       const [found] = Intl.DateTimeFormat.supportedLocalesOf(locale.trim().replaceAll('_', '-'))
       if (found !== undefined) return found
     } catch {
-      // No tag at all: the same as one that nobody knows.
+      // An invalid tag is treated like an unknown one.
     }
   }
   const example = 'A locale is a tag such as "en", "de-CH" or "ja".'
-  throw new NodeError(`"${abbreviate(locale)}" is no locale that is known. ${example}`, 'unknown_locale')
+  throw new NodeError(`"${abbreviate(locale)}" is not a known locale. ${example}`, 'unknown_locale')
 }
 
-/** A language's tag as it is spelled. Throws NodeError `unknown_locale`. */
+/** The canonical spelling of a language tag. Throws NodeError `unknown_locale`. */
 export const resolveLocale = memoizeByText(findLocale)
 
 const IN_UTC = { timeZone: 'UTC', calendar: 'gregory', numberingSystem: 'latn' } as const
 
 function readDateWords(locale: string): DateWords {
-  // With a day beside it: many languages bend the month's name then, and that is how dates are written.
+  // The formats include a day, because many languages inflect the month's name then, as in written dates.
   function named(kind: 'month' | 'weekday' | 'dayPeriod', options: Intl.DateTimeFormatOptions, dates: number[]) {
     const format = new Intl.DateTimeFormat(locale, { ...IN_UTC, ...options })
     return dates.map((date) => format.formatToParts(date).find(({ type }) => type === kind)?.value ?? '')
@@ -54,7 +54,7 @@ function readDateWords(locale: string): DateWords {
   }
 }
 
-/** The words of a language, for a tag that `localeOf` gave. */
+/** The words of a language, for a tag from `resolveLocale`. */
 export const dateWordsOf = memoizeByText(readDateWords)
 
 type StyleSize = 'short' | 'medium' | 'long' | 'full'
@@ -76,7 +76,7 @@ const styleFormatter = memoizeByText((key: string) => {
   })
 })
 
-/** A moment in the style of a language, such as `long` or `short_date`. */
+/** A moment in a style of a language, such as `long` or `short_date`. */
 export function writeDateInStyle(moment: ZonedMoment, style: string, locale: string): string {
   return styleFormatter(`${locale} ${moment.timeZoneId} ${style}`).format(moment.epochMilliseconds)
 }

@@ -1,28 +1,28 @@
-// Values by which rows and items are told apart, as numbers: equal keys have the same one.
+// Keys that identify rows and items by value. Equal keys get the same number.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { cryptoLibrary } from './lazy-libraries.ts'
 import { createStepBudget, isShortKey, LONGEST_KEY, MOST_TOTAL_TEXT, type StepBudget } from './value-limits.ts'
 import { toCanonicalText } from './value-operations.ts'
 
-/** In characters: what it takes to write even the shortest key. */
+/** In characters: the cost of writing even the shortest key. */
 const SHORTEST_KEY_COST = 60
 
-/** Throws NodeError where a text is too long to tell rows apart by, or to be a column's name. */
+/** Throws NodeError if a text is too long to be a key or a column name. */
 export function guardKeyLength(text: string): void {
   if (isShortKey(text)) return
   const most = LONGEST_KEY.toLocaleString('en')
-  throw new NodeError(`A key has more than ${most} characters. Take a shorter column.`, 'too_large')
+  throw new NodeError(`A key has more than ${most} characters. Use a shorter column.`, 'too_large')
 }
 
-/** A text that equal texts with the same mark have in common: of a long one its digest. */
+/** A text that is the same for equal texts with the same mark. A long text is replaced by its digest. */
 function digestLongText(text: string, mark: string): string {
   if (isShortKey(text)) return mark + text
   return `#${mark}${cryptoLibrary().createHash('sha256').update(text, 'utf16le').digest('hex')}`
 }
 
 /**
- * What equal values have in common, as a key of a map. Unlike `Keys` it takes long ones as well. Throws NodeError where there
- * is too much to look at, in characters, in all that share a budget.
+ * A key for a map, which is the same for equal values. Unlike `KeyIndex` it also takes long values. Throws NodeError if the characters of
+ * all keys that share a budget exceed it.
  */
 export function toEqualityKey(value: unknown, spend: StepBudget): unknown {
   if (typeof value === 'object' && value !== null) return digestLongText(toCanonicalText(value, spend), '{')
@@ -31,11 +31,11 @@ export function toEqualityKey(value: unknown, spend: StepBudget): unknown {
   return digestLongText(value, '"')
 }
 
-/** Numbers keys, which are lists of as many values each, in order of first sight. */
+/** Numbers keys in order of first appearance. Each key is a list of equally many values. */
 export class KeyIndex {
   readonly #width: number
   readonly #spend = createStepBudget(MOST_TOTAL_TEXT)
-  /** Keys of one value that stands for itself, and all others by what is written in them. */
+  /** Numbers of keys that are a single plain value, and of all other keys by their text. */
   readonly #plainNumbers = new Map<unknown, number>()
   readonly #writtenNumbers = new Map<string, number>()
 
@@ -47,12 +47,12 @@ export class KeyIndex {
     return this.#plainNumbers.size + this.#writtenNumbers.size
   }
 
-  /** The number of a key; of a new one it is the count before. */
+  /** The number of a key. A new key gets the count before it. */
   add(valueAt: (place: number) => unknown): number {
     return this.#findOrAdd(valueAt, true)
   }
 
-  /** The number of a key, or −1 where nobody added it. */
+  /** The number of a key, or −1 if it was never added. */
   find(valueAt: (place: number) => unknown): number {
     return this.#findOrAdd(valueAt, false)
   }
@@ -71,7 +71,7 @@ export class KeyIndex {
     return number
   }
 
-  /** Several values as JSON. Only what is no plain value is in brackets there. */
+  /** Several values as JSON. Only lists and objects are in brackets, so keys stay distinct. */
   #joinValues(valueAt: (place: number) => unknown): string {
     const values: unknown[] = []
     for (let place = 0; place < this.#width; place++) {
@@ -82,7 +82,7 @@ export class KeyIndex {
     return JSON.stringify(values)
   }
 
-  /** Short ones cost their time as well. */
+  /** Even short keys cost time. */
   #chargeKey(text: string): string {
     guardKeyLength(text)
     this.#spend(text.length + SHORTEST_KEY_COST)

@@ -1,4 +1,4 @@
-// Files as nodes take and give them: by bytes, by an address, or as a media value that has either; and the work on them that is done apart.
+// Reads the files that nodes take: bytes, a URL, or a media value with either. Runs media tasks on files in a worker.
 
 import { withHeldMemory } from '../../engine/node-api/held-memory.ts'
 import type { MediaResult } from '../../engine/node-api/node-services.ts'
@@ -12,21 +12,20 @@ import {
 import { readFileReference } from '../asset-load-node.ts'
 import { loadAsset } from './asset-loader.ts'
 
-/** In bytes: of one file that a node works on, and of all of one firing. */
+/** In bytes: the limit for one file, and for all files of one firing. */
 export const LARGEST_INPUT_FILE = 100_000_000
 export const MOST_INPUT_FILES = 100
 
 export interface InputFile {
   readonly bytes: Uint8Array
-  /** What is known of its type, or null. */
+  /** The known content type, or null. */
   readonly content_type: string | null
   readonly name: string | null
 }
 
 /**
- * The bytes of a value: bytes as they are, an object with bytes as its `data`, or whatever refers to an asset or a temporary file. `what` begins
- * messages: "The image".
- * @throws NodeError `bad_input`, `too_large`, `asset_not_found`, `bad_reference`
+ * Reads the bytes of a value: bytes, an object with bytes as its `data`, or a reference to an asset or a temporary file. `what` begins
+ * messages: "The image". @throws NodeError `bad_input`, `too_large`, `asset_not_found`, `bad_reference`
  */
 export async function readFileInput(value: unknown, what: string, context: NodeContext): Promise<InputFile> {
   const given = readInlineFile(value)
@@ -37,17 +36,20 @@ export async function readFileInput(value: unknown, what: string, context: NodeC
   const reference = readFileReference(value)
   if (reference !== null) return loadAsset(reference, LARGEST_INPUT_FILE, context)
   throw new NodeError(
-    `${what} is neither bytes nor the address of a file (asset://<id>, /api/storage/<key>, /api/assets/packages/<path>).`,
+    `${what} is neither bytes nor the URL of a file (asset://<id>, /api/storage/<key>, /api/assets/packages/<path>).`,
     'bad_input',
   )
 }
 
-/** Takes the file of a property, for a node type whose work follows from that alone. @throws NodeError as `fileOf` does */
+/**
+ * Reads the file of a property in `prepare`, for a node type whose work depends on the file alone. @throws NodeError as `readFileInput`
+ * does
+ */
 export function prepareFileInput(property: string, what: string): NonNullable<NodeType['prepare']> {
   return async (inputs, context) => ({ ...inputs, [property]: await readFileInput(inputs[property], what, context) })
 }
 
-/** As `fileOf`, of all values of a list, in their order. */
+/** Reads all values of a list like `readFileInput`, in their order. */
 export async function readFileInputs(
   values: readonly unknown[],
   what: string,
@@ -82,7 +84,7 @@ function textOrNull(value: unknown): string | null {
   return typeof value === 'string' ? value : null
 }
 
-/** Work on files in a process of its own. @throws NodeError as `MediaAccess.run` does */
+/** Runs a task on files in a worker process. @throws NodeError as `MediaAccess.run` does */
 export function runMediaTask(
   task: string,
   files: readonly InputFile[],
@@ -96,7 +98,10 @@ export function runMediaTask(
   return withHeldMemory(length, context, () => media.run({ task, files: given, params, owner, run, signal }))
 }
 
-/** The assets among a node's own values of these properties, which may be lists of them: of a longer one than any firing takes, the first. */
+/**
+ * The assets among a node's own values of these properties, which may be lists. Of a list that is longer than the limit of a firing, the
+ * first ones count.
+ */
 export function createFileNeedsReader(...properties: readonly string[]): (facts: NodeFacts) => NodeNeed[] {
   return ({ data, isConnected }) =>
     properties.flatMap((property) => {
@@ -108,7 +113,7 @@ export function createFileNeedsReader(...properties: readonly string[]): (facts:
     })
 }
 
-/** A name with another ending, such as `photo.png` for `photo.jpg`; null stays null. */
+/** A name with another extension, such as `photo.png` for `photo.jpg`; null stays null. */
 export function replaceExtension(name: string | null, extension: string): string | null {
   return name === null ? null : `${name.replace(/\.[A-Za-z0-9]{1,8}$/, '')}.${extension}`
 }

@@ -1,14 +1,14 @@
-// What firings cost whose inputs do not show it by their size alone, in nanoseconds: the engine has those that take long run apart. These
-// are estimates, rather too high than too low; no result hangs on them. Those of tables are in table-costs.ts.
+// Costs of firings in nanoseconds, where the size of the inputs does not show them: the engine runs long firings in a worker. The costs are
+// estimates, rather too high than too low, and no result depends on them. Costs of tables are in table-costs.ts.
 
 import type { InputValues } from '../../engine/node-api/node-type.ts'
 import { estimateSize } from '../../engine/node-api/values/measure.ts'
 import { readDate } from './date-time.ts'
 
-/** What a unit of the size of other inputs costs. */
+/** The cost per unit of size of other inputs. */
 export const COST_PER_UNIT = 100
 
-/** What has more units, or characters, is costly without a count of what is in it. */
+/** Inputs with more units or characters count as costly without a closer look. */
 export const MOST_COUNTED_UNITS = 40_000
 
 export function lengthOfValue(value: unknown): number {
@@ -16,15 +16,15 @@ export function lengthOfValue(value: unknown): number {
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0
 }
 
-/** A step of the matching machine, and one of a formula. */
+/** The cost of a step of the matching machine, and of a step of a formula. */
 const PATTERN_STEP = 100
 const FORMULA_STEP = 15
 
 const REPEAT_QUANTIFIER = /\{(\d+)(?:,(\d*))?\}/g
 
 /**
- * About how many instructions a pattern has: an empty one has the end, which is found everywhere. What is repeated several times over has at most
- * 1,000 of them for each character.
+ * The approximate number of instructions of a pattern. An empty pattern has one, which matches everywhere. Nested repeats count at most
+ * 1,000 instructions per character.
  */
 function countPatternInstructions(pattern: string): number {
   let size = Math.max(1, pattern.length)
@@ -36,34 +36,34 @@ function countPatternInstructions(pattern: string): number {
   return Math.min(size, Math.max(1, pattern.length) * 1_000)
 }
 
-/** Where a class ends with a letter that is no plain one. Where case counts for nothing, the forms of all letters up to it are looked for. */
+/** Matches a character range that ends beyond ASCII. Without case, the forms of all letters in it are looked up. */
 const WIDE_RANGE = /-(?:[^\0-\x7f]|\\x)/g
 const WIDE_RANGE_COST = 4_000_000
 
-/** A class of letters all over the world, such as `\pL`: its table is copied, and where case counts for nothing its letters are looked up. */
+/** Matches a Unicode class such as `\pL`: its table is copied, and without case its letters are looked up. */
 const UNICODE_CLASS = /\\p/gi
 const OF_CLASS = 120_000
-/** An instruction that is made ready. */
+/** The cost of compiling an instruction. */
 const INSTRUCTION = 1_500
 
-/** Of making a pattern ready to be matched, besides what every one takes. */
+/** The cost of compiling a pattern, besides the constant part. */
 export function costOfCompiling(pattern: string): number {
   if (pattern.length > MOST_COUNTED_UNITS) return 0
   const [ranges, classes] = [WIDE_RANGE, UNICODE_CLASS].map((part) => pattern.match(part)?.length ?? 0)
   return ranges! * WIDE_RANGE_COST + classes! * OF_CLASS + countPatternInstructions(pattern) * INSTRUCTION
 }
 
-/** Of the first match of a pattern. */
+/** The cost of finding the first match of a pattern. */
 export function costOfPattern(text: unknown, pattern: unknown): number {
   if (typeof pattern !== 'string') return 0
   return costOfCompiling(pattern) + lengthOfValue(text) * countPatternInstructions(pattern) * PATTERN_STEP
 }
 
 const UNBOUNDED_QUANTIFIER = /[*+]|\{\d+,\}/
-/** A character that is read once more, besides what the pattern takes. */
+/** The cost of reading a character once more, besides that of the pattern. */
 const CHARACTER_COST = 24
 
-/** Of all matches of a pattern: each is searched for from its beginning on, and may be read for as far as the pattern reaches. */
+/** The cost of finding all matches. Each search starts behind the match before and may read as far as the pattern reaches. */
 export function costOfAllMatches(text: unknown, pattern: unknown): number {
   if (typeof pattern !== 'string' || pattern.length > MOST_COUNTED_UNITS) return 0
   const [length, size] = [lengthOfValue(text), countPatternInstructions(pattern)]
@@ -71,27 +71,27 @@ export function costOfAllMatches(text: unknown, pattern: unknown): number {
   return costOfPattern(text, pattern) + length * reach * (size + CHARACTER_COST)
 }
 
-/** Of a formula for each of many values. */
+/** The cost of a formula for each of many values. */
 export function costOfFormula(values: unknown, formula: unknown): number {
   return lengthOfValue(values) * lengthOfValue(formula) * FORMULA_STEP + estimateSize(values) * 10
 }
 
-/** Of what is done for each pair out of two. */
+/** The cost of work on each pair of two lists. */
 export function costOfPairs(a: unknown, b: unknown, each: number): number {
   return lengthOfValue(a) * lengthOfValue(b) * each
 }
 
-/** Of a list that is cut: each piece is a list of its own. */
+/** The cost of splitting a list: each chunk is a list. */
 export function costOfChunks(list: unknown, size: unknown): number {
   return lengthOfValue(list) * 2 + (lengthOfValue(list) / Number(size)) * COST_PER_UNIT
 }
 
-/** Of windows over a list, each with so many items. */
+/** The cost of windows over a list. */
 export function costOfWindows(list: unknown, size: unknown): number {
   return lengthOfValue(list) * Number(size) * 20
 }
 
-/** Of patterns by column, in all texts of a table. */
+/** The cost of patterns by column, in all texts of a table. */
 export function costOfFilter({ rows, formula, matches }: InputValues): number {
   const patterns = Object.values((matches ?? {}) as Record<string, unknown>)
   const size = estimateSize(rows)
@@ -103,7 +103,7 @@ export function costOfFilter({ rows, formula, matches }: InputValues): number {
   return cost
 }
 
-/** A line of each text compared with each of the other. */
+/** The cost of comparing a line of one text with a line of the other. */
 const LINE_PAIR_COST = 40
 
 export function costOfDiff({ a, b }: InputValues): number {
@@ -113,7 +113,7 @@ export function costOfDiff({ a, b }: InputValues): number {
 
 const SECOND = 1_000
 const DAY = 86_400 * SECOND
-/** Milliseconds of each unit of a range, at least. */
+/** The shortest length of each unit of a range, in milliseconds. */
 const SHORTEST_SPANS_MS: Readonly<Record<string, number>> = {
   week: 7 * DAY,
   day: DAY,
@@ -122,11 +122,11 @@ const SHORTEST_SPANS_MS: Readonly<Record<string, number>> = {
   second: SECOND,
 }
 const LONGER_SPAN_MS = 28 * DAY
-/** What a date of a range costs, and how many there may be. */
+/** The cost of a date of a range, and the most dates of a range. */
 const DATE_COST = 20_000
 const MOST_DATES = 20_000
 
-/** Not by `Date.parse`, which reads long texts to their end, and no leap second. */
+/** `Date.parse` would read long texts to their end, and does not know leap seconds. */
 function toEpochMilliseconds(date: unknown, zone: unknown): number {
   try {
     return readDate(String(date), String(zone)).epochMilliseconds
@@ -142,7 +142,7 @@ export function costOfDates({ from, to, step, unit, zone }: InputValues): number
   return Number.isNaN(count) ? 0 : Math.min(count, MOST_DATES) * DATE_COST
 }
 
-/** A character of what is written again and again, and each time. */
+/** The cost of a repeated character, and of each repetition. */
 const WRITTEN_CHARACTER_COST = 2
 const REPETITION_COST = 60
 
@@ -158,11 +158,11 @@ export function costOfPad({ text, length, fill }: InputValues): number {
   return (Math.max(lengthOfValue(text), Number(length)) + lengthOfValue(fill)) * WRITTEN_CHARACTER_COST
 }
 
-/** A character of a template, each time that it is written. */
+/** The cost of a template character, each time that it is written. */
 const TEMPLATE_CHARACTER_COST = 20
 const SECTION_TAG = /\{\{([#^/])/g
 
-/** How many sections of a template stand within each other at most. */
+/** The depth of nested sections in a template. */
 function sectionDepth(template: string): number {
   let [depth, deepest] = [0, 0]
   for (const { 1: sign } of template.matchAll(SECTION_TAG)) {
@@ -172,7 +172,7 @@ function sectionDepth(template: string): number {
   return deepest
 }
 
-/** How many items the longest list has, wherever it lies. */
+/** The length of the longest list in a value, at any depth. */
 function longestListLength(value: unknown, seen = new Set<object>()): number {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || seen.has(value)) return 0
   seen.add(value)
@@ -183,7 +183,7 @@ function longestListLength(value: unknown, seen = new Set<object>()): number {
   )
 }
 
-/** Of templates: a section is written once for each item of a list, and one within it as often for each of those. */
+/** The cost of templates. A section is written once for each item of a list, and an inner section as often for each of those. */
 export function costOfSections({ system, template, ...inputs }: InputValues): number {
   const size = Object.values(inputs).reduce<number>(
     (sum, value) => sum + estimateSize(value),
@@ -199,11 +199,11 @@ export function costOfSections({ system, template, ...inputs }: InputValues): nu
   )
 }
 
-/** A character of the path of a value, and how many make a firing costly. */
+/** The cost of a path character, and the number of characters that makes a firing costly. */
 const PATH_CHARACTER_COST = 7
 const MOST_PATH_CHARACTERS = 1_000_000
 
-/** Characters of the paths of all that is in a value, whose own path has `before`; it stops at so many. */
+/** The characters of the paths of all values inside a value, whose own path has `before` characters. The count stops at the limit. */
 function countPathCharacters(value: unknown, before = 0, left = MOST_PATH_CHARACTERS): number {
   if (typeof value !== 'object' || value === null) return before
   let sum = 0
@@ -219,10 +219,10 @@ export function costOfPaths({ dict }: InputValues): number {
   return size * COST_PER_UNIT + (size > MOST_COUNTED_UNITS ? 0 : countPathCharacters(dict) * PATH_CHARACTER_COST)
 }
 
-/** A number that is drawn by chance, and where it leads. */
+/** The cost of a random number and the work on its item. */
 export const COST_PER_DRAW = 50
 
-/** Of a list of whose items each is drawn, moved or weighed, whatever it is. */
+/** The cost of drawing, moving or weighing each item of a list. */
 export function costOfDrawnItems(list: unknown): number {
   return lengthOfValue(list) * COST_PER_DRAW
 }

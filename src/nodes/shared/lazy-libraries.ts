@@ -1,11 +1,11 @@
-// The libraries, and the larger modules of Node, that few workflows need. Each is read when a node first uses it, because reading them all takes longer than
-// the rest of a start; and at once, because synchronous nodes stay synchronous.
+// Libraries and large modules of Node that few workflows need. Each is loaded when a node first uses it, because loading all takes longer
+// than the rest of a start. Loading is synchronous, so that synchronous nodes stay so.
 import { createRequire } from 'node:module'
 import { loadWithPropertyWeakMap } from './weak-map-replacement.ts'
 
 const require = createRequire(import.meta.url)
 
-/** Makes a value when it is first asked for, and keeps it. */
+/** Makes a value on the first call, and keeps it. */
 export function createLazyGetter<Value extends object>(make: () => Value): () => Value {
   let made: Value | undefined
   return () => {

@@ -1,6 +1,6 @@
-// Remembers what was made out of the texts seen lately: a stream evaluates the same formula for each of its items.
+// Caches results by text: a stream evaluates the same formula for each of its items.
 
-/** How many are remembered. */
+/** In cached texts. */
 const MOST_REMEMBERED = 200
 
 export function memoizeByText<Made>(make: (text: string) => Made): (text: string) => Made {

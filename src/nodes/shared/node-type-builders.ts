@@ -1,4 +1,4 @@
-// Shorthands with which node types are written down. What they mean is in engine/node-type.ts.
+// Shorthands for declarations of node types. Their meaning is in engine/node-api/node-type.ts.
 import type { Conversion, NodeOutput, NodeProperty } from '../../engine/node-api/node-type.ts'
 import { parseType, type TypeMetadata } from '../../engine/node-api/values/type-metadata.ts'
 
@@ -8,7 +8,7 @@ function toTypeMetadata(type: string | TypeMetadata): TypeMetadata {
   return typeof type === 'string' ? parseType(type) : type
 }
 
-/** A property with a default, or null where it says nothing. */
+/** A property with a default; without a default it is null. */
 export function optionalProperty(
   name: string,
   type: string | TypeMetadata,
@@ -37,7 +37,7 @@ export function streamOutput(name: string, type: string | TypeMetadata): NodeOut
   return { name, type: toTypeMetadata(type), stream: true }
 }
 
-/** What validation proposes the node type for; `to` may be `item`, the type of the list's items. */
+/** A conversion for which validation proposes the node type. `to` may be `item`, the type of the list's items. */
 export function typeConversion(from: string, to: string, how: string): Conversion {
   return { from: parseType(from), to: to === 'item' ? to : parseType(to), how }
 }

@@ -1,21 +1,21 @@
-// Numbers in texts, as programs write them or as the people of a language do.
+// Parses numbers in texts, in the notation of programs or of a language.
 import { resolveLocale } from './date-locale.ts'
 import { memoizeByText } from './memoize.ts'
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/
 
-/** What parts the thousands, and the fraction from the rest. */
+/** The characters that separate thousands and fractions. */
 export interface NumberNotation {
   decimal: string
-  /** Characters that may part the thousands. */
+  /** Characters that may separate thousands. */
   groups: string
-  /** How many digits stand between two of them; behind the last there are always three. */
+  /** Digits between two group separators; the last group always has three. */
   between: number
-  /** The digits of the language from 0, where they are not those of ASCII. */
+  /** The digits of the language from 0, unless they are ASCII. */
   digits: readonly string[]
 }
 
-/** Spaces and apostrophes are written in several ways. */
+/** Variants of spaces and apostrophes. */
 const INTERCHANGEABLE_SIGNS: readonly string[] = [' \u00a0\u202f', "'’"]
 
 function readNumberNotation(locale: string): NumberNotation {
@@ -33,10 +33,10 @@ function readNumberNotation(locale: string): NumberNotation {
   }
 }
 
-/** How numbers are written in a language. Throws NodeError where there is no such language. */
+/** The number notation of a language. Throws NodeError for an unknown language. */
 export const numberNotationOf = memoizeByText(readNumberNotation)
 
-/** With a decimal comma, as most of Europe writes. */
+/** The notation with a decimal comma, as in most of Europe. */
 export const DECIMAL_COMMA: NumberNotation = {
   decimal: ',',
   groups: `.${INTERCHANGEABLE_SIGNS.join('')}`,
@@ -44,10 +44,10 @@ export const DECIMAL_COMMA: NumberNotation = {
   digits: [],
 }
 
-/** In characters: no number is longer, and longer texts are not to be rewritten. */
+/** In characters. No number is longer, and longer texts must not be rewritten. */
 const LONGEST_NUMBER = 1000
 
-/** The digits of a whole number without what parts its thousands, which is one sign throughout; or null. */
+/** The digits of a whole number without its group separators, which must all be the same character; or null. */
 function removeGrouping(whole: string, { groups, between }: NumberNotation): string | null {
   const sign = [...whole].find((character) => groups.includes(character))
   if (sign === undefined) return whole
@@ -57,18 +57,18 @@ function removeGrouping(whole: string, { groups, between }: NumberNotation): str
   return fits ? [first, ...others, last].join('') : null
 }
 
-/** As programs write it: with ASCII's digits and a decimal point. Null where it is no number of that form. */
+/** The number in program notation, with ASCII digits and a decimal point. Null if the text has another form. */
 function toPlainNumber(text: string, form: NumberNotation): string | null {
   let ascii = text.replace(/^[\u200e\u200f\u061c]+/, '').replace(/^\u2212/, '-')
   for (const [value, digit] of form.digits.entries()) ascii = ascii.replaceAll(digit, String(value))
   const [whole = '', fraction = '', ...more] = ascii.split(form.decimal)
   const digits = removeGrouping(whole, form)
-  // A point that is left would be read as that of the fraction.
+  // A remaining point would be read as the decimal point.
   if (digits === null || more.length > 0 || digits.includes('.') || fraction.includes('.')) return null
   return ascii.includes(form.decimal) ? `${digits}.${fraction}` : digits
 }
 
-/** The number that a text says, or null. One that is too great for a number is infinite. */
+/** The number in a text, or null. A number that is too large becomes infinite. */
 export function parseNumber(text: string, form: NumberNotation | null = null): number | null {
   const trimmed = text.trim()
   if (form && trimmed.length > LONGEST_NUMBER) return null

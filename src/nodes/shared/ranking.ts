@@ -1,5 +1,4 @@
-// Puts values in order by numbers that stand for them, so that few texts need to be compared. Whether values have an order
-// at all is left to whoever asks.
+// Sorts values by numeric ranks, so that few texts are compared. The caller checks whether the values can be ordered.
 import { createStepBudget, isShortKey } from './value-limits.ts'
 import { compareValues } from './value-operations.ts'
 
@@ -8,7 +7,7 @@ interface RankedText {
   rank: number
 }
 
-/** Equal texts have the same rank. Long ones are not looked up, where they would all be compared with each other. */
+/** Equal texts have the same rank. Long texts are not looked up, because a map would compare all of the same length. */
 function rankTexts(values: readonly unknown[]): (RankedText | null)[] {
   const spend = createStepBudget()
   const known = new Map<string, RankedText>()
@@ -31,8 +30,8 @@ function rankTexts(values: readonly unknown[]): (RankedText | null)[] {
 }
 
 /**
- * Numbers in the order of values that are all numbers, all texts, or all yes and no. What is null comes last. Throws NodeError
- * `too_large` where there is too much to compare.
+ * Ranks of values that are all numbers, all texts, or all booleans. Null comes last. Throws NodeError `too_large` if there is too much to
+ * compare.
  */
 export function rankValues(values: readonly unknown[], sign: number): Float64Array {
   const texts = rankTexts(values)
@@ -42,7 +41,7 @@ export function rankValues(values: readonly unknown[], sign: number): Float64Arr
   })
 }
 
-/** The places of what has these ranks, in order: by the first ranks, then by the next. Equal ones keep theirs. */
+/** The positions in order of their ranks: by the first ranks, then by the next. Equal positions keep their order. */
 export function sortByRanks(length: number, ranks: readonly Float64Array[]): Uint32Array {
   const places = Uint32Array.from({ length }, (_, place) => place)
   return places.sort((a, b) => {

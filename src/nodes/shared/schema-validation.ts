@@ -25,7 +25,7 @@ export function checkSchemaQuickly(schema: JsonSchema): void {
   if (why !== null) throw new NodeError(unusableSchemaMessage(why), 'bad_schema')
 }
 
-/** The reader for what `readSchema` does not check: it compiles the schema in a thread. */
+/** The reader for the part that `checkSchemaQuickly` does not check: it compiles the schema in a worker. */
 export function backgroundSchemaReader(schema: JsonSchema): BackgroundExpressionReader | null {
   if (isKnownUsableSchema(schema)) return null
   return async ({ owner, signal }) => {
@@ -34,14 +34,14 @@ export function backgroundSchemaReader(schema: JsonSchema): BackgroundExpression
   }
 }
 
-/** Compiles the schema in a thread. @throws NodeError `bad_schema` if the schema cannot be used */
+/** Compiles the schema in a worker. @throws NodeError `bad_schema` if the schema cannot be used */
 export async function guardSchema(schema: JsonSchema, owner: string): Promise<void> {
   const verdict = await schemas().validateSchema(schema, owner)
   if (verdict.kind === 'unusable') throw new NodeError(unusableSchemaMessage(verdict.why), 'bad_schema')
-  if (verdict.kind === 'costly') throw new NodeError('The schema needs too much work.', 'bad_schema')
+  if (verdict.kind === 'costly') throw new NodeError('The schema takes too long to compile. Simplify it.', 'bad_schema')
 }
 
-/** Validates a value in a thread. The verdict is never `unusable` for a schema that passed `guardSchema`. */
+/** Validates a value in a worker. The verdict is never `unusable` for a schema that passed `guardSchema`. */
 export function validateBySchema(schema: JsonSchema, value: unknown, owner: string): Promise<SchemaVerdict> {
   return schemas().validateValue(schema, value, { owner })
 }

@@ -1,4 +1,4 @@
-// What firings cost that read tables or make some, in nanoseconds. A table has a cell for each column in each row, though its rows, or its text, may
+// Costs of firings that read or make tables, in nanoseconds. A table has a cell for each column in each row, even if its rows or its text
 // hold few values.
 
 import type { InputValues } from '../../engine/node-api/node-type.ts'
@@ -8,7 +8,7 @@ import { type CsvRecord, parseCsvRecords } from './csv-parser.ts'
 import type { InputFile } from './file-inputs.ts'
 import { COST_PER_UNIT, costOfPairs, lengthOfValue, MOST_COUNTED_UNITS } from './firing-costs.ts'
 
-/** A cell, be it empty. */
+/** The cost of a cell, even of an empty one. */
 const CELL_COST = 100
 
 const HIGH_COST = MOST_COUNTED_UNITS * COST_PER_UNIT
@@ -24,33 +24,36 @@ export function costOfCsvFile({ file, encoding, separator }: InputValues): numbe
   )
 }
 
-/** Short records are filled up. Of a text that is not long, reading it twice takes little time. */
+/** Short records are filled up. Reading a short text twice takes little time. */
 function costOfRecords(length: number, read: () => CsvRecord[]): number {
   if (length > MOST_COUNTED_UNITS) return length * COST_PER_UNIT
   let records: CsvRecord[] = []
   try {
     records = read()
   } catch {
-    // It is no CSV, which its firing tells.
+    // The text is not CSV, and the firing reports that.
   }
   const widest = records.reduce((most, cells) => Math.max(most, cells.length), 0)
   return length * COST_PER_UNIT + records.length * widest * CELL_COST
 }
 
-/** Of all rows, each with each column that any of them has, and with each place of what the other inputs list. `unit`: what its rows cost by their size. */
+/**
+ * The cost of all rows with every column of the table, and with each item of the other inputs. `unit`: the cost of the rows per unit of
+ * size.
+ */
 export function costOfTable({ rows, ...others }: InputValues, unit = COST_PER_UNIT): number {
   const cost = estimateSize(rows) * unit
   return cost > HIGH_COST ? cost : cost + countCells(rows, others) * CELL_COST
 }
 
-/** Of conditions on columns, in each row; `cost`: what else its firing costs. */
+/** The cost of conditions on columns in each row. `cost`: other costs of the firing. */
 export function costOfConditions({ rows, where, present, contains, matches }: InputValues, cost: number): number {
   if (cost > HIGH_COST) return cost
   const wanted = Object.values((where ?? {}) as object).flat()
   return cost + countCells(rows, { where, wanted, present, contains, matches }) * CELL_COST
 }
 
-/** Few rows of two tables belong together as a rule: a pair of them counts as a tenth of the cells that it would have, and as this at least. */
+/** Usually few rows of two tables match, so a pair counts as a tenth of its cells, and at least as this. */
 const LEAST_PAIR_COST = 100
 
 export function costOfJoin({ left, right, ...others }: InputValues): number {
@@ -61,7 +64,7 @@ export function costOfJoin({ left, right, ...others }: InputValues): number {
   return cost + cells * CELL_COST + costOfPairs(left, right, Math.max(LEAST_PAIR_COST, (columns * CELL_COST) / 10))
 }
 
-/** Of a table that may get a column of each of its rows. */
+/** The cost of a table that may get a column for each of its rows. */
 export function costOfPivot(inputs: InputValues): number {
   return costOfTable(inputs) + lengthOfValue(inputs.rows) ** 2 * (CELL_COST / 4)
 }
@@ -69,7 +72,7 @@ export function costOfPivot(inputs: InputValues): number {
 /** A name and a value. */
 const UNPIVOTED_CELLS = 2
 
-/** Of a table that gets a row of each cell that is turned, with the cells that are kept beside it. */
+/** The cost of a table that gets a row for each unpivoted cell, with the kept cells. */
 export function costOfUnpivot(inputs: InputValues): number {
   const { rows, columns, keep } = inputs
   const cost = costOfTable(inputs)

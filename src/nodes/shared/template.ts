@@ -1,11 +1,11 @@
-// Fills templates: `{{name}}` and `{{name.path[0]}}` stand for the inputs of a node. Which nodes do so is in text.ts and html.ts.
+// Fills templates, in which `{{name}}` and `{{name.path[0]}}` stand for inputs of a node.
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
 import { type InputValues, NodeError, type UnknownName } from '../../engine/node-api/node-type.ts'
 import { abbreviate, ensureTextLimit, guardTextLength } from './value-limits.ts'
 import { parsePathTexts, readAtPath, toText } from './value-operations.ts'
 
-/** Nobody means more of them, and each costs some time. */
+/** In placeholders. No real template has more, and each costs some time. */
 const MOST_PLACEHOLDERS = 100_000
 
 const PLACEHOLDER = /\{\{([^{}]*)\}\}/g
@@ -16,31 +16,31 @@ function resolvePlaceholder(inputs: InputValues, path: string): unknown {
   const [name = '', ...rest] = parsePathTexts(path)
   const value = Object.hasOwn(inputs, name) ? readAtPath(inputs[name], rest) : undefined
   if (value === undefined && Object.hasOwn(inputs, name)) {
-    const text = `The template uses "${abbreviate(path)}", but input "${abbreviate(name)}" has nothing there.`
+    const text = `The template uses "${abbreviate(path)}", but input "${abbreviate(name)}" has no value there.`
     throw new NodeError(text, 'unknown_name')
   }
   if (value === undefined) {
     throw new NodeError(
-      `The template uses "${abbreviate(path)}", which is no input.${suggestName(abbreviate(path), Object.keys(inputs))}`,
+      `The template uses "${abbreviate(path)}", which is not an input.${suggestName(abbreviate(path), Object.keys(inputs))}`,
       'unknown_name',
     )
   }
   return value
 }
 
-/** The first placeholder that stands for none of the inputs, or null; also where that can't be said. */
+/** The first placeholder that matches no input, or null if there is none or if the template is invalid. */
 function findUnknownPlaceholder(template: unknown, inputs: ReadonlyMap<string, unknown>): string | null {
   if (typeof template !== 'string') return null
   let count = 0
   try {
     for (const [, path = ''] of template.matchAll(PLACEHOLDER)) {
-      // Too many are told by the firing.
+      // The firing reports too many placeholders.
       if (++count > MOST_PLACEHOLDERS) return null
       const name = path.trim()
       if (!inputs.has(name) && !inputs.has(parsePathTexts(name)[0] ?? '')) return name
     }
   } catch {
-    // A path that can't be read is told by the firing.
+    // The firing reports an invalid path.
   }
   return null
 }
@@ -59,10 +59,7 @@ function tooManyPlaceholders(): NodeError {
   return new NodeError(`The template has more than ${most} placeholders. Fill it in parts.`, 'too_large')
 }
 
-/**
- * Fills a template; `write` makes what a value's text becomes in it. What is made so far is the beginning of the whole,
- * so that too much is noticed at once.
- */
+/** Fills a template. `write` converts the text of each value. Texts are appended in order, so that an excess is noticed at once. */
 export function fillTemplate(
   template: string,
   inputs: InputValues,
@@ -71,7 +68,7 @@ export function fillTemplate(
   let grown = 0
   let count = 0
   const known = new Map<string, string>()
-  /** One value may be meant by many paths. */
+  /** Texts by value, because several paths may lead to one value. */
   const written = new Map<unknown, string>()
   const textOf = (path: string) => {
     const value = resolvePlaceholder(inputs, path)

@@ -1,9 +1,9 @@
-// Long texts in pieces of at most some length, cut where it hurts least: between paragraphs, lines, sentences, words, or else anywhere.
+// Splits long texts into pieces of limited length: between paragraphs, lines, sentences or words, else anywhere.
 
-/** Where a piece may end, the best first. */
+/** Boundaries at which a piece may end, the best first. */
 const CHUNK_BOUNDARIES: readonly RegExp[] = [/\n\s*\n/g, /\n/g, /[.!?…。！？]["'”’)]?\s/g, /\s/g]
 
-/** The pieces in order, without white space at their ends; none is empty. Where there are more than `enough`, the others are not looked for. */
+/** The non-empty pieces in order, without white space at their ends. The search stops after more than `enough` pieces. */
 export function chunkAtBoundaries(text: string, most: number, enough = Number.POSITIVE_INFINITY): string[] {
   const pieces: string[] = []
   for (let from = 0; from < text.length && pieces.length <= enough; ) {
@@ -15,7 +15,7 @@ export function chunkAtBoundaries(text: string, most: number, enough = Number.PO
   return pieces
 }
 
-/** The last place of the best kind in the second half of a text. */
+/** The last boundary of the best kind in the second half of a text. */
 export function findChunkEnd(text: string): number {
   const half = text.length / 2
   for (const cut of CHUNK_BOUNDARIES) {
@@ -23,7 +23,7 @@ export function findChunkEnd(text: string): number {
     for (const match of text.matchAll(cut)) last = match.index + match[0].length
     if (last > half) return last
   }
-  // Not between the two halves of a character.
+  // A surrogate pair is not split.
   const code = text.charCodeAt(text.length - 1)
   return code >= 0xd800 && code < 0xdc00 && text.length > 1 ? text.length - 1 : text.length
 }

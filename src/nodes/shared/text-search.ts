@@ -1,10 +1,9 @@
-// Looks for one text in another, in time that grows with their lengths and not with the product of them, whatever the
-// two hold. Where matches are counted, cut at and replaced is in text-parts.ts.
+// Searches for a text in another in linear time, whatever the texts are. text/string-functions.ts counts, splits and replaces matches.
 
-/** In characters. The built-in search compares all of a text's beginning at each place at worst, so only so much of it. */
+/** In characters. In the worst case the built-in search compares the whole searched text at each position, so it gets only this much. */
 const LONGEST_HEAD = 16
 
-/** Of each beginning of a text: how long the longest shorter beginning is that it ends with (Knuth, Morris and Pratt). */
+/** For each prefix of a text: the length of its longest border (Knuth, Morris and Pratt). */
 function computeBorders(part: string): Int32Array {
   const found = new Int32Array(part.length)
   let length = 0
@@ -17,7 +16,7 @@ function computeBorders(part: string): Int32Array {
   return found
 }
 
-/** Where a text is in another first, from a place on; −1 where it isn't. The same as `indexOf`. */
+/** The first position of a text in another, from a position on, or −1. Equivalent to `indexOf`. */
 export function findText(text: string, part: string, from = 0): number {
   if (part.length <= LONGEST_HEAD) return text.indexOf(part, from)
   if (part.length > text.length - from) return -1

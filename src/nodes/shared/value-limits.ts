@@ -1,5 +1,5 @@
-// How large the values may be that nodes make, and the guards of it. A few nodes in a row can double a text or a list
-// each, so whoever can give more than it was given asks here, before it makes the value wherever that can be told.
+// Limits of the values that nodes make, and their guards. A few nodes in a row can double a text or a list each. So a node whose output may
+// exceed its input checks the size, if possible before it makes the value.
 
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { isNestedTooDeep, MAX_VALUE_DEPTH } from '../../engine/node-api/values/measure.ts'
@@ -7,50 +7,50 @@ import { isNestedTooDeep, MAX_VALUE_DEPTH } from '../../engine/node-api/values/m
 /** In characters: some thousand pages. A handful of them fits into the memory of the smallest server. */
 export const LONGEST_TEXT = 10_000_000
 
-/** In items (of an object: keys): nobody means a longer one, and a few of them still fit into the memory. */
+/** In items, or keys of an object. No real list is longer, and a few of them still fit into memory. */
 export const LONGEST_LIST = 1_000_000
 
-/** In characters, of all that one list gathers: ten of the longest texts. Each item alone would pass. */
+/** In characters of all items of one list: ten of the longest texts. Each item alone would pass. */
 export const MOST_TOTAL_TEXT = 100_000_000
 
-/** How many values one firing looks at. Lists that hold one list twice, and so on down, have more than they seem to. */
+/** In values that one firing reads. Lists that contain the same list twice, and so on down, have more values than they seem to. */
 export const MOST_FIRING_STEPS = 10_000_000
 
-/** How much of a text an error shows: enough to find it by. */
+/** In characters of a text that an error shows: enough to find the text. */
 const LONGEST_SHOWN_TEXT = 60
 
 function formatCount(count: number): string {
   return count.toLocaleString('en')
 }
 
-/** Throws NodeError `too_large` where a text would be too long. */
+/** Throws NodeError `too_large` if a text would be too long. */
 export function guardTextLength(length: number): void {
   if (length <= LONGEST_TEXT) return
-  const text = `The text would have more than ${formatCount(LONGEST_TEXT)} characters, the most that a node gives.`
-  throw new NodeError(`${text} Shorten what goes in, or work on parts of it.`, 'too_large')
+  const text = `The text would have more than ${formatCount(LONGEST_TEXT)} characters, which is the limit of a node.`
+  throw new NodeError(`${text} Shorten the inputs, or split them.`, 'too_large')
 }
 
-/** Throws NodeError `too_large` where a list would have too many items, or an object too many keys. */
+/** Throws NodeError `too_large` if a list would have too many items, or an object too many keys. */
 export function guardListLength(length: number, what = 'The list would have', items = 'items'): void {
   if (length <= LONGEST_LIST) return
-  const text = `${what} more than ${formatCount(LONGEST_LIST)} ${items}, the most that a node gives.`
-  throw new NodeError(`${text} Shorten what goes in, or work on parts of it.`, 'too_large')
+  const text = `${what} more than ${formatCount(LONGEST_LIST)} ${items}, which is the limit of a node.`
+  throw new NodeError(`${text} Shorten the inputs, or split them.`, 'too_large')
 }
 
-/** Throws NodeError `too_large` where what is gathered in one list is too large together. */
+/** Throws NodeError `too_large` if the items of one list are too large together. */
 export function guardTotalText(length: number): void {
   if (length <= MOST_TOTAL_TEXT) return
   const text = `The items of the list would have more than ${formatCount(MOST_TOTAL_TEXT)} characters together.`
-  throw new NodeError(`${text} Shorten them, or gather fewer.`, 'too_large')
+  throw new NodeError(`${text} Shorten the items, or gather fewer.`, 'too_large')
 }
 
-/** A list that is short enough. */
+/** Returns the list if it is short enough. Throws as `guardListLength` does. */
 export function ensureListLimit<Item>(list: Item[]): Item[] {
   guardListLength(list.length)
   return list
 }
 
-/** A text that is short enough. */
+/** Returns the text if it is short enough. Throws as `guardTextLength` does. */
 export function ensureTextLimit(text: string): string {
   guardTextLength(text.length)
   return text
@@ -60,19 +60,19 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
 
-/** Throws NodeError `too_deep` where lists and objects are nested too deep, or hold themselves. */
+/** Throws NodeError `too_deep` if lists and objects are nested too deep, or contain themselves. */
 export function guardDepth(value: unknown): void {
   if (isNestedTooDeep(value)) throw tooDeepError()
 }
 
 export function tooDeepError(): NodeError {
   return new NodeError(
-    `Lists and objects would be nested more than ${MAX_VALUE_DEPTH} levels deep, the most that a node gives.`,
+    `Lists and objects would be nested more than ${MAX_VALUE_DEPTH} levels deep, which is the limit of a node.`,
     'too_deep',
   )
 }
 
-/** Throws NodeError `too_large` where any list or object inside of a value is too long. Its depth is known to be good. */
+/** Throws NodeError `too_large` if a list or object inside a value is too long. The caller has checked the depth. */
 export function guardInnerLists(value: unknown): void {
   if (!isContainer(value)) return
   const inner = Object.values(value)
@@ -83,20 +83,23 @@ export function guardInnerLists(value: unknown): void {
 
 export type StepBudget = (spent: number) => void
 
-/** Counts what a firing looks at. Throws NodeError `too_large` when it has been too much. */
+/** Counts the values that a firing reads. Throws NodeError `too_large` when the limit is passed. */
 export function createStepBudget(most = MOST_FIRING_STEPS): StepBudget {
   let left = most
   return (spent) => {
     left -= spent
     if (left >= 0) return
-    throw new NodeError(`The values hold more than ${formatCount(most)} others, too many for one node.`, 'too_large')
+    throw new NodeError(
+      `The node would have to process more than ${formatCount(most)} values. Split the inputs.`,
+      'too_large',
+    )
   }
 }
 
-/** In characters: longer texts make slow keys, and nobody tells rows apart by them. */
+/** In characters. Longer texts make slow keys, and no real key is as long. */
 export const LONGEST_KEY = 10_000
 
-/** Whether a text may be looked up as it is. Of much longer ones, all that have the same length would be compared. */
+/** Whether a text may be looked up in a map, which compares all keys of the same length. */
 export function isShortKey(text: string): boolean {
   return text.length <= LONGEST_KEY
 }
@@ -104,12 +107,12 @@ export function isShortKey(text: string): boolean {
 /** Characters that are compared in the time of one step. */
 const CHARACTERS_PER_STEP = 256
 
-/** The steps of comparing two texts: as many as the shorter one has characters, and none for short ones. */
+/** The steps of comparing two texts: proportional to the shorter text, and none for short texts. */
 export function countCompareSteps(a: string, b: string): number {
   return Math.floor(Math.min(a.length, b.length) / CHARACTERS_PER_STEP)
 }
 
-/** Throws NodeError where a value's JSON is sure to be too long or nested too deep, before any of it is written. */
+/** Throws NodeError if a value's JSON would be too long or nested too deep, before any of it is written. */
 export function guardJsonLength(value: unknown, indent: number): void {
   guardDepth(value)
   let length = 0
@@ -131,7 +134,7 @@ export function guardJsonLength(value: unknown, indent: number): void {
   walk(value, 1)
 }
 
-/** A text as an error shows it. */
+/** A text in the length that errors show. */
 export function abbreviate(text: string): string {
   return text.length <= LONGEST_SHOWN_TEXT ? text : `${text.slice(0, LONGEST_SHOWN_TEXT)}…`
 }

@@ -1,4 +1,4 @@
-// What several node types do with values: show them as text, compare and order them, follow a path into them.
+// Operations on values that several node types share: text forms, comparison, order, and paths.
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { getValueKind } from '../../engine/node-api/values/type-conformance.ts'
 import { stringifyParts } from '../../shared/incremental-json.ts'
@@ -15,20 +15,20 @@ import {
   type StepBudget,
 } from './value-limits.ts'
 
-/** A value as a person would read it in a text: text as it is, null as nothing, lists and dicts as JSON. */
+/** A value as readable text: strings unchanged, null as empty, lists and objects as JSON. */
 export function toText(value: unknown): string {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
   return typeof value === 'object' ? toJson(value) : String(value)
 }
 
-/** A value as JSON. Throws NodeError where that is too long or nested too deep. */
+/** A value as JSON. Throws NodeError if that is too long or nested too deep. */
 export function toJson(value: unknown, indent = 0): string {
   guardJsonLength(value, indent)
   return ensureTextLimit(JSON.stringify(value, null, indent) ?? 'null')
 }
 
-/** `toJson` in steps, without an indent. The value is one that JSON has. */
+/** `toJson` in steps, without an indent. The value must be a JSON value. */
 export function* valueJsonSteps(value: unknown): Steps<string> {
   guardDepth(value)
   return ensureTextLimit(yield* stringifyParts(value, LONGEST_TEXT + 1)())
@@ -40,8 +40,8 @@ export function* valueTextSteps(value: unknown): Steps<string> {
 }
 
 /**
- * Equality by content; the order of a dict's keys doesn't matter. Throws NodeError where there is too much to compare:
- * in one comparison, or in all that share a budget.
+ * Equality by content; the order of keys does not matter. Throws NodeError if there is too much to compare, in one comparison or in all
+ * that share a budget.
  */
 export function areEqual(a: unknown, b: unknown, spend: StepBudget = createStepBudget()): boolean {
   if (typeof a === 'string' && typeof b === 'string') {
@@ -65,7 +65,7 @@ export function areEqual(a: unknown, b: unknown, spend: StepBudget = createStepB
   )
 }
 
-/** In characters: what it takes to write even the shortest part of a key. */
+/** In characters: the cost of writing even the shortest part of a key. */
 const SHORTEST_PART_COST = 20
 
 function writeCanonical(value: unknown, spend: StepBudget): string {
@@ -73,7 +73,7 @@ function writeCanonical(value: unknown, spend: StepBudget): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (Array.isArray(value)) return `[${value.map((one) => writeCanonical(one, spend)).join(',')}]`
   const keys = Object.keys(value).length
-  // Sorting them.
+  // The cost of sorting the keys.
   spend(Math.ceil(keys * Math.log2(keys + 1) * (SHORTEST_PART_COST / 4)))
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   const written = entries.map(([key, one]) => {
@@ -84,22 +84,22 @@ function writeCanonical(value: unknown, spend: StepBudget): string {
 }
 
 /**
- * A key under which equal values meet: for sets and groups. Throws NodeError where that is too long, or where there is too
- * much to write, in characters, in all that share a budget.
+ * A key that is the same for equal values, for sets and groups. Throws NodeError if it is too long, or if the characters of all keys that
+ * share a budget exceed it.
  */
 export function toCanonicalText(value: unknown, spend: StepBudget = createStepBudget(MOST_TOTAL_TEXT)): string {
   guardDepth(value)
   return ensureTextLimit(writeCanonical(value, spend))
 }
 
-/** Whether one of two values can be less than the other: numbers, texts, or yes and no. */
+/** Whether two values can be ordered: both are numbers, both texts, or both booleans. */
 export function areComparable(a: unknown, b: unknown): boolean {
   return typeof a === typeof b && (typeof a === 'number' || typeof a === 'string' || typeof a === 'boolean')
 }
 
 /**
- * Negative, zero or positive, as `a` is less than, equal to or greater than `b`. Throws NodeError where they have no order,
- * or where there is too much to compare in all that share a budget.
+ * Negative, zero or positive, if `a` is less than, equal to or greater than `b`. Throws NodeError if they cannot be ordered, or if there is
+ * too much to compare in all comparisons that share a budget.
  */
 export function compareValues(a: unknown, b: unknown, spend?: StepBudget): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
@@ -108,26 +108,29 @@ export function compareValues(a: unknown, b: unknown, spend?: StepBudget): numbe
     return a < b ? -1 : a > b ? 1 : 0
   }
   if (areComparable(a, b)) return Number(a) - Number(b)
-  const text = `${getValueKind(a)} and ${getValueKind(b)} have no order between them. Compare two numbers or two texts.`
+  const text = `${getValueKind(a)} and ${getValueKind(b)} cannot be ordered. Compare two numbers or two texts.`
   throw new NodeError(text, 'no_order')
 }
 
-/** In characters: far more than any path has that leads somewhere. */
+/** In characters: far more than any useful path has. */
 const LONGEST_PATH = 100_000
 
-/** What stands in brackets: a place of a list, or a key in quotes, which may have dots in it. */
+/** Matches brackets with a position of a list, or with a quoted key, which may contain dots. */
 const BRACKET_STEP = /\[(?:(-?\d+)|"([^"]*)"|'([^']*)')\]/g
 
 function splitAtDots(path: string, piece: string): string[] {
   const parts = piece.split('.')
   if (parts.some((part, index) => part === '' && index > 0 && index < parts.length - 1)) {
-    const text = `The path "${abbreviate(path)}" has nothing between two dots. Keys without a name or with dots are written as ["a.b"].`
+    const text = `The path "${abbreviate(path)}" has no key between two dots. Write keys that are empty or have dots as ["a.b"].`
     throw new NodeError(text, 'bad_path')
   }
   return parts.filter((part) => part !== '')
 }
 
-/** `a.b[0]["c.d"]` as its steps: keys are texts, places of lists numbers. An empty path has none. Throws NodeError `bad_path`. */
+/**
+ * Parses `a.b[0]["c.d"]` into steps: keys are texts, positions of lists are numbers. An empty path has no steps. Throws NodeError
+ * `bad_path`.
+ */
 export function parsePath(path: string): (string | number)[] {
   if (path.length > LONGEST_PATH) {
     const most = LONGEST_PATH.toLocaleString('en')
@@ -145,19 +148,19 @@ export function parsePath(path: string): (string | number)[] {
   return steps
 }
 
-/** The same of a path that leads somewhere. Throws NodeError `bad_path`, for an empty one as well. */
+/** Parses a path that must not be empty. Throws NodeError `bad_path`. */
 export function parseNonEmptyPath(path: string): (string | number)[] {
   const steps = parsePath(path)
   if (steps.length === 0) throw new NodeError('The path is empty.', 'bad_path')
   return steps
 }
 
-/** The steps of a path as texts, where what lies there says whether they are keys or places. */
+/** The steps of a path as texts. The value at each step decides whether it is a key or a position. */
 export function parsePathTexts(path: string): string[] {
   return parsePath(path).map(String)
 }
 
-/** What lies at a path inside a value: `undefined` where there is nothing. Only own keys count; −1 is the last item. */
+/** The value at a path inside a value, or `undefined`. Only own keys count; −1 is the last item. */
 export function readAtPath(value: unknown, parts: readonly string[]): unknown {
   let at = value
   for (const part of parts) {
@@ -169,14 +172,14 @@ export function readAtPath(value: unknown, parts: readonly string[]): unknown {
   return at
 }
 
-/** A record with one own key set, whatever the key is called. */
+/** A record with one own key set, even if the key is `__proto__`. */
 export function copyWithKey(record: Record<string, unknown>, key: string, value: unknown): Record<string, unknown> {
   return Object.fromEntries([...Object.entries(record).filter(([name]) => name !== key), [key, value]])
 }
 
-/** A number that nodes may hand on. */
+/** Returns a number that nodes may pass on. Throws NodeError `not_finite`. */
 export function requireFinite(value: number, what: string): number {
-  if (!Number.isFinite(value)) throw new NodeError(`${what} is ${value}, which is no finite number.`, 'not_finite')
+  if (!Number.isFinite(value)) throw new NodeError(`${what} is ${value}, which is not a finite number.`, 'not_finite')
   return value
 }
 
@@ -189,13 +192,13 @@ export const ROUNDING_FUNCTIONS: Readonly<Record<RoundingMode, (value: number) =
   to_zero: Math.trunc,
 }
 
-/** A number with its decimal point moved: as it is written, so that 1.005 becomes exactly 100.5. */
+/** Moves the decimal point in the number's text, so that 1.005 becomes exactly 100.5. */
 function shiftDecimalPoint(value: number, digits: number): number {
   const [mantissa, exponent = '0'] = String(value).split('e')
   return Number(`${mantissa}e${Number(exponent) + digits}`)
 }
 
-/** Rounds to some digits after the point, in decimal: 1.005 to two digits is 1.01. Halves go away from zero. */
+/** Rounds in decimal to some digits after the point: 1.005 to two digits is 1.01. Halves are rounded away from zero. */
 export function roundDecimal(value: number, digits: number, how: RoundingMode): number {
   const shifted = shiftDecimalPoint(value, digits)
   return Number.isFinite(shifted) ? shiftDecimalPoint(ROUNDING_FUNCTIONS[how](shifted), -digits) : value

@@ -1,8 +1,7 @@
-// A library read with another kind of WeakMap. The collector looks through all that a WeakMap has again and again until it finds nothing
-// more, while everybody waits: 500,000 dates of temporal-polyfill, each in a WeakMap, took 450 to 730 ms of one collection, and three
-// times as long to make as they do here.
+// Loads a library with another kind of WeakMap. The garbage collector scans WeakMaps repeatedly and blocks meanwhile: with 500,000 dates of
+// temporal-polyfill, each in a WeakMap, one collection took 450 to 730 ms. Making the dates took three times as long as here.
 
-/** What WeakMap does, for keys that can be extended: each value is a hidden member of its key. */
+/** A WeakMap for extensible keys: each value is a hidden member of its key. */
 class PropertyWeakMap<Value> {
   readonly #member = Symbol('value')
 
@@ -24,7 +23,7 @@ class PropertyWeakMap<Value> {
   }
 }
 
-/** Reads a library at once. Every WeakMap that it makes while it is read is a `ValuesOnKeys`. */
+/** Loads a library synchronously. Every WeakMap that it makes meanwhile is a `PropertyWeakMap`. */
 export function loadWithPropertyWeakMap<Library>(read: () => Library): Library {
   const { WeakMap: own } = globalThis
   globalThis.WeakMap = PropertyWeakMap as unknown as typeof WeakMap

@@ -1,4 +1,4 @@
-// text.Case and text.Slug: letters, and the words of identifiers and titles, written in another way.
+// text.Case and text.Slug: change the case of texts, and turn titles into identifiers.
 import type { InputValues, NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { COST_PER_UNIT, lengthOfValue } from '../shared/firing-costs.ts'
@@ -35,7 +35,7 @@ const CASINGS: Readonly<Record<Casing, (text: string) => string>> = {
   constant: (text) => splitWords(text).join('_').toUpperCase(),
 }
 
-/** A letter that is written in another way, where its word is not looked for. */
+/** The cost of a letter in casings that do not split words. */
 const LETTER_COST = 20
 
 function costOfCase({ text, to }: InputValues): number {
@@ -43,10 +43,10 @@ function costOfCase({ text, to }: InputValues): number {
   return lengthOfValue(text) * (words ? COST_PER_UNIT : LETTER_COST)
 }
 
-/** In characters; a slug comes out of the words at the beginning. */
+/** In characters. A slug is made from the words at the beginning. */
 const LONGEST_TITLE = 10_000
 
-/** Letters that have no form without their marks. */
+/** Letters that have no base form without their marks. */
 const UNMARKED_LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -58,7 +58,7 @@ const UNMARKED_LETTERS: Readonly<Record<string, string>> = {
   ł: 'l',
 }
 
-/** What takes part in words, without marks: `Crème brûlée` is `creme brulee`. */
+/** Removes marks from letters: `Crème brûlée` becomes `creme brulee`. */
 function foldLetters(text: string): string {
   return text
     .normalize('NFKD')
@@ -74,7 +74,7 @@ interface SlugInputs {
   default: string
 }
 
-/** Words as far as they fit. Titles are short: of a longer text only the beginning is looked at. */
+/** Whole words as far as they fit. Of a text that is too long for a title, only the beginning is used. */
 function createSlug({ text, separator, length: most, default: otherwise }: SlugInputs): string {
   const words = listMatches(foldLetters(text.slice(0, LONGEST_TITLE)), /[\p{L}\p{N}]+/gu)
   let made = ''
@@ -91,11 +91,10 @@ export const caseNodes: NodeType[] = [
   {
     node_type: 'text.Case',
     title: 'Change case',
-    description:
-      'Writes a text in capitals (uppercase), small letters (lowercase), as a title, as a sentence, or as an identifier.',
+    description: 'Writes a text in uppercase, in lowercase, as a title, as a sentence, or as an identifier.',
     properties: [
       requiredProperty('text', 'str', 'The text.'),
-      optionalProperty('to', createEnumType(...(Object.keys(CASINGS) as Casing[])), 'How to write it.', {
+      optionalProperty('to', createEnumType(...(Object.keys(CASINGS) as Casing[])), 'The case to write.', {
         default: 'lower',
       }),
     ],
@@ -107,21 +106,16 @@ export const caseNodes: NodeType[] = [
     node_type: 'text.Slug',
     title: 'Slug',
     description:
-      'Makes a name for addresses and files out of a title: small letters without marks and digits, all else as a separator.',
+      'Makes a name for URLs and files from a title: lowercase letters without marks, digits, and separators for everything else.',
     properties: [
       requiredProperty('text', 'str', 'The text.'),
-      optionalProperty('separator', 'str', 'What to put between words.', { default: '-' }),
-      optionalProperty(
-        'length',
-        'int',
-        'How many characters it may have; words are not cut unless the first is too long.',
-        {
-          default: 80,
-          min: 1,
-          max: 1000,
-        },
-      ),
-      optionalProperty('default', 'str', 'What to give for a text without letters and digits.', { default: '' }),
+      optionalProperty('separator', 'str', 'The text between words.', { default: '-' }),
+      optionalProperty('length', 'int', 'The most characters. Words are not cut unless the first is too long.', {
+        default: 80,
+        min: 1,
+        max: 1000,
+      }),
+      optionalProperty('default', 'str', 'The result for a text without letters and digits.', { default: '' }),
     ],
     cost: 10,
     outputs: [valueOutput('output', 'str')],

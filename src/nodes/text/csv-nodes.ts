@@ -1,4 +1,4 @@
-// text.ParseCsv and text.FormatCsv: tables, which are lists of dicts, out of CSV and into it. Records are read in csv-read.ts.
+// text.ParseCsv and text.FormatCsv: read and write tables, which are lists of objects, as CSV. shared/csv-parser.ts reads records.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { type CsvRecord, guardSeparator, parseCsvRecords } from '../shared/csv-parser.ts'
@@ -12,10 +12,10 @@ export type LineEnd = 'lf' | 'crlf'
 
 export const LINE_ENDS: Readonly<Record<LineEnd, string>> = { lf: '\n', crlf: '\r\n' }
 
-/** Short rows are filled up, so a table may have far more cells than its text has. So many are read in a second or so. */
+/** In cells: so many are read in about a second. Short rows are filled up, so a table may have far more cells than its text. */
 const MOST_CELLS = 2_000_000
 
-/** Names of columns: none is empty, no two are the same. */
+/** Column names that are neither empty nor equal. */
 export function uniqueColumnNames(header: CsvRecord): string[] {
   const taken = new Set<string>(header)
   const seen = new Set<string>()
@@ -42,7 +42,7 @@ export function numberedColumnNames(count: number): string[] {
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 
-/** A cell as the value that it writes. Codes such as 007 and whole numbers beyond 2^53 stay texts. */
+/** The value of a cell. Codes such as 007 and whole numbers beyond 2^53 stay texts. */
 function parseCell(cell: string): unknown {
   if (cell === '') return null
   if (cell === 'true' || cell === 'false') return cell === 'true'
@@ -58,7 +58,7 @@ function guardCells(rows: number, columns: number): void {
   throw new NodeError(`The table would have more than ${most} cells. Read it in parts.`, 'too_large')
 }
 
-/** A row by its columns. `__proto__` is a name as any other, which plain assignment would not take for one. */
+/** A row by its columns. `__proto__` is a valid column name, which plain assignment would ignore. */
 function createRow(columns: readonly string[], valueAt: (at: number) => unknown): Row {
   if (columns.includes('__proto__')) return Object.fromEntries(columns.map((name, at) => [name, valueAt(at)]))
   const row: Row = {}
@@ -81,7 +81,7 @@ export function parseCsvTable(
   guardCells(body.length, columns.length)
   const long = body.findIndex((cells) => cells.length > columns.length)
   if (long >= 0) {
-    const message = `Row ${long + 1} has ${body[long]!.length} cells, and the table ${columns.length} columns.`
+    const message = `Row ${long + 1} has ${body[long]!.length} cells, but the table has ${columns.length} columns.`
     throw new NodeError(`${message} Is the separator right?`, 'bad_csv')
   }
   const missing = convert ? null : ''
@@ -90,7 +90,7 @@ export function parseCsvTable(
   return { rows, columns }
 }
 
-/** All keys of the rows, in order of first sight. */
+/** All keys of the rows, in order of first appearance. */
 export function collectColumnNames(rows: readonly Row[]): string[] {
   const keys = new Set<string>()
   for (const row of rows) {
@@ -109,7 +109,7 @@ export function formatCsvTable(
   end: string,
 ): string {
   guardSeparator(separator)
-  // Every cell is followed by a character at least.
+  // Every cell is followed by at least one character.
   guardTextLength((rows.length + (header ? 1 : 0)) * Math.max(1, columns.length))
   const special = (text: string) =>
     text.includes('"') || text.includes(separator) || text.includes('\n') || text.includes('\r')
@@ -122,7 +122,7 @@ export function formatCsvTable(
     return written
   }
   function line(cells: readonly unknown[]): string {
-    // An empty line would be read as no row at all.
+    // An empty line would not be read as a row.
     const written = cells.map(cell).join(separator) || (cells.length === 1 ? '""' : '')
     length += 3
     return written + end
@@ -139,7 +139,11 @@ function readOwnCell(row: Row, name: string): unknown {
 
 function guardRows(rows: readonly unknown[]): void {
   const wrong = rows.findIndex((row) => typeof row !== 'object' || row === null || Array.isArray(row))
-  if (wrong >= 0) throw new NodeError(`Row ${wrong + 1} is no object: rows are objects by column.`, 'bad_input')
+  if (wrong >= 0)
+    throw new NodeError(
+      `Row ${wrong + 1} is not an object. Each row must be an object with a key for each column.`,
+      'bad_input',
+    )
 }
 
 type ParseCsvInputs = {
@@ -164,13 +168,13 @@ export const csvNodes: NodeType[] = [
     node_type: 'text.ParseCsv',
     title: 'Read CSV',
     description:
-      'Reads a table out of CSV (RFC 4180): rows as objects by column, and the columns in their order. Short rows are filled up, empty lines left out; columns without a name, or with the same one, get one of their own.',
+      'Reads a table from CSV (RFC 4180): rows as objects by column, and the columns in their order. Short rows are filled up, and empty lines are skipped. Empty or repeated column names are replaced by unique ones.',
     properties: [
       requiredProperty('text', 'str', 'The text.'),
       optionalProperty(
         'header',
         'bool',
-        'Takes the names of the columns from the first row; else they are column1, column2 and so on.',
+        'Takes the column names from the first row; else they are column1, column2 and so on.',
         {
           default: true,
         },
@@ -179,7 +183,7 @@ export const csvNodes: NodeType[] = [
       optionalProperty(
         'convert',
         'bool',
-        'Makes numbers, true and false of cells that are such, and nothing of empty ones.',
+        'Converts cells that look like numbers, true or false. Empty cells become missing.',
         {
           default: false,
         },
@@ -200,11 +204,11 @@ export const csvNodes: NodeType[] = [
       optionalProperty(
         'columns',
         'list[str]?',
-        'The columns to write, in this order; without it all, as they are first seen.',
+        'The columns to write, in this order. Without it all columns are written, in order of first appearance.',
       ),
       optionalProperty('header', 'bool', 'Writes the names of the columns in a first line.', { default: true }),
       separatorProperty(),
-      optionalProperty('line_end', createEnumType('lf', 'crlf'), 'What ends a line.', { default: 'lf' }),
+      optionalProperty('line_end', createEnumType('lf', 'crlf'), 'The line ending.', { default: 'lf' }),
     ],
     cost: costOfTable,
     outputs: [valueOutput('output', 'str')],

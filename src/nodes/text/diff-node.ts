@@ -1,4 +1,4 @@
-// text.Diff: what changed from one text to another, line by line. The comparison is the package diff's (Myers).
+// text.Diff: the changes from one text to another, line by line. The package diff compares them (Myers).
 import type { StructuredPatch } from 'diff'
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { costOfDiff } from '../shared/firing-costs.ts'
@@ -7,7 +7,7 @@ import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-
 import { ensureTextLimit } from '../shared/value-limits.ts'
 import { countOccurrences } from './string-functions.ts'
 
-/** Lines that were taken out and put in. The work grows with their square. */
+/** In removed and added lines. The work grows with their square. */
 const MOST_CHANGES = 2000
 const MOST_LINES = 200_000
 
@@ -19,10 +19,10 @@ interface DiffOutputs {
 }
 
 function tooLarge(what: string): NodeError {
-  return new NodeError(`${what}, the most that are compared. Compare parts of them.`, 'too_large')
+  return new NodeError(`${what}, which is the limit. Compare parts of the texts.`, 'too_large')
 }
 
-/** A text with the number of each line in its place: equal lines have the same. What follows the last line end may be empty. */
+/** A text with each line replaced by its number; equal lines have the same number. The part after the last line end may be empty. */
 function numberLines(text: string, numbers: Map<string, number>): string {
   const lines = text.split('\n').map((line, at, all) => {
     if (line === '' && at === all.length - 1) return line
@@ -33,7 +33,7 @@ function numberLines(text: string, numbers: Map<string, number>): string {
   return lines.join('\n')
 }
 
-/** Long lines would be compared many times, so numbers stand for them meanwhile. */
+/** Long lines would be compared many times, so numbers replace them for the comparison. */
 function compareLines(a: string, b: string, context: number): StructuredPatch {
   for (const text of [a, b]) {
     if (countOccurrences(text, '\n') > MOST_LINES) throw tooLarge('A text has more than 200,000 lines')
@@ -66,7 +66,7 @@ export const diffNodes: NodeType[] = [
     node_type: 'text.Diff',
     title: 'Difference of texts',
     description:
-      'Compares two texts line by line: a unified diff, empty where they are the same, and how many lines were added and removed. At most 2,000 changed lines.',
+      'Compares two texts line by line: a unified diff, which is empty if they are the same, and the numbers of added and removed lines. At most 2,000 changed lines.',
     properties: [
       requiredProperty('a', 'str', 'The text before.'),
       requiredProperty('b', 'str', 'The text after.'),

@@ -1,5 +1,5 @@
-// text.*: making, cutting and looking through texts. Lists of their parts are in text-lists.ts, letters
-// in case.ts, patterns in regex.ts.
+// text.*: make, cut and search texts. Lists of parts are in split-join-nodes.ts, cases in case-and-slug-nodes.ts, patterns in
+// regex-nodes.ts.
 import type { InputValues, NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { costOfPad, costOfRepeat, costOfTrim } from '../shared/firing-costs.ts'
@@ -27,7 +27,7 @@ const TRIMS: Readonly<Record<Side, (text: string) => string>> = {
 
 type MatchPlace = 'anywhere' | 'start' | 'end'
 
-/** `first` is where the part is found first. */
+/** `first` is the first position of the part, or −1. */
 const PLACE_TESTS: Readonly<Record<MatchPlace, (text: string, part: string, first: number) => boolean>> = {
   anywhere: (_text, _part, first) => first >= 0,
   start: (_text, _part, first) => first === 0,
@@ -46,7 +46,7 @@ export const textEditingNodes: NodeType[] = [
     node_type: 'text.Template',
     title: 'Template',
     description:
-      'Fills `{{name}}` with the dynamic input of that name; `{{name.key[0]}}` looks inside of it. At most 10 million characters.',
+      'Replaces `{{name}}` with the dynamic input of that name, and `{{name.key[0]}}` with a value inside it. At most 10 million characters.',
     properties: [requiredProperty('template', 'str', 'The text with its placeholders.')],
     outputs: [resultOutput()],
     gives_all: true,
@@ -72,7 +72,7 @@ export const textEditingNodes: NodeType[] = [
   {
     node_type: 'text.FromValue',
     title: 'Value to text',
-    description: 'Writes any value as a text: lists and objects as JSON, nothing as an empty text.',
+    description: 'Writes any value as a text: lists and objects as JSON, and null as an empty text.',
     properties: [optionalProperty('value', 'any', 'The value.')],
     outputs: [resultOutput()],
     gives_all: true,
@@ -82,11 +82,11 @@ export const textEditingNodes: NodeType[] = [
   {
     node_type: 'text.Replace',
     title: 'Replace',
-    description: 'Puts another text in the place of each one that is found.',
+    description: 'Replaces every occurrence of a text with another text.',
     properties: [
       textProperty(),
-      optionalProperty('find', 'str', 'The text to look for; an empty one is found nowhere.', { default: '' }),
-      optionalProperty('replacement', 'str', 'What to put in its place.', { default: '' }),
+      optionalProperty('find', 'str', 'The text to look for. An empty text is never found.', { default: '' }),
+      optionalProperty('replacement', 'str', 'The text to insert instead.', { default: '' }),
     ],
     outputs: [resultOutput(), valueOutput('count', 'int')],
     gives_all: true,
@@ -100,17 +100,19 @@ export const textEditingNodes: NodeType[] = [
   {
     node_type: 'text.Trim',
     title: 'Trim',
-    description: 'Takes white space off the ends of a text.',
+    description: 'Removes white space from the ends of a text.',
     properties: [
       textProperty(),
-      optionalProperty('side', createEnumType(...keysOf(TRIMS)), 'Which end.', { default: 'both' }),
-      optionalProperty('collapse', 'bool', 'Makes one space of all white space inside.', { default: false }),
+      optionalProperty('side', createEnumType(...keysOf(TRIMS)), 'The end to trim.', { default: 'both' }),
+      optionalProperty('collapse', 'bool', 'Replaces each run of white space inside with one space.', {
+        default: false,
+      }),
     ],
     cost: costOfTrim,
     outputs: [resultOutput()],
     run({ text, side, collapse }: { text: string; side: Side; collapse: boolean }) {
       const trimmed = TRIMS[side](text)
-      // `replaceAll` gives a text of as many pieces as it replaces, which takes 32 times its length of memory.
+      // `replaceAll` gives a string of as many pieces as replacements, which takes 32 times its length in memory.
       return { output: collapse ? trimmed.split(/\s+/).join(' ') : trimmed }
     },
   },
@@ -130,11 +132,11 @@ export const textEditingNodes: NodeType[] = [
     node_type: 'text.Slice',
     title: 'Part of text',
     description:
-      'Gives the characters from one place up to, not including, another. Negative places count from the end.',
+      'Gives the characters from one position up to, but not including, another. Negative positions count from the end.',
     properties: [
       textProperty(),
-      optionalProperty('start', 'int', 'The first place.', { default: 0 }),
-      optionalProperty('end', 'int?', 'The place after the last; without it the end of the text.'),
+      optionalProperty('start', 'int', 'The first position.', { default: 0 }),
+      optionalProperty('end', 'int?', 'The position after the last character. Without it: the end of the text.'),
     ],
     outputs: [resultOutput()],
     run: ({ text, start, end }: { text: string; start: number; end: number | null }) => ({
@@ -144,12 +146,15 @@ export const textEditingNodes: NodeType[] = [
   {
     node_type: 'text.Contains',
     title: 'Text contains',
-    description: 'Says whether a text holds, begins with or ends with another, and where it is first (−1: nowhere).',
+    description:
+      'Tells whether a text contains, begins with or ends with another, and the first position of that (−1: none).',
     properties: [
       textProperty(),
       optionalProperty('part', 'str', 'The text to look for.', { default: '' }),
-      optionalProperty('where', createEnumType(...keysOf(PLACE_TESTS)), 'Where it must be.', { default: 'anywhere' }),
-      optionalProperty('ignore_case', 'bool', 'Takes capital and small letters as the same.', { default: false }),
+      optionalProperty('where', createEnumType(...keysOf(PLACE_TESTS)), 'The position that is required.', {
+        default: 'anywhere',
+      }),
+      optionalProperty('ignore_case', 'bool', 'Ignores upper and lower case.', { default: false }),
     ],
     cost: 2,
     outputs: [valueOutput('output', 'bool'), valueOutput('index', 'int')],
@@ -167,8 +172,8 @@ export const textEditingNodes: NodeType[] = [
     properties: [
       textProperty(),
       requiredProperty('length', 'int', 'The length to reach, in characters.', { min: 0, max: 100_000 }),
-      optionalProperty('side', createEnumType('start', 'end'), 'Where to fill.', { default: 'end' }),
-      optionalProperty('fill', 'str', 'What to fill with.', { default: ' ' }),
+      optionalProperty('side', createEnumType('start', 'end'), 'The side to fill.', { default: 'end' }),
+      optionalProperty('fill', 'str', 'The text to fill with.', { default: ' ' }),
     ],
     cost: costOfPad,
     outputs: [resultOutput()],
@@ -182,8 +187,8 @@ export const textEditingNodes: NodeType[] = [
     description: 'Writes a text several times, with a separator between. At most 10 million characters.',
     properties: [
       textProperty(),
-      requiredProperty('times', 'int', 'How often.', { min: 0, max: 1_000_000 }),
-      optionalProperty('separator', 'str', 'What to put between.', { default: '' }),
+      requiredProperty('times', 'int', 'The number of repetitions.', { min: 0, max: 1_000_000 }),
+      optionalProperty('separator', 'str', 'The text between repetitions.', { default: '' }),
     ],
     cost: costOfRepeat,
     outputs: [resultOutput()],

@@ -1,4 +1,4 @@
-// text.Encode and text.Decode: texts, as their UTF-8 bytes, in an alphabet that is safe elsewhere, and back.
+// text.Encode and text.Decode: encode the UTF-8 bytes of texts in an alphabet that is safe elsewhere, and decode them.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
@@ -7,10 +7,10 @@ import { guardTextLength } from '../shared/value-limits.ts'
 type Encoding = 'base64' | 'base64url' | 'hex' | 'url'
 type BinaryEncoding = Exclude<Encoding, 'url'>
 
-/** Characters that percent encoding leaves as they are (RFC 3986 §2.3, and what `encodeURIComponent` adds). */
+/** Matches characters that percent encoding escapes (RFC 3986 §2.3, and the exceptions of `encodeURIComponent`). */
 const ESCAPED = /[^A-Za-z0-9\-_.!~*'()]+/g
 
-/** How long a text of so many bytes becomes. */
+/** The encoded length of a text with so many bytes. */
 const ENCODED_LENGTHS: Readonly<Record<Encoding, (bytes: number, text: string) => number>> = {
   base64: (bytes) => Math.ceil(bytes / 3) * 4,
   base64url: (bytes) => Math.ceil((bytes * 4) / 3),
@@ -26,7 +26,7 @@ function encode(text: string, as: Encoding): string {
   return as === 'url' ? encodeURIComponent(text.toWellFormed()) : Buffer.from(text).toString(as)
 }
 
-/** What each alphabet allows, white space aside. Padding may be left out. */
+/** The alphabets, apart from white space. Padding is optional. */
 const ALPHABETS: Readonly<Record<BinaryEncoding, RegExp>> = {
   base64: /^[A-Za-z0-9+/]*={0,2}$/,
   base64url: /^[A-Za-z0-9_-]*={0,2}$/,
@@ -34,7 +34,7 @@ const ALPHABETS: Readonly<Record<BinaryEncoding, RegExp>> = {
 }
 
 function encodingError(from: Encoding, why: string): NodeError {
-  return new NodeError(`The text can't be read as ${from}: ${why}.`, 'bad_encoding')
+  return new NodeError(`The text is not valid ${from}: ${why}.`, 'bad_encoding')
 }
 
 function isComplete(text: string, from: BinaryEncoding): boolean {
@@ -45,7 +45,7 @@ function isComplete(text: string, from: BinaryEncoding): boolean {
 
 function decodeBytes(text: string, from: BinaryEncoding): Buffer {
   const packed = text.replaceAll(/\s+/g, '')
-  if (!ALPHABETS[from].test(packed)) throw encodingError(from, 'it has a character that does not belong there')
+  if (!ALPHABETS[from].test(packed)) throw encodingError(from, 'it has a character outside of its alphabet')
   if (!isComplete(packed, from)) throw encodingError(from, 'it is cut off')
   return Buffer.from(packed, from)
 }
@@ -62,7 +62,7 @@ function decode(text: string, from: Encoding): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw encodingError(from, 'what it says is no UTF-8 text')
+    throw encodingError(from, 'its bytes are not UTF-8')
   }
 }
 
@@ -72,7 +72,7 @@ export const encodeNodes: NodeType[] = [
   {
     node_type: 'text.Encode',
     title: 'Encode text',
-    description: 'Writes a text in Base64 (RFC 4648), in hexadecimal digits, or percent-encoded for an address.',
+    description: 'Writes a text in Base64 (RFC 4648), in hexadecimal digits, or percent-encoded for a URL.',
     properties: [
       requiredProperty('text', 'str', 'The text.'),
       optionalProperty('as', ENCODINGS, 'The encoding.', { default: 'base64' }),
@@ -84,7 +84,8 @@ export const encodeNodes: NodeType[] = [
   {
     node_type: 'text.Decode',
     title: 'Decode text',
-    description: 'Reads a text back out of Base64, hexadecimal digits or percent encoding. White space is passed over.',
+    description:
+      'Decodes a text from Base64, hexadecimal digits or percent encoding. In Base64 and hexadecimal digits, white space is ignored.',
     properties: [
       requiredProperty('text', 'str', 'The encoded text.'),
       optionalProperty('from', ENCODINGS, 'The encoding.', { default: 'base64' }),

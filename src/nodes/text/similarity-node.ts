@@ -1,14 +1,14 @@
-// text.Similarity: how alike two texts are, by characters. Edit distances come from fastest-levenshtein.
+// text.Similarity: how similar two texts are, by characters. Edit distances come from fastest-levenshtein.
 import { NodeError, type NodeType } from '../../engine/node-api/node-type.ts'
 import { createEnumType } from '../../engine/node-api/values/type-metadata.ts'
 import { COST_PER_UNIT, costOfPairs, lengthOfValue } from '../shared/firing-costs.ts'
 import { similarityLibrary } from '../shared/lazy-libraries.ts'
 import { optionalProperty, requiredProperty, valueOutput } from '../shared/node-type-builders.ts'
 
-/** In characters: what is longer is compared in parts. */
+/** In characters. Longer texts must be compared in parts. */
 const LONGEST_COMPARED = 1_000_000
 
-/** Pairs of characters, of which the edit distance looks at 32 at once: some 30,000 characters against as many. */
+/** In pairs of characters, of which the edit distance compares 32 at once: some 30,000 characters against as many. */
 const MOST_PAIRS = 1_000_000_000
 
 const MOST_UNITS = 0xffff
@@ -18,11 +18,11 @@ type Characters = readonly string[]
 interface SimilarityOutputs {
   /** From 0, nothing in common, to 1, the same. */
   score: number
-  /** Edits from one to the other, where the method counts them. */
+  /** The number of edits, if the method counts them. */
   distance?: number
 }
 
-/** Two texts with one code unit for each character, the same for the same character. */
+/** Two texts with one code unit for each character. Equal characters have equal units. */
 function encodeAsUnits(a: Characters, b: Characters): [string, string] {
   const codes = new Map<string, string>()
   const unit = (character: string) => {
@@ -39,7 +39,7 @@ function encodeAsUnits(a: Characters, b: Characters): [string, string] {
 function levenshtein(a: Characters, b: Characters): SimilarityOutputs {
   if (a.length * b.length > MOST_PAIRS) {
     const message = 'The texts are too long for an edit distance: together at most about 60,000 characters.'
-    throw new NodeError(`${message} Compare parts of them, or take another method.`, 'too_large')
+    throw new NodeError(`${message} Compare parts of them, or use another method.`, 'too_large')
   }
   const edits = similarityLibrary().distance(...encodeAsUnits(a, b))
   return { score: 1 - edits / Math.max(a.length, b.length), distance: edits }
@@ -56,8 +56,8 @@ function indexPositions(characters: Characters): Map<string, number[]> {
 }
 
 /**
- * The characters that both have, not too far apart, in the order of each. Each takes the first free place in reach; places
- * that fell out of reach never come back, so one pointer for each character is enough.
+ * The characters that both texts have within reach, in the order of each text. Each character takes the first free position within reach.
+ * Positions that left the reach never return, so one pointer per character is enough.
  */
 function findCommonCharacters(a: Characters, b: Characters): [string[], string[]] {
   const reach = Math.max(0, Math.floor(Math.max(a.length, b.length) / 2) - 1)
@@ -98,7 +98,7 @@ function listBigrams(characters: Characters): string[] {
   return characters.slice(1).map((character, at) => characters[at] + character)
 }
 
-/** Twice the pairs of neighbours that both have, as often as both have them, of all pairs. */
+/** Twice the number of shared pairs of neighbours, divided by the number of all pairs. */
 function diceCoefficient(a: Characters, b: Characters): SimilarityOutputs {
   const [ofA, ofB] = [listBigrams(a), listBigrams(b)]
   if (ofA.length + ofB.length === 0) return { score: 0 }
@@ -135,10 +135,10 @@ export const similarityNodes: NodeType[] = [
     node_type: 'text.Similarity',
     title: 'Similarity of texts',
     description:
-      'Says how alike two texts are, from 0 to 1: by edits (Levenshtein, which also gives their number), by letters near the same place (Jaro and Winkler, for names), or by pairs of letters (Dice).',
+      'Measures how similar two texts are, from 0 to 1: by edits (Levenshtein, which also gives their number), by letters at similar positions (Jaro–Winkler, for names), or by pairs of letters (Dice).',
     properties: [
       requiredProperty('a', 'str', 'One text.'),
-      requiredProperty('b', 'str', 'The other.'),
+      requiredProperty('b', 'str', 'The other text.'),
       optionalProperty('method', createEnumType(...(Object.keys(METHODS) as Method[])), 'How to compare.', {
         default: 'levenshtein',
       }),

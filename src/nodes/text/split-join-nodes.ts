@@ -1,4 +1,4 @@
-// Texts as lists and back: text.Split, Join, Lines, Words and WordFrequency.
+// text.Split, Join, Lines, Words and WordFrequency: turn texts into lists and back.
 import type { NodeType } from '../../engine/node-api/node-type.ts'
 import { optionalProperty, requiredProperty, typeConversion, valueOutput } from '../shared/node-type-builders.ts'
 import { joinTexts, listLines, listWords, splitText } from './string-functions.ts'
@@ -9,7 +9,7 @@ function readWords(text: string, lower: boolean): string[] {
   return listWords(lower ? text.toLowerCase() : text)
 }
 
-/** How often each word is there: the most frequent first, equal ones in order of first sight. */
+/** The count of each word: the most frequent first, equal counts in order of first appearance. */
 function countFrequencies(words: readonly string[]): { word: string; count: number }[] {
   const counts = new Map<string, number>()
   for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
@@ -20,12 +20,12 @@ export const textSplitJoinNodes: NodeType[] = [
   {
     node_type: 'text.Split',
     title: 'Split text',
-    description: 'Cuts a text at a separator; an empty separator cuts it into characters. At most a million parts.',
+    description: 'Splits a text at a separator. An empty separator splits it into characters. At most a million parts.',
     properties: [
       textProperty(),
-      optionalProperty('separator', 'str', 'Where to cut.', { default: ',' }),
-      optionalProperty('trim', 'bool', 'Takes white space off both ends of each part.', { default: false }),
-      optionalProperty('drop_empty', 'bool', 'Leaves out parts with nothing in them.', { default: false }),
+      optionalProperty('separator', 'str', 'The text at which to split.', { default: ',' }),
+      optionalProperty('trim', 'bool', 'Removes white space from both ends of each part.', { default: false }),
+      optionalProperty('drop_empty', 'bool', 'Skips empty parts.', { default: false }),
     ],
     cost: 10,
     outputs: [valueOutput('output', 'list[str]')],
@@ -48,10 +48,10 @@ export const textSplitJoinNodes: NodeType[] = [
   {
     node_type: 'text.Join',
     title: 'Join texts',
-    description: 'Puts the items of a list together, with a separator between. At most 10 million characters.',
+    description: 'Joins the items of a list into a text, with a separator between. At most 10 million characters.',
     properties: [
       requiredProperty('list', 'list[any]', 'The items.'),
-      optionalProperty('separator', 'str', 'What to put between.', { default: '' }),
+      optionalProperty('separator', 'str', 'The text between items.', { default: '' }),
     ],
     outputs: [valueOutput('output', 'str')],
     gives_all: true,
@@ -63,10 +63,10 @@ export const textSplitJoinNodes: NodeType[] = [
   {
     node_type: 'text.Lines',
     title: 'Lines of text',
-    description: 'Cuts a text into its lines, whatever ends them. A line end at the end adds no empty line.',
+    description: 'Splits a text into its lines, with any line endings. A line ending at the end adds no empty line.',
     properties: [
       textProperty(),
-      optionalProperty('drop_empty', 'bool', 'Leaves out lines with nothing but white space.', { default: false }),
+      optionalProperty('drop_empty', 'bool', 'Skips lines with only white space.', { default: false }),
     ],
     cost: 10,
     outputs: [valueOutput('output', 'list[str]')],
@@ -79,7 +79,10 @@ export const textSplitJoinNodes: NodeType[] = [
     node_type: 'text.Words',
     title: 'Words of text',
     description: 'Gives the words of a text in their order, without punctuation.',
-    properties: [textProperty(), optionalProperty('lower', 'bool', 'In small letters.', { default: false })],
+    properties: [
+      textProperty(),
+      optionalProperty('lower', 'bool', 'Writes the words in lowercase.', { default: false }),
+    ],
     outputs: [valueOutput('output', 'list[str]')],
     run: ({ text, lower }: { text: string; lower: boolean }) => ({
       output: readWords(text, lower),
@@ -89,11 +92,11 @@ export const textSplitJoinNodes: NodeType[] = [
     node_type: 'text.WordFrequency',
     title: 'Word frequency',
     description:
-      'Counts how often each word is in a text: a list of {word, count}, the most frequent first; and how many there are, different ones and all.',
+      'Counts the words of a text: a list of {word, count}, the most frequent first, the number of different words, and the total.',
     properties: [
       textProperty(),
-      optionalProperty('lower', 'bool', 'Takes capital and small letters as the same.', { default: true }),
-      optionalProperty('most', 'int?', 'How many words to list; without it all.', { min: 0 }),
+      optionalProperty('lower', 'bool', 'Ignores upper and lower case.', { default: true }),
+      optionalProperty('most', 'int?', 'The most words to list. Without it: all.', { min: 0 }),
     ],
     outputs: [
       valueOutput('output', 'list[dict[str,any]]'),

@@ -1,11 +1,10 @@
-// Texts cut into parts, counted, and put together again, within the limits of what nodes give and without more
-// memory than the result needs.
+// Splits, counts and joins texts within the limits of nodes, without more memory than the result needs.
 
 import { findText } from '../shared/text-search.ts'
 import { ensureListLimit, guardListLength, guardTextLength, LONGEST_LIST } from '../shared/value-limits.ts'
 import { toText } from '../shared/value-operations.ts'
 
-/** The items as texts, with a separator between. */
+/** The items as texts, with a separator between them. */
 export function joinTexts(list: readonly unknown[], separator: string): string {
   let length = 0
   const parts = list.map((item, index) => {
@@ -17,7 +16,7 @@ export function joinTexts(list: readonly unknown[], separator: string): string {
   return parts.join(separator)
 }
 
-/** Every match of a pattern as a text, as far as a list may hold them. */
+/** Every match of a pattern as a text, within the limit of lists. */
 export function listMatches(text: string, pattern: RegExp): string[] {
   const found: string[] = []
   for (const [match] of text.matchAll(pattern)) {
@@ -27,21 +26,20 @@ export function listMatches(text: string, pattern: RegExp): string[] {
   return found
 }
 
-/** How often a pattern matches. */
 function countMatches(text: string, pattern: RegExp): number {
   let found = 0
   for (const _match of text.matchAll(pattern)) found++
   return found
 }
 
-/** How often a text is found in another, without overlaps. `find` is not empty. */
+/** Counts occurrences without overlaps. `find` must not be empty. */
 export function countOccurrences(text: string, find: string): number {
   let found = 0
   for (let at = findText(text, find); at >= 0; at = findText(text, find, at + find.length)) found++
   return found
 }
 
-/** What is between the places where a text is found, which is not empty: some of the parts where there are too many. */
+/** The parts between occurrences of `find`, which must not be empty. It stops after `most` occurrences. */
 function splitAtText(text: string, find: string, most: number): string[] {
   const parts: string[] = []
   let from = 0
@@ -53,7 +51,7 @@ function splitAtText(text: string, find: string, most: number): string[] {
   return parts
 }
 
-/** A text with another one in the place of each that is found. `find` is not empty. */
+/** Replaces every occurrence of `find`, which must not be empty. */
 export function replaceText(text: string, find: string, replacement: string): string {
   return splitAtText(text, find, text.length).join(replacement)
 }
@@ -65,24 +63,22 @@ export function listWords(text: string): string[] {
   return listMatches(text, WORD)
 }
 
-/** How many words a text has. */
 export function countWords(text: string): number {
   return countMatches(text, WORD)
 }
 
-/** The lines of a text, whatever ends them. A line end at the end adds no empty line. */
+/** The lines of a text, with any line endings. A line ending at the end adds no empty line. */
 export function listLines(text: string): string[] {
   return text === '' ? [] : splitText(text.replace(/\r?\n$|\r$/, ''), /\r\n|\n|\r/)
 }
 
-/** How many lines a text has. */
 export function countLines(text: string): number {
   return countMatches(text, /\r\n|\n|\r/g) + (text === '' || /[\r\n]$/.test(text) ? 0 : 1)
 }
 
-/** The parts between separators; an empty separator parts all characters. */
+/** The parts between separators. An empty separator separates all characters. */
 export function splitText(text: string, separator: string | RegExp): string[] {
-  // A character takes one or two code units.
+  // A character has one or two code units.
   if (separator === '') guardListLength(Math.ceil(text.length / 2))
   if (separator === '') return ensureListLimit([...text])
   return ensureListLimit(
@@ -92,14 +88,14 @@ export function splitText(text: string, separator: string | RegExp): string[] {
   )
 }
 
-/** How many characters a text has, each of one or two code units. */
+/** Counts characters, each of which has one or two code units. */
 export function countCharacters(text: string): number {
   let found = 0
   for (const _character of text) found++
   return found
 }
 
-/** A place among characters as a place among code units. */
+/** The position in code units of a position in characters. */
 function codeUnitsBefore(text: string, place: number): number {
   let [at, units] = [0, 0]
   for (const character of text) {

@@ -1,4 +1,4 @@
-// vector.Index: entries out of lists that belong together, with vectors of one's own or those that a model makes of texts.
+// vector.Index: builds entries from parallel lists, with given vectors or with vectors that a model makes of the texts.
 
 import type { VectorEntry } from '../../engine/node-api/node-services.ts'
 import {
@@ -13,9 +13,9 @@ import { embedTexts } from '../chat/embed-node.ts'
 import { cryptoLibrary } from '../shared/lazy-libraries.ts'
 import { toCanonicalText } from '../shared/value-operations.ts'
 
-/** Of one firing. */
+/** In entries of one firing. */
 const MOST_ENTRIES = 10_000
-/** Entries that are handed over together, and about how many characters their texts and numbers their vectors may have: others have their turn in between. */
+/** Limits of a batch in entries, and roughly in characters of texts and numbers of vectors. Other work has its turn between batches. */
 const ENTRIES_AT_ONCE = 200
 const CHARACTERS_AT_ONCE = 1_000_000
 const NUMBERS_AT_ONCE = 250_000
@@ -30,13 +30,13 @@ export interface IndexInputs extends InputValues {
   dimensions: number | null
 }
 
-/** Why the lists of entries do not belong together, or null. Of those that come along edges nobody knows before. */
+/** The problem with the lists of entries, or null. Lists that come along edges are unknown before the run. */
 function findListsProblem({ texts, vectors, ids, metadata, model }: InputValues): NodeProblem | null {
   const lists = { texts, vectors, ids, metadata } as Readonly<Record<string, unknown[]>>
   const count = Math.max(...Object.values(lists).map((list) => list.length))
   const odd = Object.keys(lists).find((name) => lists[name]!.length > 0 && lists[name]!.length !== count)
   if (odd !== undefined) {
-    const message = `There are ${count} entries, and ${lists[odd]!.length} ${odd}: give one for each entry, or none.`
+    const message = `There are ${count} entries, but ${lists[odd]!.length} ${odd}. Give one for each entry, or none.`
     return { property: odd, code: 'out_of_range', message }
   }
   if (count > MOST_ENTRIES) {
@@ -47,7 +47,11 @@ function findListsProblem({ texts, vectors, ids, metadata, model }: InputValues)
   if (bare && lists.texts!.length === 0)
     return { property: 'vectors', code: 'missing_property', message: 'The entries have neither vectors nor texts.' }
   if (bare && model === '')
-    return { property: 'model', code: 'missing_property', message: 'A model must make vectors of the texts.' }
+    return {
+      property: 'model',
+      code: 'missing_property',
+      message: 'The texts need a model that makes their vectors. Set model.',
+    }
   return null
 }
 
@@ -76,7 +80,7 @@ export async function indexVectors(inputs: IndexInputs, context: NodeContext): P
   return { ids, count: ids.length, ...(made ? { usage: made.usage } : {}) }
 }
 
-/** Writes the entries part by part, and gives their ids. */
+/** Writes the entries in batches, and returns their ids. */
 async function writeEntries(inputs: IndexInputs, model: string | null, context: NodeContext): Promise<string[]> {
   const { index, texts, vectors, metadata } = inputs
   const ids: string[] = []
@@ -99,12 +103,12 @@ async function writeEntries(inputs: IndexInputs, model: string | null, context: 
   return ids
 }
 
-/** The same for the same content, so that writing it again is no other entry. */
+/** The same content has the same id, so that a repeated write adds no entry. */
 function contentId(content: string | Uint8Array): string {
   return cryptoLibrary().createHash('sha256').update(content).digest('hex').slice(0, 32)
 }
 
-/** Of zero with a sign they are the same. */
+/** Adding 0 turns −0 into 0, so that both have the same bytes. */
 function vectorBytes(vector: readonly number[]): Uint8Array {
   const numbers = new Float64Array(vector.length)
   for (let at = 0; at < vector.length; at++) numbers[at] = vector[at]! + 0

@@ -1,14 +1,14 @@
-// How large a filter of metadata may be. It is asked before anything is paid for, and again by whoever keeps vectors.
+// Limits of metadata filters. They are checked before paid calls, and again by the vector store.
 
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import { isLongerAsJson } from '../../engine/node-api/values/measure.ts'
 
-/** Of all keys together, and the keys. */
+/** In keys and values together. */
 const MOST_VALUES = 10_000
 /** In characters of JSON. */
 const LARGEST_FILTER = 1_000_000
 
-/** What is wrong with a filter, or null. */
+/** The problem with a filter, or null. */
 export function findFilterProblem(filter: unknown): string | null {
   const wanted = Object.values((filter ?? {}) as object)
   const count = wanted.reduce((sum, value) => sum + (Array.isArray(value) ? value.length : 1), wanted.length)

@@ -1,4 +1,4 @@
-// vector.*: vectors that are kept under a name and searched by nearness. Where they are kept is the business of the host.
+// vector.*: vectors that are stored in named indexes and searched by similarity. The host stores them.
 
 import type { VectorFilter } from '../../engine/node-api/node-services.ts'
 import {
@@ -31,14 +31,14 @@ async function searchVectors(inputs: SearchInputs, context: NodeContext): Promis
   const { index, query, dimensions, top_k, min_score, filter } = inputs
   const { services, signal } = context
   if (inputs.vector === null && query === '')
-    throw new NodeError('There is nothing to search by: give a query or a vector.', 'bad_input')
+    throw new NodeError('There is nothing to search for. Give a query or a vector.', 'bad_input')
   guardVectorFilter(filter)
   const known = inputs.vector ? null : await services.vectors.info(index)
-  if (!inputs.vector && !known) throw new NodeError(`There is no index "${index}" of vectors.`, 'index_not_found')
+  if (!inputs.vector && !known) throw new NodeError(`There is no vector index "${index}".`, 'index_not_found')
   const model = inputs.model || (known?.model ?? '')
   if (!inputs.vector && model === '')
     throw new NodeError(
-      'A model must make a vector of the query: nobody said which one made those of the index.',
+      'The query needs a model that makes its vector, and the index names none. Set model.',
       'bad_input',
     )
   const made = inputs.vector ? null : await embedTexts([query], { model, dimensions }, context)
@@ -69,7 +69,7 @@ function findSearchProblem(facts: NodeFacts): NodeProblem | null {
   const { data, isConnected } = facts
   if (isConnected('query') || isConnected('vector') || data.vector !== null || data.query !== '')
     return findFilterPropertyProblem(facts)
-  const message = 'There is nothing to search by: give a query or a vector.'
+  const message = 'There is nothing to search for. Give a query or a vector.'
   return { property: 'query', code: 'missing_property', message }
 }
 
@@ -90,18 +90,17 @@ async function removeEntries(
   { services, signal }: NodeContext,
 ): Promise<OutputValues> {
   const ways = [all, ids.length > 0, Object.keys(filter).length > 0].filter(Boolean).length
-  if (ways > 1) throw new NodeError('Give ids, or a filter, or all: not several of them.', 'bad_input')
+  if (ways > 1) throw new NodeError('Give only one of ids, filter and all.', 'bad_input')
   const which = all ? null : Object.keys(filter).length > 0 ? filter : ids
   return { count: await services.vectors.remove(index, which, signal) }
 }
 
-const indexProperty = () =>
-  requiredProperty('index', 'str', 'The name of the index; each user has indexes of their own.')
+const indexProperty = () => requiredProperty('index', 'str', 'The name of the index. Each user has separate indexes.')
 const filterProperty = (what: string) =>
   optionalProperty(
     'filter',
     'dict[str,any]',
-    `${what} whose metadata have these values: each key its value, or one of a list. At most 10,000 keys and values.`,
+    `${what} whose metadata match: each key must have its value, or one value of a list. At most 10,000 keys and values.`,
     { default: {} },
   )
 
@@ -110,20 +109,25 @@ export const vectorNodes: NodeType[] = [
     node_type: 'vector.Index',
     title: 'Keep vectors',
     description:
-      'Writes entries into an index of vectors, which is made where there is none. An entry takes the place of the one with its id; without ids they are made of the texts, so that the same text is one entry.',
+      'Writes entries into a vector index, which is created if it does not exist. An entry replaces the entry with the same id. Without ids, the ids are made from the texts, so that the same text is one entry.',
     properties: [
       indexProperty(),
-      optionalProperty('texts', 'list[str]', 'The texts, or a single one. Without vectors the model makes them.', {
-        default: [],
-      }),
+      optionalProperty(
+        'texts',
+        'list[str]',
+        'A text or a list of texts. Without vectors the model makes their vectors.',
+        {
+          default: [],
+        },
+      ),
       optionalProperty('vectors', 'list[list[float]]', 'The vectors, one for each text; texts may be left out.', {
         default: [],
       }),
       optionalProperty('ids', 'list[str]', 'The ids, one for each entry.', { default: [] }),
-      optionalProperty('metadata', 'list[dict[str,any]]', 'What else belongs to each entry, for filters.', {
+      optionalProperty('metadata', 'list[dict[str,any]]', 'The metadata of each entry, for filters.', {
         default: [],
       }),
-      optionalProperty('model', 'str', 'The model that makes the vectors, or has made them, as provider/name.', {
+      optionalProperty('model', 'str', 'The model that makes the vectors or has made them, as provider/name.', {
         default: '',
       }),
       dimensionsProperty(),
@@ -150,15 +154,15 @@ export const vectorNodes: NodeType[] = [
       optionalProperty(
         'model',
         'str',
-        'The model that makes a vector of the query; without it the one that made the index.',
+        'The model that makes the vector of the query. Without it: the model of the index.',
         {
           default: '',
         },
       ),
       dimensionsProperty(),
-      optionalProperty('top_k', 'int', 'How many entries to give at most.', { default: 5, min: 1, max: 1000 }),
+      optionalProperty('top_k', 'int', 'The most entries to give.', { default: 5, min: 1, max: 1000 }),
       optionalProperty('min_score', 'float?', 'Gives only entries with at least this score.', { min: -1, max: 1 }),
-      filterProperty('Looks only at entries'),
+      filterProperty('Searches only entries'),
     ],
     outputs: [
       valueOutput('matches', 'list[dict[str,any]]'),
@@ -172,7 +176,7 @@ export const vectorNodes: NodeType[] = [
   {
     node_type: 'vector.Remove',
     title: 'Remove vectors',
-    description: 'Removes entries of an index by their ids or by a filter, or the index with all that is in it.',
+    description: 'Removes entries of an index by their ids or by a filter, or the whole index.',
     properties: [
       indexProperty(),
       optionalProperty('ids', 'list[str]', 'The ids of the entries.', { default: [] }),
@@ -189,7 +193,7 @@ export const vectorNodes: NodeType[] = [
     node_type: 'vector.Info',
     title: 'About an index of vectors',
     description:
-      'Says whether there is an index, how many entries it has, how long its vectors are, and which model made them.',
+      'Tells whether an index exists, how many entries it has, how long its vectors are, and which model made them.',
     properties: [indexProperty()],
     outputs: [
       valueOutput('exists', 'bool'),
@@ -207,7 +211,7 @@ export const vectorNodes: NodeType[] = [
   {
     node_type: 'vector.List',
     title: 'Indexes of vectors',
-    description: 'Lists the indexes of vectors of whoever runs the workflow, in order of their names.',
+    description: 'Lists the vector indexes of the user who runs the workflow, by name.',
     properties: [],
     outputs: [valueOutput('indexes', 'list[dict[str,any]]')],
     gives_all: true,

@@ -1,45 +1,48 @@
-// Replaces what has a certain shape in a text: as a whole, or piece by piece with the same result. Of a text that goes on only so much is held back
-// as decides whether there is something to replace; once that is known the mark is told, and what else belongs to it is dropped as it comes.
+// Replaces matches of a pattern in a text: at once, or piece by piece with the same result. Of a streamed text only the
+// part is held that decides about a match. Then the mark is emitted, and the rest of the match is dropped as it
+// arrives.
 import type { Continuation } from '../streams/secret-replacer.ts'
 
-/** What is replaced. All patterns but `begins` are sticky. */
+/** A pattern to replace. All expressions except `begins` are sticky. */
 export interface TextPattern {
-  /** Its first word, anywhere (`g`). It looks back at CONTEXT characters at most. */
+  /** The first word of a match, anywhere (`g`). It looks back at most CONTEXT_LENGTH characters. */
   readonly begins: RegExp
-  /** From there on, so much of it as tells what it is. Its end is followed by `rest`, and that by `close`; both may be empty. */
+  /**
+   * Matches enough from the first word on to identify the match. Then follow `rest` and `close`, which may be empty.
+   */
   readonly whole: RegExp
   readonly rest: RegExp
   readonly close: RegExp
-  /** What is told instead; null: it is none. `before`: the character before it. */
+  /** The replacement, or null if this is no match. `before` is the character before it. */
   told(found: RegExpExecArray, before: string): string | null
 }
 
-/** A pattern that is found in a text that comes in pieces as well. Patterns that end with `$` match at the end of what has come. */
+/** A pattern that also works on a streamed text. Expressions that end with `$` match at the end of the text so far. */
 export interface StreamPattern extends TextPattern {
-  /** The end of a text that may be the beginning of the first word (`g`), of at most `longest` characters. */
+  /** The end of a text that may begin the first word (`g`), of at most `longest` characters. */
   readonly opening: RegExp
   readonly longest: number
-  /** From the first word to the end of a text: more of it may make it something else. It matches so many characters at most as a constant says. */
+  /** From the first word to the end of a text that may still change the match. A constant limits its length. */
   readonly unsure: RegExp
-  /** From the first word to its value, of which there is something. */
+  /** From the first word to its value, which must not be empty. */
   readonly begun: RegExp
-  /** What is told instead of a value that is cut. */
+  /** The replacement of a value that is cut off. */
   readonly mark: string
-  /** Whether nothing that follows changes that this is replaced. */
+  /** Whether the match is certain, whatever follows. */
   certain(found: RegExpExecArray): boolean
-  /** From the end of `rest` to the end of a text: what follows decides whether it belongs to it. */
+  /** From the end of `rest` to the end of a text: the following text decides whether this belongs to the match. */
   readonly open: RegExp
 }
 
-/** So much of what was decided before is looked at again, since it says where a word begins. */
+/** Decided characters that are kept, since they say where a word begins. */
 const CONTEXT_LENGTH = 2
 
-/** What is known between two pieces. */
+/** The state between two pieces. */
 export interface PatternState {
-  /** The last characters that are decided, as they came. */
+  /** The last decided characters, before replacement. */
   readonly context: string
   readonly held: string
-  /** Whether what is held goes on with what is replaced. */
+  /** Whether the held text continues a match. */
   readonly inside: boolean
 }
 
@@ -50,12 +53,14 @@ export interface PieceReplacement {
   readonly after: PatternState
 }
 
-/** The text with all of a shape replaced. */
 export function replacePattern(pattern: TextPattern, text: string): string {
   return replaceFrom(pattern, null, INITIAL_PATTERN_STATE, text).told
 }
 
-/** Takes in the next piece of a text. What is told of all pieces, joined, is what `replaced` makes of the whole. */
+/**
+ * Processes the next piece of a text. The outputs of all pieces, joined, equal the result of `replacePattern` for the
+ * whole text.
+ */
 export function replacePatternInPiece(
   shape: StreamPattern,
   before: PatternState,
@@ -67,14 +72,14 @@ export function replacePatternInPiece(
   return rest === 'missing' ? { told: told + replaceCut(shape, after), after: INITIAL_PATTERN_STATE } : { told, after }
 }
 
-/** What is told of what is held where the rest is missing. */
+/** The output for the held text if the rest of the text is missing. */
 function replaceCut(shape: StreamPattern, { context, held, inside }: PatternState): string {
   const begun = inside ? null : matchAt(shape.begun, context + held, context.length)
   if (begun) return `${begun[0]}${shape.mark}`
   return replaceFrom(shape, null, { context, held, inside }, '').told
 }
 
-/** `shape`: where the text may go on. */
+/** `shape` is set while more text may follow. */
 function replaceFrom(
   pattern: TextPattern,
   shape: StreamPattern | null,
@@ -100,15 +105,15 @@ function replaceFrom(
 }
 
 interface NextMatch {
-  /** Up to here the text stays as it is. */
+  /** The text before this position stays unchanged. */
   readonly at: number
   readonly told: string
-  /** Up to here it is decided. */
+  /** The text before this position is decided. */
   readonly end: number
   readonly inside: boolean
 }
 
-/** The next one that is replaced, or that may turn out to be. */
+/** The next match, certain or possible. */
 function findNext(pattern: TextPattern, shape: StreamPattern | null, text: string, from: number): NextMatch {
   pattern.begins.lastIndex = from
   for (let word = pattern.begins.exec(text); word; word = pattern.begins.exec(text)) {
@@ -142,7 +147,7 @@ function matchesAt(sticky: RegExp, text: string, at: number): boolean {
   return matchAt(sticky, text, at) !== null
 }
 
-/** Where a match ends that is never missing, but may be empty. */
+/** The end of a match that always exists but may be empty. */
 function findEnd(sticky: RegExp, text: string, at: number): number {
   return matchAt(sticky, text, at) ? sticky.lastIndex : at
 }

@@ -1,39 +1,42 @@
-// What credentials look like: the words that they begin with, what follows, and how much of it has to be read until they are told from prose.
-// Every pattern is tried in linear time: what may repeat without end is never followed by something that may fail.
+// Patterns of credentials: their first words, the following text, and how much of it tells them from prose. Each
+// pattern runs in linear time: nothing that may fail follows an unlimited repetition.
 import type { StreamPattern, TextPattern } from './pattern-replacement.ts'
 
 export const REDACTION_MARK = '[redacted]'
 
-/** Where a word begins: also after an escape such as `\n`, since a text may be JSON. */
+/**
+ * The start of a word, also after an escape such as `
+ * `, since the text may be JSON.
+ */
 export const WORD_START = String.raw`(?<=^|[^A-Za-z0-9]|\\[bfnrt])`
-/** What closes a name or opens a value. `\\`: a JSON text may be a string of another. */
+/** Closes a name or opens a value. The backslashes allow for JSON inside a JSON string. */
 const SLASHES = String.raw`\\{0,3}`
 const QUOTE = `${SLASHES}["']`
 const SEPARATOR = String.raw`\s{0,4}[:=]\s{0,4}`
 export const AUTHORIZATION_SCHEMES = 'bearer|basic|digest|token|negotiate|aws4-hmac-sha256'
 const SCHEME_NAME = new RegExp(`^(?:${AUTHORIZATION_SCHEMES})$`, 'i')
-/** What is said about credentials, and is none. */
+/** Values that describe credentials but are none. */
 const NON_CREDENTIAL =
   /^(?:true|false|null|undefined|none|nil|yes|no|not|on|off|any|empty|unset|unknown|required|optional|needed|missing|invalid|expired|failed|denied|refused|rejected|granted|enabled|disabled)[.:!?)]{0,3}$/i
-/** No word of either kind is as long. */
+/** No word of NON_CREDENTIAL or AUTHORIZATION_SCHEMES is longer. */
 const MAX_WORD_LENGTH = 20
 
 const NOTHING = /(?:)/y
 const BRACKETS = String.raw`{}[\]`
 
-/** A text and its beginnings. */
+/** Matches a text and its prefixes. */
 function createPrefixPattern(word: string): string {
   const first = word.charAt(0).replace(/[[\]]/, String.raw`\$&`)
   return word.length === 1 ? first : `${first}(?:${createPrefixPattern(word.slice(1))})?`
 }
 
-/** The end of a text that may be the beginning of one of some words. */
+/** Matches the end of a text that may begin one of these words. */
 function createOpening(words: readonly string[], flags: string) {
   const opening = new RegExp(`${WORD_START}(?:${words.map(createPrefixPattern).join('|')})$`, flags)
   return { opening, longest: Math.max(...words.map(({ length }) => length)) }
 }
 
-/** What a value is made of. Brackets around it belong to what it stands in; no more than 16 do. */
+/** The characters of a value. Up to 16 brackets around a value belong to the surrounding text. */
 function createValueClasses(ends: string) {
   const others = String.raw`\s"'\\,;${ends}`
   const inside = `[^${others}${BRACKETS}]`
@@ -42,7 +45,9 @@ function createValueClasses(ends: string) {
   return { others, inside, brackets, first }
 }
 
-/** A name and the value after it, as a header line, a setting or a member of JSON, with what else ends a value. */
+/**
+ * A name and its value, in a header line, a setting or a JSON member. `ends` are further characters that end a value.
+ */
 export function createMemberPattern(names: string, ends = ''): TextPattern {
   const { inside, brackets, first } = createValueClasses(ends)
   const value = `${first}(?:${inside}|${brackets}){0,${MAX_WORD_LENGTH}}`
@@ -56,14 +61,14 @@ export function createMemberPattern(names: string, ends = ''): TextPattern {
     close: NOTHING,
     told([, name, closing, between, opening, scheme, value]) {
       if (NON_CREDENTIAL.test(value!) || (scheme === '' && SCHEME_NAME.test(value!))) return null
-      // A number of JSON becomes a text: the whole stays JSON.
+      // A JSON number becomes a string, so that the text stays JSON.
       const quote = opening === '' ? closing : ''
       return `${name}${closing}${between}${opening}${quote}${scheme}${REDACTION_MARK}${quote}`
     },
   }
 }
 
-/** A header (RFC 9110 §11.6.2) that may come in pieces. What stands before the name, such as `proxy-`, stays in any case. */
+/** A header (RFC 9110 §11.6.2) that may be streamed. A prefix of the name, such as `proxy-`, stays. */
 function createHeaderPattern(): StreamPattern {
   const name = 'authori[sz]ation'
   const { others, first } = createValueClasses('')
@@ -85,23 +90,29 @@ function createHeaderPattern(): StreamPattern {
 
 export const AUTHORIZATION_PATTERN = createHeaderPattern()
 
-/** As much of the word after `basic` as may have no colon in it before it counts as credentials all the same: no user's name is as long. */
+/**
+ * If the word after `basic` has this many characters without a colon, it counts as credentials: no user name is that
+ * long.
+ */
 const MAX_UNCLEAR_LENGTH = 512
 const LONG_TOKEN_LENGTH = 24
 const SPACE_PATTERN = String.raw`\s{1,4}|%20|\+`
 const VALUE_CHARACTER = String.raw`[\w.~+/%-]`
 
-/** User and password, as base64: "basic information" is none. More characters make nothing else of it. */
+/** Base64 of user and password, unlike "basic information". More characters do not change the result. */
 function isBasicValue(value: string): boolean {
   return value.length >= MAX_UNCLEAR_LENGTH || Buffer.from(value, 'base64').includes(':')
 }
 
-/** Words have neither digits nor capitals inside, and end sooner: "bearer authentication" stays as it is. More characters make nothing else of it. */
+/**
+ * Tokens have digits or inner capitals, or are long: "bearer authentication" stays. More characters do not change the
+ * result.
+ */
 function isBearerToken(value: string): boolean {
   return value.length >= 8 && (value.length >= LONG_TOKEN_LENGTH || /\d|[a-z][A-Z]/.test(value))
 }
 
-/** Authorization values without the name before them (RFC 6750, RFC 7617). */
+/** Authorization values without the header's name (RFC 6750, RFC 7617). */
 export const SCHEME_PATTERN: StreamPattern = {
   ...createOpening(['bearer', 'basic'], 'gi'),
   begins: new RegExp(`${WORD_START}(?:bearer|basic)`, 'gi'),
@@ -128,10 +139,10 @@ export const SERVICE_TOKEN_PATTERN: StreamPattern = {
   whole: /n(?:tk|ta|da)_[\w-]{16}/y,
   rest: /[\w-]*(?:\.[\w-]+)*/y,
   close: NOTHING,
-  // After a backslash, the first letter may be a part of an escape.
+  // After a backslash, the first letter may belong to an escape.
   told: (_found, before) => (before === '\\' ? `n${REDACTION_MARK}` : REDACTION_MARK),
   unsure: /n(?:tk|ta|da)_[\w-]{0,15}$/y,
-  // After a backslash as above.
+  // The same case of a backslash.
   begun: /(?<=\\)n(?=(?:tk|ta|da)_[\w-])|(?=n(?:tk|ta|da)_[\w-])/y,
   mark: REDACTION_MARK,
   certain: () => true,

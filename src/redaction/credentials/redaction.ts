@@ -1,4 +1,5 @@
-// Credentials that are known by how they look: authorization values, this service's own tokens, and what stands under a telling name.
+// Finds credentials by their form: authorization values, tokens of this service, and values with a name such as
+// `password`.
 import type { Steps } from '../../shared/time-slices.ts'
 import type { Continuation } from '../streams/secret-replacer.ts'
 import {
@@ -19,27 +20,27 @@ import {
 
 const CREDENTIAL_HINT = /bearer|basic|authori[sz]ation|n(?:tk|ta|da)_/i
 
-/** One look that tells most texts from those that `withoutCredentials` would change. */
+/** A quick check that excludes most texts that `redactCredentials` would not change. */
 export function mayHoldCredentials(text: string): boolean {
   return CREDENTIAL_HINT.test(text)
 }
 
-/** Each is looked for in what the one before leaves. */
+/** Applied in order, each to the result of the one before. */
 const PATTERNS = [AUTHORIZATION_PATTERN, SCHEME_PATTERN, SERVICE_TOKEN_PATTERN]
 
-/** A text without authorization values and tokens of this service. */
+/** Replaces authorization values and tokens of this service. */
 export function redactCredentials(text: string): string {
-  return PATTERNS.reduce((left, shape) => replacePattern(shape, left), text)
+  return PATTERNS.reduce((current, shape) => replacePattern(shape, current), text)
 }
 
-/** What is known of each shape between two pieces of a text. */
+/** The states of all patterns between two pieces of a text. */
 export type CredentialStreamState = readonly PatternState[]
 
 export const INITIAL_CREDENTIAL_STATE: CredentialStreamState = PATTERNS.map(() => INITIAL_PATTERN_STATE)
 
 /**
- * What may be told of a text when its next piece has come, and what is known then. All that is told, joined, is what `withoutCredentials` makes of
- * the whole; where the rest is missing, a credential that has begun counts as one.
+ * Processes the next piece of a text, and returns its output and the new state. The outputs, joined, equal the result
+ * of `redactCredentials` for the whole text. If the rest is missing, a started credential counts as complete.
  */
 export function redactCredentialsInPiece(before: CredentialStreamState, piece: string, rest: Continuation) {
   let told = piece
@@ -76,14 +77,14 @@ function toPlainName(name: string): string {
 
 const LONGEST_NAME = 32
 
-/** Whether what stands under a name is a credential, however the name is spelled: `api_key`, `apiKey`, `API-Key`. */
+/** Whether a name means a credential, in any spelling: `api_key`, `apiKey`, `API-Key`. */
 export function isCredentialName(name: string): boolean {
   return name.length <= LONGEST_NAME && PLAIN_CREDENTIAL_NAMES.has(toPlainName(name))
 }
 
 const HEADER_NAMES = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'])
 
-/** As `isTellingName`, for names that nobody lists for another reason than to say a header. */
+/** Like `isCredentialName`, but only for names that clearly mean a header. */
 export function isCredentialHeader(name: string): boolean {
   return name.length <= LONGEST_NAME && HEADER_NAMES.has(name.toLowerCase())
 }
@@ -96,18 +97,18 @@ const ANY_SCHEME = /\b((?:bearer|basic)\s{1,4})[\w.~+/%-]+=*/gi
 
 const NAMED_CREDENTIAL_HINT = new RegExp(`${CREDENTIAL_HINT.source}|cookie|://|${NAME_PATTERN}`, 'i')
 
-/** One look that tells most texts from those that `withoutNamed` would change. */
+/** A quick check that excludes most texts that `redactNamedCredentials` would not change. */
 export function mayHoldNamedCredentials(text: string): boolean {
   return NAMED_CREDENTIAL_HINT.test(text)
 }
 
-/** A text whose end may be the name of a value that follows, or the scheme of one. */
+/** A text whose end may be the name of a following value, or its scheme. */
 export const ENDS_WITH_CREDENTIAL_NAME = new RegExp(
   `(?:${NAME_PATTERN}|${AUTHORIZATION_SCHEMES})["'\\\\]{0,5}\\s{0,8}$`,
   'i',
 )
 
-/** Each takes what the one before leaves. */
+/** Each works on the result of the one before. */
 const PASSES: readonly ((text: string) => string)[] = [
   ...PATTERNS.map((shape) => (text: string) => replacePattern(shape, text)),
   (text) => text.replace(ANY_SCHEME, `$1${REDACTION_MARK}`),
@@ -116,18 +117,18 @@ const PASSES: readonly ((text: string) => string)[] = [
   (text) => text.replace(USER_INFO, `$1${REDACTION_MARK}@`),
 ]
 
-/** As `withoutCredentials`, and what stands under a telling name in header lines, JSON, settings and URLs. */
+/** Like `redactCredentials`, and also replaces named values in header lines, JSON, settings and URLs. */
 export function redactNamedCredentials(text: string): string {
-  return mayHoldNamedCredentials(text) ? PASSES.reduce((left, pass) => pass(left), text) : text
+  return mayHoldNamedCredentials(text) ? PASSES.reduce((current, pass) => pass(current), text) : text
 }
 
-/** `withoutNamed` in few steps, each of which looks at all of the text. */
+/** Does the same in a few steps, each over the whole text. */
 export function* redactNamedCredentialsSteps(text: string): Steps<string> {
   if (!mayHoldNamedCredentials(text)) return text
-  let left = text
+  let current = text
   for (const pass of PASSES) {
-    left = pass(left)
+    current = pass(current)
     yield
   }
-  return left
+  return current
 }

@@ -1,5 +1,5 @@
-// The end of a text that comes in pieces, as far as it is held back. Its parts are compared by hashes that are made once, as the pieces come: no
-// character is looked at again with the next piece.
+// The held end of a streamed text. Its parts are compared by hashes that are computed once, when the pieces arrive: no
+// character is scanned again.
 import {
   allocateSums,
   appendSums,
@@ -15,11 +15,11 @@ const MIN_SUMS_LENGTH = 64
 
 export class HeldText implements HashedText {
   #pieces: string[] = []
-  /** How many of the pieces were taken as a whole, and how much of the next. */
+  /** The number of fully taken pieces, and of taken characters of the next piece. */
   #taken_pieces = 0
   #taken_characters = 0
   #sums: HashSums | null = null
-  /** Where the sums of what is held begin. */
+  /** The index of the first held character in the sums. */
   #sums_start = 0
   #length = 0
 
@@ -35,7 +35,7 @@ export class HeldText implements HashedText {
     this.#length += piece.length
   }
 
-  /** Takes the first characters away, and gives them. */
+  /** Removes and returns the first characters. */
   take(count: number): string {
     this.#length -= count
     this.#sums_start += count
@@ -59,7 +59,6 @@ export class HeldText implements HashedText {
     return hashLongPart(this.#sums!, this.#sums_start + from, span)
   }
 
-  /** The sum of a part. */
   sum(from: number, length: number): number {
     return sumPart(this.#sums!, this.#sums_start + from, length)
   }
@@ -72,7 +71,10 @@ export class HeldText implements HashedText {
     this.#taken_pieces = 0
   }
 
-  /** Sums for so many more characters. Those of what is held move only after as many others were taken, or into twice the room. */
+  /**
+   * Ensures capacity for more sums. The sums of held text move only if more characters than that were taken, or into
+   * twice the capacity, so that moves are rare.
+   */
   #ensureSums(more: number): HashSums {
     const present = this.#sums
     const needed = this.#length + more

@@ -1,49 +1,49 @@
-// Long words that begin alike. A few are compared one by one. Of more the first characters are known as they come; the rest is written when a text holds
-// so much of one of them that it may well be one, and of too many not at all.
+// Long forms with the same prefix. A few are compared one by one. Of many, only the first characters are indexed; the
+// rest is encoded when a text contains enough of one. Very many are never encoded.
 import { PrefixBucket } from './prefix-bucket.ts'
 import { createSpan, type HashedText } from './rolling-hashes.ts'
 import { estimateMaxLength, HEAD_LENGTH, measureLongestSource, type SecretForm } from './secret-form.ts'
 
 const MAX_COMPARED_SINGLY = 8
-/** Words that are forms of more characters together are not written: each may be the one, and may have as many characters as it can. */
+/** Forms of longer sources together are not encoded: each counts as a match of the maximum length. */
 const MAX_WRITTEN_CHARACTERS = 4_000_000
 const HEAD_SPAN = createSpan(HEAD_LENGTH)
 
 export class LongFormIndex {
   readonly #all = new LongFormGroup()
-  /** By the hash of their first characters; null: they are few. */
+  /** By the hash of the first characters; null if there are few forms. */
   #byHead: Map<number, LongFormGroup> | null = null
 
   get size(): number {
     return this.#all.size
   }
 
-  add(word: SecretForm): void {
-    this.#all.add(word)
-    if (this.#byHead) this.#getGroup(this.#byHead, word).add(word)
+  add(form: SecretForm): void {
+    this.#all.add(form)
+    if (this.#byHead) this.#getGroup(this.#byHead, form).add(form)
     else if (this.size > MAX_COMPARED_SINGLY) this.#splitByHead()
   }
 
-  remove(word: SecretForm): void {
-    this.#all.remove(word)
+  remove(form: SecretForm): void {
+    this.#all.remove(form)
     if (!this.#byHead) return
-    const alike = this.#getGroup(this.#byHead, word)
-    alike.remove(word)
-    if (alike.size === 0) this.#byHead.delete(word.head_hash)
+    const group = this.#getGroup(this.#byHead, form)
+    group.remove(form)
+    if (group.size === 0) this.#byHead.delete(form.head_hash)
   }
 
-  /** The length of the longest word that stands at a place; 0 for none. */
+  /** The length of the longest form at a position; 0 for none. */
   longestAt(text: HashedText, from: number): number {
     return this.#findGroup(text, from)?.longestAt(text, from) ?? 0
   }
 
-  /** Whether a word may stand at a place that goes on behind the end of the text. */
+  /** Whether a form at this position may continue after the end of the text. */
   mayContinue(text: HashedText, from: number): boolean {
     if (this.#byHead && from + HEAD_LENGTH > text.length) return true
     return this.#findGroup(text, from)?.mayContinue(text, from) === true
   }
 
-  /** Those of which a text has the first characters at a place. All words have more. */
+  /** The forms whose first characters are at this position. All forms are longer. */
   #findGroup(text: HashedText, from: number): LongFormGroup | undefined {
     if (!this.#byHead) return this.#all
     return from + HEAD_LENGTH > text.length ? undefined : this.#byHead.get(text.longHash(from, HEAD_SPAN))
@@ -51,22 +51,22 @@ export class LongFormIndex {
 
   #splitByHead(): void {
     const byHead = new Map<number, LongFormGroup>()
-    for (const word of this.#all) this.#getGroup(byHead, word).add(word)
+    for (const form of this.#all) this.#getGroup(byHead, form).add(form)
     this.#byHead = byHead
   }
 
-  #getGroup(byHead: Map<number, LongFormGroup>, word: SecretForm): LongFormGroup {
-    const alike = byHead.get(word.head_hash) ?? new LongFormGroup()
-    byHead.set(word.head_hash, alike)
-    return alike
+  #getGroup(byHead: Map<number, LongFormGroup>, form: SecretForm): LongFormGroup {
+    const group = byHead.get(form.head_hash) ?? new LongFormGroup()
+    byHead.set(form.head_hash, group)
+    return group
   }
 }
 
 class LongFormGroup {
   readonly #forms = new Set<SecretForm>()
-  /** Of all that they are forms of. */
+  /** The total length of the sources of the forms. */
   #characters = 0
-  /** How many characters the longest may have; null: nobody has asked since one came or went. */
+  /** The maximum length of the longest form; null if it must be computed again. */
   #max_length: number | null = null
   #bucket: PrefixBucket | null = null
 
@@ -78,19 +78,19 @@ class LongFormGroup {
     return this.#forms.values()
   }
 
-  add(word: SecretForm): void {
-    this.#forms.add(word)
-    this.#characters += word.source_length
+  add(form: SecretForm): void {
+    this.#forms.add(form)
+    this.#characters += form.source_length
     this.#max_length = null
     if (this.#isTooMuch) this.#bucket = null
-    this.#bucket?.add(word)
+    this.#bucket?.add(form)
   }
 
-  remove(word: SecretForm): void {
-    this.#forms.delete(word)
-    this.#characters -= word.source_length
+  remove(form: SecretForm): void {
+    this.#forms.delete(form)
+    this.#characters -= form.source_length
     this.#max_length = null
-    this.#bucket?.remove(word)
+    this.#bucket?.remove(form)
   }
 
   longestAt(text: HashedText, from: number): number {
@@ -100,16 +100,16 @@ class LongFormGroup {
         : this.#getBucket().longestAt(text, from)
     }
     let longest = 0
-    for (const word of this.#forms)
-      if (word.mayStandAt(text, from) && word.span.length > longest && word.standsAt(text, from))
-        longest = word.span.length
+    for (const form of this.#forms)
+      if (form.mayStandAt(text, from) && form.span.length > longest && form.standsAt(text, from))
+        longest = form.span.length
     return longest
   }
 
   mayContinue(text: HashedText, from: number): boolean {
     if (this.#forms.size > MAX_COMPARED_SINGLY)
       return from + (this.#isTooMuch ? this.#longestPossible() : this.#getBucket().longest) > text.length
-    return [...this.#forms].some((word) => word.mayStandAt(text, from) && from + word.span.length > text.length)
+    return [...this.#forms].some((form) => form.mayStandAt(text, from) && from + form.span.length > text.length)
   }
 
   get #isTooMuch(): boolean {

@@ -1,30 +1,30 @@
-// Words that begin alike, and how much of one a text ends with. A few are compared one by one. Of more it is known, for each number of characters that a
-// beginning has, which there are; a text that has more of them waits for the longest, and is compared when nothing follows.
+// Forms with the same prefix: finds how much of a form a text ends with. A few are compared one by one. Of many, the
+// prefixes of each length are indexed. A text that holds more waits for the longest form, and is compared at its end.
 
 import type { HeldText } from './held-text.ts'
 import { LONGEST_PREFIX, PREFIX_LENGTHS } from './rolling-hashes.ts'
 import { estimateMaxLength, measureLongestForm, measureLongestSource, type SecretForm } from './secret-form.ts'
 
-/** What a text ends with: nothing of a word; so little of one that anybody may have guessed it; or more. */
+/** What a text ends with: no part of a form, a prefix that a caller may have guessed, or more. */
 export type PartialMatch = 'none' | 'guessable' | 'secret'
 
 const MAX_COMPARED_SINGLY = 32
-/** Of more none is written: each may be the one, and may have as many characters as it can. */
+/** More forms are not encoded: each counts as a match of the maximum length. */
 const MAX_WRITTEN_FORMS = 2_000
-/** The same of words that are forms of so many characters together. */
+/** The same limit for the total length of their sources. */
 const MAX_WRITTEN_CHARACTERS = 2_500_000
 
 export class PartialMatchBucket {
   readonly #forms = new Set<SecretForm>()
-  /** Of all that they are forms of. */
+  /** The total length of the sources of the forms. */
   #characters = 0
-  /** Whether they are told about to their owner alone. */
+  /** Whether only the owner of the secrets sees the texts. */
   readonly #isOwned: boolean
-  /** How many characters the longest of many has; null: nobody has asked since one came or went. */
+  /** The length of the longest of many forms; null if it must be computed again. */
   #longest: number | null = null
   /**
-   * Of many, by the number of characters: the sums of all beginnings of so many, each with the least threshold of those that begin so. Null: nobody has
-   * asked since one came or went.
+   * For many forms, by prefix length: the sums of all prefixes of this length, each with the lowest threshold of its
+   * forms. Null if it must be computed again.
    */
   #thresholds: Map<number, ReadonlyMap<number, number>> | null = null
 
@@ -36,38 +36,41 @@ export class PartialMatchBucket {
     return this.#forms.size
   }
 
-  add(word: SecretForm): void {
-    this.#forms.add(word)
-    this.#characters += word.source_length
+  add(form: SecretForm): void {
+    this.#forms.add(form)
+    this.#characters += form.source_length
     this.#clearCaches()
   }
 
-  remove(word: SecretForm): void {
-    this.#forms.delete(word)
-    this.#characters -= word.source_length
+  remove(form: SecretForm): void {
+    this.#forms.delete(form)
+    this.#characters -= form.source_length
     this.#clearCaches()
   }
 
-  /** How much of a longer word the text is, from a place to its end. `isLast`: nothing follows by which it could be told. */
+  /**
+   * How much of a longer form is at the end of the text from this position. `isLast` is true if nothing follows that
+   * would decide.
+   */
   findPartialMatch(text: HeldText, at: number, isLast: boolean): PartialMatch {
     const left = text.length - at
     const sum = text.sum(at, left)
-    // What the service has is not more than an operator sets.
+    // The secrets of the service are few: an operator sets them.
     const isCompared = isLast ? !this.#areTooMany : this.#forms.size <= MAX_COMPARED_SINGLY
     if (this.#isOwned && !isCompared) return this.#findAmongMany(left, sum)
-    let opening: PartialMatch = 'none'
-    for (const word of this.#forms) {
-      if (!isBegunAt(word, text, at, sum)) continue
-      if (left >= this.#thresholdOf(word)) return 'secret'
-      opening = 'guessable'
+    let match: PartialMatch = 'none'
+    for (const form of this.#forms) {
+      if (!isBegunAt(form, text, at, sum)) continue
+      if (left >= this.#thresholdOf(form)) return 'secret'
+      match = 'guessable'
     }
-    return opening
+    return match
   }
 
-  /** How much of the text from a place on is the beginning of a word. */
+  /** The length of the longest form prefix at this position. */
   countShared(text: HeldText, at: number): number {
     let most = 0
-    for (const word of this.#forms) most = Math.max(most, word.countShared(text, at))
+    for (const form of this.#forms) most = Math.max(most, form.countShared(text, at))
     return most
   }
 
@@ -76,7 +79,7 @@ export class PartialMatchBucket {
   }
 
   #findAmongMany(left: number, sum: number): PartialMatch {
-    // So little may begin much else.
+    // So few characters may begin much other text.
     if (left < PREFIX_LENGTHS[1] && this.#areTooMany) return 'guessable'
     if (left >= LONGEST_PREFIX || this.#areTooMany) return left < this.#longestPossible() ? 'secret' : 'none'
     const threshold = this.#thresholdsForLength(left).get(sum)
@@ -96,17 +99,17 @@ export class PartialMatchBucket {
     const present = this.#thresholds.get(left)
     if (present) return present
     const found = new Map<number, number>()
-    for (const word of this.#forms) {
-      if (!word.isLongerThan(left)) continue
-      const sum = word.sumPrefix(left)
-      found.set(sum, Math.min(found.get(sum) ?? Number.POSITIVE_INFINITY, this.#thresholdOf(word)))
+    for (const form of this.#forms) {
+      if (!form.isLongerThan(left)) continue
+      const sum = form.sumPrefix(left)
+      found.set(sum, Math.min(found.get(sum) ?? Number.POSITIVE_INFINITY, this.#thresholdOf(form)))
     }
     this.#thresholds.set(left, found)
     return found
   }
 
-  #thresholdOf(word: SecretForm): number {
-    return this.#isOwned ? word.ownThreshold : word.threshold
+  #thresholdOf(form: SecretForm): number {
+    return this.#isOwned ? form.ownThreshold : form.threshold
   }
 
   #clearCaches(): void {
@@ -115,8 +118,8 @@ export class PartialMatchBucket {
   }
 }
 
-/** Whether the text, from a place to its end, begins a longer word. `sum`: that of so much of the text. */
-function isBegunAt(word: SecretForm, text: HeldText, at: number, sum: number): boolean {
+/** Whether the text from this position to its end begins a longer form. `sum` is the sum of that part. */
+function isBegunAt(form: SecretForm, text: HeldText, at: number, sum: number): boolean {
   const left = text.length - at
-  return word.mayStandAt(text, at) && word.beginsWith(left, sum) && word.isLongerThan(left)
+  return form.mayStandAt(text, at) && form.beginsWith(left, sum) && form.isLongerThan(left)
 }

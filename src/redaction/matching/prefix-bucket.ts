@@ -1,64 +1,65 @@
-// Words that begin alike, however many: finds the longest that stands at a place in steps whose number is the logarithm of their length. They are written
-// and arranged as they come, one by one.
+// Finds the longest of many forms with the same prefix, in a number of steps that is logarithmic in their length. Forms
+// are encoded and indexed one by one.
 import { createSpan, type HashedText, type HashSpan, listStageLengths } from './rolling-hashes.ts'
 import { measureLongestForm, type SecretForm } from './secret-form.ts'
 
-/** A beginning of some words. */
+/** A prefix of some forms. */
 interface PrefixMark {
-  /** How many words have left it. */
+  /** How many forms have this prefix as a mark. */
   uses: number
-  /** How many words end with it. */
+  /** How many forms end with this prefix. */
   ends: number
-  /** The length of the longest word that it begins with and that is shorter, as it was when `seen` was the number of changes. */
+  /** The length of the longest form that is a shorter prefix of this one, valid while `#change_count` equals `seen`. */
   shorter: number
   seen: number
 }
 
-/** All marks of one length, by their hashes. */
+/** All marks of one length, by hash. */
 interface MarkStage {
   readonly span: HashSpan
   readonly marks: Map<number, PrefixMark>
 }
 
 /**
- * Binary search on lengths (M. Waldvogel and others, Scalable high speed IP routing lookups, 1997), bit by bit: a word leaves a mark at each stage of its
- * length, whatever other words there are. What is longest below a mark is found when a text has it, and kept until a word comes or goes.
+ * Binary search on lengths (M. Waldvogel and others, Scalable high speed IP routing lookups, 1997), bit by bit: a form
+ * adds a mark at each stage of its length, independently of other forms. The longest form below a mark is found when a
+ * text matches it, and cached until the forms change.
  */
 export class PrefixBucket {
   readonly #forms = new Set<SecretForm>()
   readonly #stages = new Map<number, MarkStage>()
-  /** The highest bit of the lengths of words that have come. */
+  /** The highest bit of all lengths so far. */
   #highest = 0
   #change_count = 0
-  /** Null: nobody has asked since a word came or went. */
+  /** Null if it must be computed again. */
   #longest: number | null = null
 
-  constructor(words: Iterable<SecretForm>) {
-    for (const word of words) this.add(word)
+  constructor(forms: Iterable<SecretForm>) {
+    for (const form of forms) this.add(form)
   }
 
-  add(word: SecretForm): void {
-    this.#forms.add(word)
+  add(form: SecretForm): void {
+    this.#forms.add(form)
     this.#clearCaches()
-    const { stages } = word
-    const lengths = listStageLengths(word.span.length)
+    const { stages } = form
+    const lengths = listStageLengths(form.span.length)
     this.#highest = Math.max(this.#highest, lengths[0]!)
     for (const [at, length] of lengths.entries()) {
       const mark = this.#getMark(length, stages[at]!)
       mark.uses++
-      if (length === word.span.length) mark.ends++
+      if (length === form.span.length) mark.ends++
     }
   }
 
-  remove(word: SecretForm): void {
-    this.#forms.delete(word)
+  remove(form: SecretForm): void {
+    this.#forms.delete(form)
     this.#clearCaches()
-    const { stages } = word
-    for (const [at, length] of listStageLengths(word.span.length).entries()) {
+    const { stages } = form
+    for (const [at, length] of listStageLengths(form.span.length).entries()) {
       const { marks } = this.#stages.get(length)!
       const mark = marks.get(stages[at]!)!
       mark.uses--
-      if (length === word.span.length) mark.ends--
+      if (length === form.span.length) mark.ends--
       if (mark.uses === 0) marks.delete(stages[at]!)
       if (marks.size === 0) this.#stages.delete(length)
     }
@@ -68,13 +69,13 @@ export class PrefixBucket {
     return this.#forms.size
   }
 
-  /** How many characters the longest word has. */
+  /** The length of the longest form. */
   get longest(): number {
     this.#longest ??= measureLongestForm(this.#forms)
     return this.#longest
   }
 
-  /** The length of the longest word that stands at a place; 0 for none. */
+  /** The length of the longest form at a position; 0 for none. */
   longestAt(text: HashedText, from: number): number {
     const passed: PrefixMark[] = []
     let longest = 0
@@ -91,7 +92,7 @@ export class PrefixBucket {
     return longest
   }
 
-  /** The longest mark that stands at a place and has at most so many characters: no word that stands there is longer. */
+  /** The longest mark at a position, up to `most` characters: no matching form is longer. */
   #findLastMark(text: HashedText, from: number, most: number): [length: number, mark: PrefixMark | null] {
     let [length, last]: [number, PrefixMark | null] = [0, null]
     for (let bit = this.#highest; bit > 0; bit >>>= 1) {

@@ -1,5 +1,5 @@
-// Finds where words of a set stand in a text. A quick look tells nearly every text that holds none of them; where the beginning of some stands,
-// those are compared. Words come and go one by one, at a price that does not depend on how many there are.
+// Finds forms in a text. A quick check excludes nearly every text without them; after a prefix match, the forms are
+// compared. Adding or removing a form costs the same for any number of forms.
 
 import { LongFormIndex } from './long-form-index.ts'
 import { PrefixBucket } from './prefix-bucket.ts'
@@ -15,113 +15,118 @@ import {
 import type { SecretForm } from './secret-form.ts'
 
 const GRAM_LENGTH = 4
-/** The stride at which a text is looked at: so far apart that no word of SHORTEST_WORD characters falls between two looks. */
+/** The stride of the quick check: no form of MIN_FORM_LENGTH characters fits between two checked grams. */
 const STRIDE = MIN_FORM_LENGTH - GRAM_LENGTH + 1
 /** The size of the table, as a power of two of bits: 8 KiB for some dozens of secrets, 4 MiB for many thousands. */
 const FEW_BITS = 16
 const MANY_BITS = 25
-/** From so many entries on the small table would err too often. */
+/** From this many entries on, the small table would have too many false positives. */
 const MANY = 1024
 
-/** So few words that begin alike are compared one by one. */
+/** Up to this many forms with the same prefix are compared one by one. */
 const MAX_LISTED = 4
-/** Most beginnings have only words with a longer one: these have no list of their own. */
+/** Shared by the many prefixes that only longer prefixes continue. */
 const NO_FORMS: readonly SecretForm[] = []
 
-/** What is known of one beginning. */
+/** The forms of one prefix. */
 interface PrefixEntry {
-  /** Words of which no longer beginning is kept. */
+  /** Forms without a longer stored prefix. */
   words: readonly SecretForm[] | PrefixBucket
-  /** The long ones of them; null: there has been none. */
+  /** The long forms; null if there were none so far. */
   long: LongFormIndex | null
-  /** How many words have a longer beginning. */
+  /** How many forms have a longer stored prefix. */
   longer: number
-  /** How many characters the longest of the words has, at most; null: nobody has asked since one came. */
+  /** The maximum length of the forms; null if it must be computed again. */
   longest: number | null
 }
 
 export type TextRange = [from: number, to: number]
 
-/** Words of at least 8 characters, by their beginnings. */
+/** Forms of at least 8 characters, by their prefixes. */
 export class PrefixIndex {
   #bits = new Uint8Array(2 ** (FEW_BITS - 3))
   #shift = 32 - FEW_BITS
-  /** What is entered, as long as it may have to move to the large table. What is removed stays: it costs a closer look now and then. */
+  /**
+   * The entered grams, kept while they may have to move to the large table. Removed forms stay in the table, which
+   * costs an extra comparison at times.
+   */
   #grams: number[] | null = []
-  /** By the hash of the characters, which says their number as well. Two that have the same hash are kept as one. */
+  /** By the hash of the prefix, which includes its length. Prefixes with equal hashes share an entry. */
   readonly #entries = new Map<number, PrefixEntry>()
 
-  /** `beginning`: the first characters of the word, for who has them at hand. */
-  add(word: SecretForm, beginning = word.encode().slice(0, LONGEST_PREFIX)): void {
-    if (beginning.length < MIN_FORM_LENGTH) throw new RangeError(`a word of less than ${MIN_FORM_LENGTH} characters`)
-    for (let at = 0; at < STRIDE; at++) this.#enterGram(readGram(beginning, at))
-    this.#visitPrefixes(beginning, (found, last) => {
-      if (last) addToEntry(found, word)
+  /** `prefix` has the first characters of the form, if the caller has them. */
+  add(form: SecretForm, prefix = form.encode().slice(0, LONGEST_PREFIX)): void {
+    if (prefix.length < MIN_FORM_LENGTH) throw new RangeError(`a form of less than ${MIN_FORM_LENGTH} characters`)
+    for (let at = 0; at < STRIDE; at++) this.#enterGram(readGram(prefix, at))
+    this.#visitPrefixes(prefix, (found, last) => {
+      if (last) addToEntry(found, form)
       else found.longer++
     })
   }
 
-  /** Takes back one `add`. */
-  remove(word: SecretForm, beginning = word.encode().slice(0, LONGEST_PREFIX)): void {
-    this.#visitPrefixes(beginning, (found, last, hash) => {
-      if (last) removeFromEntry(found, word)
+  /** Undoes one `add`. */
+  remove(form: SecretForm, prefix = form.encode().slice(0, LONGEST_PREFIX)): void {
+    this.#visitPrefixes(prefix, (found, last, hash) => {
+      if (last) removeFromEntry(found, form)
       else found.longer--
       if (countForms(found) === 0 && found.longer === 0) this.#entries.delete(hash)
     })
   }
 
-  /** Where words stand, in order; those that touch or overlap are one. */
+  /** The ranges of forms, in order; ranges that touch or overlap are merged. */
   findRanges(text: string): TextRange[] {
     const ranges: TextRange[] = []
-    this.#scan(text, (beginning, hashes, from) => {
-      const length = longestOfEntryAt(beginning, hashes, from)
+    this.#scan(text, (entry, hashes, from) => {
+      const length = longestOfEntryAt(entry, hashes, from)
       if (length > 0) mergeRange(ranges, [from, from + length])
       return false
     })
     return ranges
   }
 
-  /** The length of the longest word that stands at a place; 0 for none. */
+  /** The length of the longest form at a position; 0 for none. */
   longestAt(text: HashedText, from: number): number {
     let longest = 0
-    this.#scanAt(text, from, (beginning) => {
-      longest = Math.max(longest, longestOfEntryAt(beginning, text, from))
+    this.#scanAt(text, from, (entry) => {
+      longest = Math.max(longest, longestOfEntryAt(entry, text, from))
       return false
     })
     return longest
   }
 
-  /** False where no word begins in the text. */
+  /** False if no form begins in the text. */
   mayHold(text: string): boolean {
     return this.#scan(text, () => true)
   }
 
-  /** The first place at which a word stands, or may go on behind the end of the text; the length of the text where there is none. */
+  /**
+   * The first position of a form that is complete or may continue after the end; the length of the text if there is
+   * none.
+   */
   findFirst(text: string): number {
     let first = text.length
-    this.#scan(text, (beginning, hashes, from) => {
-      const goesOn =
-        from + longestOfEntry(beginning) > text.length || beginning.long?.mayContinue(hashes, from) === true
-      const stands = goesOn || longestOfEntryAt(beginning, hashes, from) > 0
+    this.#scan(text, (entry, hashes, from) => {
+      const goesOn = from + longestOfEntry(entry) > text.length || entry.long?.mayContinue(hashes, from) === true
+      const stands = goesOn || longestOfEntryAt(entry, hashes, from) > 0
       if (stands) first = from
       return stands
     })
     return first
   }
 
-  /** False where no word begins with the four characters at a place. */
+  /** False if no form begins with the four characters at this position. */
   mayBegin(text: string, at: number): boolean {
-    const place = this.#findBit(readGram(text, at))
-    return (this.#bits[place >>> 3]! & (1 << (place & 7))) !== 0
+    const bit = this.#findBit(readGram(text, at))
+    return (this.#bits[bit >>> 3]! & (1 << (bit & 7))) !== 0
   }
 
-  /** Shows each beginning that stands in the text and is kept for some words, from left to right, until `found` says to stop. */
+  /** Passes each stored prefix in the text to `found`, from left to right, until `found` returns true. */
   #scan(text: string, found: PrefixVisitor<TextHashes>): boolean {
     const bits = this.#bits
     const hashes = new TextHashes(text)
     for (let at = 0, last = text.length - GRAM_LENGTH; at <= last; at += STRIDE) {
-      const place = this.#findBit(readGram(text, at))
-      if ((bits[place >>> 3]! & (1 << (place & 7))) === 0) continue
+      const bit = this.#findBit(readGram(text, at))
+      if ((bits[bit >>> 3]! & (1 << (bit & 7))) === 0) continue
       for (let from = Math.max(0, at - STRIDE + 1); from <= at; from++)
         if (this.#scanAt(hashes, from, found)) return true
     }
@@ -131,27 +136,27 @@ export class PrefixIndex {
   #scanAt<Text extends HashedText>(text: Text, from: number, found: PrefixVisitor<Text>): boolean {
     for (const length of PREFIX_LENGTHS) {
       if (from + length > text.length) return false
-      const beginning = this.#entries.get(text.shortHash(from, length))
-      if (beginning === undefined) return false
-      if (countForms(beginning) > 0 && found(beginning, text, from)) return true
-      if (beginning.longer === 0) return false
+      const entry = this.#entries.get(text.shortHash(from, length))
+      if (entry === undefined) return false
+      if (countForms(entry) > 0 && found(entry, text, from)) return true
+      if (entry.longer === 0) return false
     }
     return false
   }
 
-  /** Visits each beginning of a word, the shortest first; `last`: the one that its owner is kept at. */
-  #visitPrefixes(word: string, visit: (beginning: PrefixEntry, last: boolean, hash: number) => void): void {
+  /** Visits each prefix of a form, the shortest first. `last` is true for the prefix that stores the form. */
+  #visitPrefixes(prefix: string, visit: (entry: PrefixEntry, last: boolean, hash: number) => void): void {
     let sum = 0
     for (const [i, length] of PREFIX_LENGTHS.entries()) {
-      for (let at = i === 0 ? 0 : PREFIX_LENGTHS[i - 1]!; at < length; at++) sum = extendSum(sum, word.charCodeAt(at))
+      for (let at = i === 0 ? 0 : PREFIX_LENGTHS[i - 1]!; at < length; at++) sum = extendSum(sum, prefix.charCodeAt(at))
       const hash = hashSum(sum, length)
-      let beginning = this.#entries.get(hash)
-      if (!beginning) {
-        beginning = { words: NO_FORMS, long: null, longer: 0, longest: null }
-        this.#entries.set(hash, beginning)
+      let entry = this.#entries.get(hash)
+      if (!entry) {
+        entry = { words: NO_FORMS, long: null, longer: 0, longest: null }
+        this.#entries.set(hash, entry)
       }
-      const last = word.length < (PREFIX_LENGTHS[i + 1] ?? Number.POSITIVE_INFINITY)
-      visit(beginning, last, hash)
+      const last = prefix.length < (PREFIX_LENGTHS[i + 1] ?? Number.POSITIVE_INFINITY)
+      visit(entry, last, hash)
       if (last) return
     }
   }
@@ -169,8 +174,8 @@ export class PrefixIndex {
     for (const gram of grams) this.#markBit(this.#findBit(gram))
   }
 
-  #markBit(place: number): void {
-    this.#bits[place >>> 3]! |= 1 << (place & 7)
+  #markBit(bit: number): void {
+    this.#bits[bit >>> 3]! |= 1 << (bit & 7)
   }
 
   /** Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). */
@@ -179,54 +184,53 @@ export class PrefixIndex {
   }
 }
 
-type PrefixVisitor<Text> = (beginning: PrefixEntry, text: Text, from: number) => boolean
+type PrefixVisitor<Text> = (entry: PrefixEntry, text: Text, from: number) => boolean
 
 function countForms({ words, long }: PrefixEntry): number {
   return (long?.size ?? 0) + (words instanceof PrefixBucket ? words.size : words.length)
 }
 
-function longestOfEntry(beginning: PrefixEntry): number {
-  const { words } = beginning
-  beginning.longest ??=
-    words instanceof PrefixBucket ? words.longest : Math.max(0, ...words.map(({ span }) => span.length))
-  return beginning.longest
+function longestOfEntry(entry: PrefixEntry): number {
+  const { words } = entry
+  entry.longest ??= words instanceof PrefixBucket ? words.longest : Math.max(0, ...words.map(({ span }) => span.length))
+  return entry.longest
 }
 
-function addToEntry(beginning: PrefixEntry, word: SecretForm): void {
-  if (word.isLong) {
-    beginning.long ??= new LongFormIndex()
-    beginning.long.add(word)
+function addToEntry(entry: PrefixEntry, form: SecretForm): void {
+  if (form.isLong) {
+    entry.long ??= new LongFormIndex()
+    entry.long.add(form)
     return
   }
-  const { words } = beginning
-  beginning.longest = null
-  if (words instanceof PrefixBucket) words.add(word)
-  else if (words.length === MAX_LISTED) beginning.words = new PrefixBucket(words.concat(word))
-  else beginning.words = words.concat(word)
+  const { words } = entry
+  entry.longest = null
+  if (words instanceof PrefixBucket) words.add(form)
+  else if (words.length === MAX_LISTED) entry.words = new PrefixBucket(words.concat(form))
+  else entry.words = words.concat(form)
 }
 
-function removeFromEntry(beginning: PrefixEntry, word: SecretForm): void {
-  const { words, long } = beginning
-  if (word.isLong) long?.remove(word)
-  else if (words instanceof PrefixBucket) words.remove(word)
-  else beginning.words = words.toSpliced(words.indexOf(word), 1)
+function removeFromEntry(entry: PrefixEntry, form: SecretForm): void {
+  const { words, long } = entry
+  if (form.isLong) long?.remove(form)
+  else if (words instanceof PrefixBucket) words.remove(form)
+  else entry.words = words.toSpliced(words.indexOf(form), 1)
 }
 
 function longestOfEntryAt({ words, long }: PrefixEntry, text: HashedText, from: number): number {
   let longest = long === null ? 0 : long.longestAt(text, from)
   if (words instanceof PrefixBucket) return Math.max(longest, words.longestAt(text, from))
-  for (const word of words) if (word.span.length > longest && word.standsAt(text, from)) longest = word.span.length
+  for (const form of words) if (form.span.length > longest && form.standsAt(text, from)) longest = form.span.length
   return longest
 }
 
-/** Adds a range that begins no sooner than the last one. */
+/** Adds a range that does not begin before the last range. */
 export function mergeRange(ranges: TextRange[], [from, to]: TextRange): void {
   const last = ranges.at(-1)
   if (last && last[1] >= from) last[1] = Math.max(last[1], to)
   else ranges.push([from, to])
 }
 
-/** Four characters as a number. */
+/** Packs four characters into a number. */
 function readGram(text: string, at: number): number {
   return (
     text.charCodeAt(at) ^

@@ -1,17 +1,17 @@
-// Hashes of parts of texts: short ones of the few lengths at which beginnings are compared, and long ones of whole words.
+// Hashes of text parts: short hashes for the few prefix lengths, and long hashes for whole forms.
 
-/** No word is shorter. */
+/** No form is shorter. */
 export const MIN_FORM_LENGTH = 8
 
-/** How many characters of a word are compared at each closer look. Keys often begin alike, those of one provider or one format. */
+/** The prefix lengths of successive comparisons. Keys of one provider or format often share a prefix. */
 export const PREFIX_LENGTHS = [MIN_FORM_LENGTH, 32, 96] as const
-/** So much of a word is its beginning; the rest is not looked at before that stands in a text. */
+/** The length of a stored prefix; the rest of a form is not read before the prefix occurs in a text. */
 export const LONGEST_PREFIX = PREFIX_LENGTHS[2]
 
 const BASE = 0x01000193
 const OTHER_BASE = 0x2c1b3c6d
 
-/** A length, with the powers of both bases for it modulo 2^32. */
+/** A length with the powers of both bases, modulo 2^32. */
 export interface HashSpan {
   readonly length: number
   readonly power: number
@@ -22,7 +22,7 @@ export function createSpan(length: number): HashSpan {
   return { length, power: computePower(BASE, length), otherPower: computePower(OTHER_BASE, length) }
 }
 
-/** By squaring. */
+/** By repeated squaring. */
 function computePower(base: number, exponent: number): number {
   let power = 1
   for (let left = exponent, square = base; left > 0; left >>>= 1, square = Math.imul(square, square))
@@ -32,23 +32,23 @@ function computePower(base: number, exponent: number): number {
 
 const SPANS: ReadonlyMap<number, HashSpan> = new Map(PREFIX_LENGTHS.map((length) => [length, createSpan(length)]))
 
-/** A text of which parts are compared by their hashes. */
+/** A text whose parts are compared by hashes. */
 export interface HashedText {
   readonly length: number
-  /** Of a part that has one of the lengths of `LOOKS`: 30 bits. */
+  /** The hash of a part with a length of `PREFIX_LENGTHS`: 30 bits. */
   shortHash(from: number, length: number): number
-  /** Of a part of any length: 52 bits, so that nothing else has it. */
+  /** The hash of a part of any length: 52 bits, so that collisions do not occur in practice. */
   longHash(from: number, span: HashSpan): number
 }
 
 /**
- * Hashes of parts of a text, polynomials modulo 2^32 (R. Karp, M. Rabin, Efficient randomized pattern-matching algorithms, 1987). After one
- * pass over the text each takes the same time, whatever the text and the length.
+ * Polynomial hashes modulo 2^32 (R. Karp, M. Rabin, Efficient randomized pattern-matching algorithms, 1987). After one
+ * pass over the text, each hash takes constant time.
  */
 export class TextHashes implements HashedText {
   readonly length: number
   readonly #text: string
-  /** Of each beginning of the text; made when the first long part is asked for. */
+  /** The sums of all prefixes of the text; computed for the first long part. */
   #sums: HashSums | null = null
 
   constructor(text: string) {
@@ -85,12 +85,12 @@ export interface HashSums {
   readonly otherSums: Int32Array
 }
 
-/** For texts of at most so many characters. The first sum is that of no characters, and stays 0. */
+/** For texts of up to `length` characters. The first sum belongs to the empty prefix, and stays 0. */
 export function allocateSums(length: number): HashSums {
   return { sums: new Int32Array(length + 1), otherSums: new Int32Array(length + 1) }
 }
 
-/** Enters the sums of a text that goes on with `text` behind so many characters. */
+/** Appends the sums for `text`, which follows `from` characters. */
 export function appendSums({ sums, otherSums }: HashSums, from: number, text: string): void {
   let [sum, other] = [sums[from]!, otherSums[from]!]
   for (let at = 0; at < text.length; at++) {
@@ -118,14 +118,14 @@ function combineSums(sum: number, other: number): number {
   return (sum >>> 12) * 2 ** 32 + (other >>> 0)
 }
 
-/** The numbers that are made of the highest bits of a length, the least first: of 22 they are 16, 20 and 22. */
+/** Lengths made of the highest bits of a length, in ascending order: 22 gives 16, 20 and 22. */
 export function listStageLengths(length: number): number[] {
   const stages: number[] = []
   for (let left = length; left > 0; left &= left - 1) stages.push(left)
   return stages.reverse()
 }
 
-/** The long hashes of the beginnings of a text that have so many characters, in order; nothing else is kept of it. */
+/** The long hashes of the prefixes of these lengths, in order. Nothing else is kept of the text. */
 export function hashPrefixes(text: string, lengths: readonly number[]): Float64Array {
   const hashes = new Float64Array(lengths.length)
   let [sum, other, at] = [0, 0, 0]
@@ -140,7 +140,7 @@ export function hashPrefixes(text: string, lengths: readonly number[]): Float64A
   return hashes
 }
 
-/** The sum of a part of any length, as `summed` makes it of its characters. */
+/** The sum of a part of any length, equal to the sum over its characters. */
 export function sumPart({ sums }: HashSums, from: number, length: number): number {
   return subtractPrefix(sums, from, length, computePower(BASE, length))
 }
@@ -158,7 +158,10 @@ function extendOtherSum(sum: number, char: number): number {
   return (Math.imul(sum, OTHER_BASE) + char) | 0
 }
 
-/** The hash of a part of so many characters, out of its sum: a small integer, which maps are fastest with. The high bits, which depend on most characters, get a part in the low ones. */
+/**
+ * The hash of a part from its sum and length: a small integer, which is fastest as a map key. The high bits depend on
+ * most characters, and are mixed into the low bits.
+ */
 export function hashSum(sum: number, length: number): number {
   return ((sum ^ (sum >>> 15)) + length) & 0x3fffffff
 }

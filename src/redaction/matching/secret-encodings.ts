@@ -1,33 +1,35 @@
-// The forms in which a secret may come back in a text: other texts that tell it, and ways to write each of them.
+// The forms of a secret in texts: texts that reveal it, and the encodings of each.
 import { domainToASCII } from 'node:url'
 import { LONGEST_PREFIX } from './rolling-hashes.ts'
 import { SecretForm } from './secret-form.ts'
 
-/** Shorter secrets are not looked for: too much else looks like them. Every form of a longer one is at least as long. */
+/**
+ * Shorter secrets are not searched: they match too much other text. Every form of a longer secret is at least as long.
+ */
 export const MIN_SECRET_LENGTH = 8
-/** Parts of a secret, such as its lines, are looked for from this length on: shorter ones stand in too many other texts. */
+/** The minimum length of parts such as lines: shorter parts occur in too many other texts. */
 const MIN_PART_LENGTH = 16
-/** What may be a part of a host name. */
+/** Matches labels of host names. */
 const HOST_LABEL = /^(?:[\w.-]|[^\0-\x7f]){1,63}$/
-/** Of so many lines of a secret each is looked for alone: more than private keys have. */
+/** The limit of lines that are searched alone; private keys have fewer. */
 const MAX_LINES = 64
 
-/** Fewer characters of base64 stand for anything. */
+/** Shorter base64 texts match too much. */
 const MIN_BASE64_LENGTH = 4
 
 export type SecretEncoding = (text: string) => string
 
-/** All forms of a secret, with their beginnings. */
-export function createSecretForms(secret: string): [word: SecretForm, beginning: string][] {
-  const words: [SecretForm, string][] = []
+/** All forms of a secret, with their prefixes. */
+export function createSecretForms(secret: string): [form: SecretForm, prefix: string][] {
+  const forms: [SecretForm, string][] = []
   for (const text of listWholeTexts(secret))
-    for (const written of encodeForms(text, selectEncodings(text), false)) words.push(written)
+    for (const written of encodeForms(text, selectEncodings(text), false)) forms.push(written)
   for (const text of listParts(secret))
-    for (const written of encodeForms(text, PART_ENCODINGS, true)) words.push(written)
-  return words
+    for (const written of encodeForms(text, PART_ENCODINGS, true)) forms.push(written)
+  return forms
 }
 
-/** The secret, without white space around it, and with each kind of line ends. */
+/** The secret, also without surrounding white space, and with each kind of line end. */
 function listWholeTexts(secret: string): Set<string> {
   const bare = secret.trim()
   if (bare.length < MIN_SECRET_LENGTH) return new Set([secret])
@@ -40,7 +42,10 @@ function listWholeTexts(secret: string): Set<string> {
 const URL_START = /^[a-z][a-z0-9+.-]*:\/\//i
 const BOILERPLATE = /^-----(?:BEGIN|END) [^-]*-----$/
 
-/** Lines, as a key may be shown line by line; of a URL, what is sent and logged of it (WHATWG URL), its credentials as a header has them (RFC 7617) as well. */
+/**
+ * The lines of a secret, since keys may be shown line by line. Of a URL, the parts that are sent and logged (WHATWG
+ * URL), and its credentials as in a header (RFC 7617).
+ */
 function listParts(secret: string): Set<string> {
   const bare = secret.trim()
   const found = bare.includes('\n') ? bare.split(/\r?\n/, 2 * MAX_LINES).map((line) => line.trim()) : []
@@ -50,21 +55,21 @@ function listParts(secret: string): Set<string> {
   return new Set([...lines, ...sent.filter((text) => text.length >= MIN_PART_LENGTH && text !== secret)])
 }
 
-/** The password, or the name where there is none, as of a token; and both as they are sent. */
+/** The password, or the name if there is none, such as a token; and both encoded as they are sent. */
 function listUrlCredentials({ username, password }: URL): string[] {
   try {
-    const [name, word] = [decodeURIComponent(username), decodeURIComponent(password)]
-    return [word || name, Buffer.from(`${name}:${word}`).toString('base64')]
+    const [name, secret] = [decodeURIComponent(username), decodeURIComponent(password)]
+    return [secret || name, Buffer.from(`${name}:${secret}`).toString('base64')]
   } catch {
-    // No request is made with such a URL.
+    // Such a URL cannot be requested.
     return []
   }
 }
 
-/** What a beginning of a form is made of: no way to write takes fewer characters than the text has. */
+/** The length of the source for a form's prefix: no encoding has fewer characters than its source. */
 const SAMPLE_LENGTH = LONGEST_PREFIX + 32
 
-/** Those that differ. Of a long text the beginnings alone are made. */
+/** The different forms. Of a long text only the prefixes are encoded. */
 function* encodeForms(
   text: string,
   writes: readonly SecretEncoding[],
@@ -74,20 +79,20 @@ function* encodeForms(
   const met = new Set<string>()
   for (const write of writes) {
     const form = write(sample)
-    // What else a long text holds may tell ways of URLs and of base64 apart.
+    // Other characters of a long text may still distinguish URL and base64 encodings.
     if (met.has(form) && (sample === text || JSON_ENCODINGS.has(write))) continue
     met.add(form)
     yield [new SecretForm(text, write, isPart), form.slice(0, LONGEST_PREFIX)]
   }
 }
 
-/** Of each kind of characters that JSON writes otherwise, one that the text has. */
+/** One character of the text for each kind that JSON escapes differently. */
 function sampleSpecialCharacters(text: string): string {
   const kinds = [/["\\]/, /\//, /[&'+<>`]/, /[^ -\uffff]/, /[\x7f-\uffff]/].map((kind) => kind.exec(text)?.[0] ?? '')
   return kinds.join('') + findLetteredCharacter(text) + (text.isWellFormed() ? '' : '\ud800')
 }
 
-/** One whose number is written with letters. */
+/** A character whose escape contains letters. */
 function findLetteredCharacter(text: string): string {
   for (const [char] of text.matchAll(/[^ -~]/g)) if (/[a-f]/.test(escapeCharacter(char).slice(2))) return char
   return ''
@@ -95,13 +100,13 @@ function findLetteredCharacter(text: string): string {
 
 const asIs: SecretEncoding = (text) => text
 const inJson: SecretEncoding = (text) => JSON.stringify(text).slice(1, -1)
-/** A character by its number, as JSON may write each. */
+/** Escapes a character, as JSON may write any character. */
 const escapeCharacter = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 const escapeCharacterUpperCase = (char: string): string => `\\u${escapeCharacter(char).slice(2).toUpperCase()}`
 const inAscii: SecretEncoding = (text) => inJson(text).replaceAll(/[^ -~]/g, escapeCharacter)
 const inUpperAscii: SecretEncoding = (text) =>
   inJson(text).replaceAll(/\\u[0-9a-f]{4}|\\.|[^ -~]/g, escapePartUpperCase)
-/** As .NET writes JSON unless told otherwise: by their numbers also characters that mean something in HTML (`JavaScriptEncoder.Default`). */
+/** The JSON encoding of .NET, which by default also escapes HTML characters (`JavaScriptEncoder.Default`). */
 const inDotNet: SecretEncoding = (text) =>
   inJson(text).replaceAll(/\\u[0-9a-f]{4}|\\.|[^ -~]|[&'+<>`]/g, (part) =>
     part === '\\"' ? '\\u0022' : escapePartUpperCase(part),
@@ -119,7 +124,7 @@ const inJsonAgain =
   (text) =>
     inJson(write(text))
 
-/** Keeps what it wrote last: the ways of JSON in JSON begin with those of JSON. */
+/** Caches the last result: encodings of nested JSON start with those of JSON. */
 function memoizeLast(write: SecretEncoding): SecretEncoding {
   let [last, written] = ['', '']
   return (text) => {
@@ -129,13 +134,15 @@ function memoizeLast(write: SecretEncoding): SecretEncoding {
 }
 
 const inLowerCase: SecretEncoding = (text) => text.toLowerCase()
-/** As a label of a host name (RFC 5891): those of other alphabets are written in ASCII. Most texts are none. */
+/**
+ * As a label of a host name (RFC 5891): labels of other alphabets are converted to ASCII. Most texts are not labels.
+ */
 const inHost: SecretEncoding = (text) => {
   const label = HOST_LABEL.test(text) ? domainToASCII(text) : ''
   return label.length < text.length ? inLowerCase(text) : label
 }
 const inUrl: SecretEncoding = (text) => encodeURIComponent(text.toWellFormed())
-/** As it is within a query (WHATWG URL: special-query percent-encode set). */
+/** As in a query (WHATWG URL: special-query percent-encode set). */
 const inQuery: SecretEncoding = (text) => inUrl(text).replaceAll("'", '%27')
 const inForm: SecretEncoding = (text) => new URLSearchParams({ s: text }).toString().slice(2)
 const withLowerCaseEscapes =
@@ -143,7 +150,7 @@ const withLowerCaseEscapes =
   (text) =>
     write(text).replaceAll(/%../g, (code) => code.toLowerCase())
 
-/** The whole, or the characters that a text alone decides after so many other bytes. */
+/** The whole encoding, or the characters that depend only on the text, after `before` other bytes. */
 function inBase64(alphabet: 'base64' | 'base64url', before: 0 | 1 | 2 | null): SecretEncoding {
   return (text) => {
     if (before === null) return Buffer.from(text).toString(alphabet)
@@ -168,35 +175,35 @@ const JSON_ONCE = [
 const JSON_TWICE = JSON_ONCE.map(inJsonAgain).map(memoizeLast)
 const JSON_THRICE = JSON_TWICE.map(inJsonAgain)
 const URLS = [inUrl, inQuery, inForm]
-/** As a URL in a URL writes it: where to go on after a login. */
+/** As in a nested URL, such as the target after a login. */
 const inUrlTwice =
   (write: SecretEncoding): SecretEncoding =>
   (text) =>
     inUrl(write(text))
 
 /**
- * A text as it is, as JSON writes it, as JSON in JSON does (with one level more than texts need, so that a JSON text that holds them can
- * be looked at as well), as URLs write it (RFC 3986, and forms) and URLs in URLs, and as base64 (RFC 4648 §4, §5) at any place among other bytes, such as those
- * of a user's name before it (RFC 7617). In lower case as well, which is how host names come back.
+ * The encodings: plain text and lower case, as host names return; JSON, and JSON in JSON. JSON has one extra level, so
+ * that JSON text with such strings can be searched. URLs (RFC 3986, and forms), and nested URLs. Base64 (RFC 4648 §4,
+ * §5) after any number of other bytes, such as a user name (RFC 7617).
  */
 const HOSTS = [inLowerCase, inHost]
 const IN_URLS = [...URLS, ...URLS.map(withLowerCaseEscapes)]
 const ENCODINGS = [asIs, ...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE, ...IN_URLS, ...BASE64, ...HOSTS]
 const ENCODINGS_WITH_NESTED_URLS = [...ENCODINGS, ...IN_URLS.map(inUrlTwice)]
-/** In characters. No URL within a URL has a longer secret. */
+/** In characters. Longer secrets do not occur in nested URLs. */
 const MAX_NESTED_URL_LENGTH = 4_096
 const JSON_ENCODINGS: ReadonlySet<SecretEncoding> = new Set([...JSON_ONCE, ...JSON_TWICE, ...JSON_THRICE])
 const PLAIN_TEXT_ENCODINGS = [asIs, ...BASE64, inLowerCase]
 const SHORT_SECRET_ENCODINGS = [asIs, ...JSON_ONCE, ...URLS, ...URLS.map(withLowerCaseEscapes)]
 const PART_ENCODINGS = [asIs, inJson]
 
-/** The usual forms of a secret that is shorter than SHORTEST_SECRET. In lower case it would look like too much else. */
+/** The usual forms of a secret shorter than MIN_SECRET_LENGTH. Lower case is omitted, since it would match too much. */
 export function createShortForms(secret: string): string[] {
   const encoded = BASE64.map((write) => write(secret)).filter((form) => form.length >= MIN_BASE64_LENGTH)
   return [...SHORT_SECRET_ENCODINGS.map((write) => write(secret)), ...encoded]
 }
 
-/** What neither JSON nor a URL writes otherwise: most keys and tokens. */
+/** Characters that neither JSON nor URLs encode: those of most keys and tokens. */
 const PLAIN = /^[\w.-]*$/
 
 function selectEncodings(text: string): readonly SecretEncoding[] {

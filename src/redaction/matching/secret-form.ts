@@ -1,4 +1,4 @@
-// One form of one secret. What is kept of it beside the secret are numbers, since all its forms together are many times as long.
+// One form of a secret. Only the secret and numbers are stored, since all forms together would be many times as long.
 
 import { computeThreshold, measureGuessable, measureKnownPrefix } from './guess-threshold.ts'
 import {
@@ -13,17 +13,20 @@ import {
 } from './rolling-hashes.ts'
 
 /**
- * So much of a long form is compared, one after the other, before all of it is written: to be compared with more, a text has to hold as much. No way to
- * write takes fewer characters than the text has.
+ * The prefix lengths of a long form that are compared in turn before all of it is encoded: the text must match each. No
+ * encoding has fewer characters than its source.
  */
 const LEVEL_LENGTHS = [256, 1_024, 4_096, 16_384] as const
-/** Each long word has more characters, however it is written. */
+/** Each long form has more characters, in any encoding. */
 export const HEAD_LENGTH = LEVEL_LENGTHS[2]
-/** So many characters of a long word are far from all, however they are written. */
+/** Prefixes up to this length are far shorter than a long form. */
 const SHORT_PREFIX_LENGTH = 64
-/** What is written behind a beginning does not change it, but for the last character. */
+/** The encoding of a prefix depends on at most this many following characters. */
 const LOOKAHEAD_LENGTH = 32
-/** Words of more characters are long: of those of one owner, which have a mebibyte together, no more than some hundred secrets. */
+/**
+ * Forms of longer sources are long. Secrets of one owner have at most a mebibyte together, so at most some hundred are
+ * long.
+ */
 const LONG_FORM_LENGTH = HEAD_LENGTH + LOOKAHEAD_LENGTH
 
 interface ComparedLevel {
@@ -34,17 +37,17 @@ interface ComparedLevel {
 export class SecretForm {
   readonly #text: string
   readonly #encoding: (text: string) => string
-  /** Whether it is but a part of a secret, such as a line of it. */
+  /** Whether the form is of a part of a secret, such as a line. */
   readonly #isPart: boolean
   #span: HashSpan | null = null
   #hash = 0
   #stages: Float64Array | null = null
-  /** The sums of its beginnings up to `BEGINNING`, and up to as many as were asked for: made when a text ends with one that is so long. */
+  /** The sums of prefixes up to LONGEST_PREFIX, and up to the longest requested length. Computed on demand. */
   #first_sums: Int32Array | null = null
   #sums: Int32Array | null = null
-  /** Whether those are of all. */
+  /** Whether `#sums` covers the whole form. */
   #areSumsComplete = false
-  /** Of a long one, the beginnings that were compared. */
+  /** The levels of a long form that were compared. */
   #levels: ComparedLevel[] | null = null
   #threshold: number | null = null
   #ownThreshold: number | null = null
@@ -55,12 +58,12 @@ export class SecretForm {
     this.#isPart = isPart
   }
 
-  /** Its characters; made anew each time. */
+  /** Encodes the form; the result is not cached. */
   encode(): string {
     return this.#encoding(this.#text)
   }
 
-  /** Of what it is a form of. */
+  /** The length of the encoded text. */
   get source_length(): number {
     return this.#text.length
   }
@@ -69,12 +72,12 @@ export class SecretForm {
     return this.#span ?? this.#measured()
   }
 
-  /** Whether more is compared of it than its beginning before all of it is written. */
+  /** Whether several prefixes are compared before the whole form is encoded. */
   get isLong(): boolean {
     return this.#text.length > LONG_FORM_LENGTH
   }
 
-  /** False where so much of it as the text has does not stand there; in a text that ends sooner it may. */
+  /** False if the text differs from the form at this position; true if the text ends before the form. */
   mayStandAt(text: HashedText, from: number): boolean {
     for (const [at, length] of LEVEL_LENGTHS.entries()) {
       if (this.#span || this.#text.length <= length + LOOKAHEAD_LENGTH || from + length > text.length) return true
@@ -84,7 +87,7 @@ export class SecretForm {
     return true
   }
 
-  /** The hash of the first `HEAD` characters of a long word. */
+  /** The hash of the first HEAD_LENGTH characters of a long form. */
   get head_hash(): number {
     return this.#getLevel(LEVEL_LENGTHS.indexOf(HEAD_LENGTH)).hash
   }
@@ -100,7 +103,7 @@ export class SecretForm {
     return { span, hash: new TextHashes(this.#encodePrefix(length)).longHash(0, span) }
   }
 
-  /** So many of its first characters, of which it has more where the text does. */
+  /** The first `length` characters; the form has more if its source has. */
   #encodePrefix(length: number): string {
     if (this.#text.length <= length + LOOKAHEAD_LENGTH) return this.encode().slice(0, length)
     return this.#encoding(this.#text.slice(0, length + LOOKAHEAD_LENGTH)).slice(0, length)
@@ -115,43 +118,43 @@ export class SecretForm {
     return from + span.length <= text.length && text.longHash(from, span) === this.#hash
   }
 
-  /** Whether a text begins it that has fewer characters than it, by the text's sum. It may err: not even one in millions that do not begin it. */
+  /** Whether a shorter text with this sum begins the form. A false positive occurs less than once in millions. */
   beginsWith(length: number, sum: number): boolean {
     if (length <= LONGEST_PREFIX) return this.sumPrefix(length) === sum
     if (!this.#areSumsComplete && (this.#sums === null || this.#sums.length <= length)) {
       const level = LEVEL_LENGTHS.find((one) => length <= one) ?? Number.POSITIVE_INFINITY
-      const beginning = this.#encodePrefix(level)
-      this.#areSumsComplete = beginning.length < level
-      this.#sums = sumsOf(beginning)
+      const prefix = this.#encodePrefix(level)
+      this.#areSumsComplete = prefix.length < level
+      this.#sums = sumsOf(prefix)
     }
     return this.#sums![length] === sum
   }
 
-  /** The sum of so many of its first characters, no more than `BEGINNING`. */
+  /** The sum of the first `length` characters, at most LONGEST_PREFIX. */
   sumPrefix(length: number): number {
     this.#first_sums ??= sumsOf(this.#encodePrefix(LONGEST_PREFIX))
     return this.#first_sums[length]!
   }
 
-  /** From so many characters on its beginning is no guess. */
+  /** From this many characters on, the prefix is not a guess. */
   get threshold(): number {
     this.#threshold ??= this.#computeThreshold(this.#isPart ? this.#text.length : measureGuessable(this.#text))
     return this.#threshold
   }
 
-  /** The same in texts for its owner, who has nothing to guess: so many characters are what others of its kind begin with. */
+  /** The threshold in texts for the owner, who need not guess: only the prefix of the kind counts. */
   get ownThreshold(): number {
     this.#ownThreshold ??= this.#computeThreshold(measureKnownPrefix(this.#text))
     return this.#ownThreshold
   }
 
   #computeThreshold(known: number): number {
-    // Of a long word it is the same, whatever its length.
+    // For long forms the threshold does not depend on the exact length.
     const length = this.isLong && known <= SHORT_PREFIX_LENGTH ? this.#text.length : this.span.length
     return computeThreshold(length, this.#encoding(this.#text.slice(0, known)).length)
   }
 
-  /** How much of a text from a place on is the same as its beginning. */
+  /** The length of the common prefix with the text at this position. */
   countShared(text: { readonly length: number; sum(from: number, length: number): number }, from: number): number {
     const left = text.length - from
     let [low, high] = [0, this.isLongerThan(left) ? left : this.span.length]
@@ -163,7 +166,7 @@ export class SecretForm {
     return low
   }
 
-  /** The hashes of its beginnings that have as many characters as the stages of its length: the last is its own. Written once. */
+  /** The hashes of the prefixes at the stages of the form's length; the last is of the whole form. Computed once. */
   get stages(): Float64Array {
     this.#stages ??= this.#staged()
     return this.#stages
@@ -177,7 +180,7 @@ export class SecretForm {
     return stages
   }
 
-  /** Once, and not before its beginning is met in a text. */
+  /** Computed once, after a prefix of the form occurs in a text. */
   #measured(): HashSpan {
     const form = this.encode()
     this.#span = createSpan(form.length)
@@ -192,24 +195,24 @@ function sumsOf(text: string): Int32Array {
   return sums
 }
 
-/** How many characters the longest has of what some words are forms of. */
-export function measureLongestSource(words: Iterable<SecretForm>): number {
+/** The length of the longest source. */
+export function measureLongestSource(forms: Iterable<SecretForm>): number {
   let longest = 0
-  for (const { source_length } of words) longest = Math.max(longest, source_length)
+  for (const { source_length } of forms) longest = Math.max(longest, source_length)
   return longest
 }
 
-/** So many characters stand for one at most: in URLs in URLs, for one of three bytes. */
+/** The maximum number of characters for one source character: three bytes in a nested URL. */
 const MOST_GROWTH = 15
 
-/** How many characters a word may have, at the most, that is a form of so many. */
+/** The maximum length of a form with a source of this length. */
 export function estimateMaxLength(source_length: number): number {
   return MOST_GROWTH * source_length
 }
 
-/** How many characters the longest of some words has. */
-export function measureLongestForm(words: Iterable<SecretForm>): number {
+/** The length of the longest form. */
+export function measureLongestForm(forms: Iterable<SecretForm>): number {
   let longest = 0
-  for (const { span } of words) longest = Math.max(longest, span.length)
+  for (const { span } of forms) longest = Math.max(longest, span.length)
   return longest
 }

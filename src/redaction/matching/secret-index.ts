@@ -1,4 +1,4 @@
-// Finds secrets in texts, in all their forms. A secret belongs to an owner, or to the service as a whole.
+// Finds secrets in texts, in all their forms. A secret belongs to an owner or to the service.
 
 import type { EagerSecretMatcher } from '../streams/eager-secret-replacer.ts'
 import { replaceRanges, type SecretMatcher } from '../streams/secret-replacer.ts'
@@ -9,37 +9,37 @@ import { mergeRange, PrefixIndex, type TextRange } from './prefix-index.ts'
 import { createSecretForms } from './secret-encodings.ts'
 import type { SecretForm } from './secret-form.ts'
 
-/** Who has so many secrets is arranged for as they come: to arrange all of them at once would take long, in the middle of a look. */
+/** From this many secrets on, an owner's index is built at once: building it during a search would take long. */
 const ARRANGED_FROM = 16
 
-/** A secret, and how often it was added for whom; null: for the service. */
+/** A secret, and how often each owner added it; null for the service. */
 interface KnownSecret {
   readonly secret: string
   readonly words: readonly SecretForm[]
   readonly uses: Map<string | null, number>
 }
 
-/** A form of a secret, with its beginning. */
-type FormWithPrefix = readonly [word: SecretForm, beginning: string]
+/** A form of a secret, with its prefix. */
+type FormWithPrefix = readonly [form: SecretForm, prefix: string]
 
 export class SecretIndex {
   readonly #secrets = new Map<string, KnownSecret>()
   readonly #all = new PrefixIndex()
-  /** Those of the service, from the first look for an owner on. */
+  /** The secrets of the service; built at the first search for an owner. */
   #service_index: PrefixIndex | null = null
-  /** Whose secrets are which; those of an owner are arranged for looking when somebody looks for them alone. */
+  /** The secrets of each owner. An owner's index is built when a search needs it. */
   readonly #owned = new Map<string | null, Set<KnownSecret>>()
   readonly #owner_indexes = new Map<string, PrefixIndex>()
-  /** By owner, as far as somebody asked for them. */
+  /** By owner; built on demand. */
   readonly #partial_match_indexes = new Map<string | null, PartialMatchIndex>()
   #numeric_count = 0
 
-  /** Whether a secret could be read in a number. */
+  /** Whether a secret may occur as a number. */
   get hasNumericSecrets(): boolean {
     return this.#numeric_count > 0
   }
 
-  /** `secret` has at least 8 characters. Each `add` counts. */
+  /** `secret` has at least 8 characters. Repeated calls are counted. */
   add(secret: string, owner: string | null): void {
     const present = this.#secrets.get(secret)
     const uses = present?.uses.get(owner) ?? 0
@@ -52,33 +52,33 @@ export class SecretIndex {
     known.uses.set(owner, 1)
     const owned = this.#owned.get(owner) ?? new Set()
     this.#owned.set(owner, owned.add(known))
-    for (const place of this.#indexesOf(owner)) for (const written of words) place.add(...written)
+    for (const index of this.#indexesOf(owner)) for (const written of words) index.add(...written)
     if (owner === null || owned.size !== ARRANGED_FROM) return
     this.#ownerIndex(owner)
     this.#partialMatchIndexOf(owner)
   }
 
-  /** Where words of an owner are arranged. */
+  /** The existing indexes of an owner. */
   #indexesOf(owner: string | null): (PrefixIndex | PartialMatchIndex)[] {
-    const arranged = owner === null ? this.#service_index : this.#owner_indexes.get(owner)
-    const openings = this.#partial_match_indexes.get(owner)
-    return [...(arranged ? [arranged] : []), ...(openings ? [openings] : [])]
+    const index = owner === null ? this.#service_index : this.#owner_indexes.get(owner)
+    const partial_index = this.#partial_match_indexes.get(owner)
+    return [...(index ? [index] : []), ...(partial_index ? [partial_index] : [])]
   }
 
   #enter(secret: string, words: readonly FormWithPrefix[]): KnownSecret {
-    const known: KnownSecret = { secret, words: words.map(([word]) => word), uses: new Map() }
+    const known: KnownSecret = { secret, words: words.map(([form]) => form), uses: new Map() }
     this.#secrets.set(secret, known)
     for (const written of words) this.#all.add(...written)
     if (isNumeric(secret)) this.#numeric_count++
     return known
   }
 
-  /** In how many forms a secret is looked for. */
+  /** The number of searched forms of a secret. */
   countForms(secret: string): number {
     return this.#secrets.get(secret)?.words.length ?? 0
   }
 
-  /** Takes back one `add`; with the last one the secret is none any more. */
+  /** Undoes one `add`; the last one removes the secret. */
   remove(secret: string, owner: string | null): void {
     const known = this.#secrets.get(secret)
     const left = (known?.uses.get(owner) ?? 0) - 1
@@ -99,7 +99,7 @@ export class SecretIndex {
   #disown(known: KnownSecret, words: readonly FormWithPrefix[], owner: string | null): void {
     const owned = this.#owned.get(owner)!
     owned.delete(known)
-    for (const place of this.#indexesOf(owner)) for (const written of words) place.remove(...written)
+    for (const index of this.#indexesOf(owner)) for (const written of words) index.remove(...written)
     if (owned.size > 0) return
     this.#owned.delete(owner)
     this.#partial_match_indexes.delete(owner)
@@ -107,8 +107,8 @@ export class SecretIndex {
   }
 
   /**
-   * False where the text holds no secret, whose is as for `replace`. What others have is not looked at for an owner: who sees how long a look takes
-   * would know what their secrets begin with.
+   * False if the text holds no secret for `owner`, as in `replace`. Secrets of other owners are not compared: the time
+   * of a search would reveal their prefixes.
    */
   mayHold(text: string, owner: string | null): boolean {
     if (owner === null) return this.#all.mayHold(text)
@@ -116,16 +116,16 @@ export class SecretIndex {
   }
 
   /**
-   * The text with each secret, and secrets that touch or overlap as one, replaced by `mark`; the same text where there is none. `owner`: only
-   * this one's secrets and the service's; null for those of all.
+   * Replaces each secret by `mark`; secrets that touch or overlap get one mark. Returns the same text if it has none.
+   * `owner` limits this to the secrets of the owner and the service; null searches the secrets of all.
    */
   replace(text: string, mark: string, owner: string | null): string {
     return this.mayHold(text, owner) ? replaceRanges(text, this.#findRanges(text, owner), mark) : text
   }
 
   /**
-   * Whose the secrets are, as for `replace`, for one text that is looked at part by part. `waiting`: for which secrets the text waits; `own`: those of
-   * the service are found where all of one is there, and nothing else depends on them.
+   * A matcher for one text in pieces; `owner` is as in `replace`. `waiting` says which secrets may hold the text back.
+   * With `own`, secrets of the service are found only when complete.
    */
   createMatcher(owner: string | null, waiting: 'all' | 'own' = 'all'): SecretMatcher {
     return {
@@ -138,14 +138,14 @@ export class SecretIndex {
     }
   }
 
-  /** Whose the secrets are, as for `replace`, for the texts of others that come in pieces. */
+  /** A matcher for streamed texts of others; `owner` is as in `replace`. */
   createEagerMatcher(owner: string | null): EagerSecretMatcher {
     return {
       mayBegin: (text, at) => this.#mayBegin(text, at, owner),
       longestAt: (text, at) => this.#longestAt(text, at, owner),
       findPartialMatch: (text, at, isLast) => this.#findPartialMatch(text, at, isLast, owner),
       countShared: (text, at) =>
-        Math.max(0, ...this.#partialMatchIndexesFor(owner).map((openings) => openings.countShared(text, at))),
+        Math.max(0, ...this.#partialMatchIndexesFor(owner).map((partial_index) => partial_index.countShared(text, at))),
     }
   }
 
@@ -170,13 +170,13 @@ export class SecretIndex {
   }
 
   #findPartialMatch(text: HeldText, at: number, isLast: boolean, owner: string | null): PartialMatch {
-    let opening: PartialMatch = 'none'
-    for (const openings of this.#partialMatchIndexesFor(owner)) {
-      const found = openings.findPartialMatch(text, at, isLast)
+    let match: PartialMatch = 'none'
+    for (const partial_index of this.#partialMatchIndexesFor(owner)) {
+      const found = partial_index.findPartialMatch(text, at, isLast)
       if (found === 'secret') return found
-      if (found === 'guessable') opening = found
+      if (found === 'guessable') match = found
     }
-    return opening
+    return match
   }
 
   #ownersFor(owner: string | null): (string | null)[] {
@@ -197,10 +197,10 @@ export class SecretIndex {
     const present = this.#partial_match_indexes.get(owner)
     const owned = this.#owned.get(owner)
     if (present || !owned) return present
-    const openings = new PartialMatchIndex(owner !== null)
-    for (const known of owned) addForms(openings, known)
-    this.#partial_match_indexes.set(owner, openings)
-    return openings
+    const partial_index = new PartialMatchIndex(owner !== null)
+    for (const known of owned) addForms(partial_index, known)
+    this.#partial_match_indexes.set(owner, partial_index)
+    return partial_index
   }
 
   #ownerIndex(owner: string): PrefixIndex | undefined {
@@ -208,9 +208,9 @@ export class SecretIndex {
     if (!owned) return undefined
     const present = this.#owner_indexes.get(owner)
     if (present) return present
-    const arranged = createPrefixIndex(owned)
-    this.#owner_indexes.set(owner, arranged)
-    return arranged
+    const index = createPrefixIndex(owned)
+    this.#owner_indexes.set(owner, index)
+    return index
   }
 
   #serviceIndex(): PrefixIndex {
@@ -220,25 +220,25 @@ export class SecretIndex {
 }
 
 function createPrefixIndex(owned: Iterable<KnownSecret>): PrefixIndex {
-  const arranged = new PrefixIndex()
-  for (const known of owned) addForms(arranged, known)
-  return arranged
+  const index = new PrefixIndex()
+  for (const known of owned) addForms(index, known)
+  return index
 }
 
-function addForms(arranged: PrefixIndex | PartialMatchIndex, known: KnownSecret): void {
-  for (const [word, beginning] of withPrefixes(known)) arranged.add(word, beginning)
+function addForms(index: PrefixIndex | PartialMatchIndex, known: KnownSecret): void {
+  for (const [form, prefix] of withPrefixes(known)) index.add(form, prefix)
 }
 
-/** They are made again from the secret: kept, they would take much more room than the words, and each word would have to be written as a whole. */
+/** Prefixes are computed again from the secret: stored prefixes would take much more memory than the forms. */
 function withPrefixes({ secret, words }: KnownSecret): FormWithPrefix[] {
-  return createSecretForms(secret).map(([, beginning], at) => [words[at]!, beginning])
+  return createSecretForms(secret).map(([, prefix], at) => [words[at]!, prefix])
 }
 
 function isNumeric(secret: string): boolean {
   return /^[\d.e+-]+$/i.test(secret.trim())
 }
 
-/** In order, and those that touch or overlap as one. */
+/** Sorted; ranges that touch or overlap are merged. */
 function mergeRanges(ranges: readonly TextRange[]): TextRange[] {
   const all: TextRange[] = []
   for (const range of ranges.toSorted(([a], [b]) => a - b)) mergeRange(all, range)

@@ -1,5 +1,5 @@
-// Replaces secrets in a text of somebody else that comes in pieces, and holds back next to nothing: only what ends with so much of a secret that nobody
-// has guessed it. What comes before is told as it comes, whichever secrets there are, and kept in mind: when the rest follows, that is replaced.
+// Redacts a streamed text of others and holds as little as possible: only an end that a caller cannot have guessed.
+// Earlier text is emitted at once and remembered: when the rest of a secret follows, that rest is replaced.
 
 import { runToCompletion, type Steps } from '../../shared/time-slices.ts'
 import { MAX_THRESHOLD } from '../matching/guess-threshold.ts'
@@ -9,39 +9,42 @@ import { mergeRange, type TextRange } from '../matching/prefix-index.ts'
 import { MIN_FORM_LENGTH } from '../matching/rolling-hashes.ts'
 import type { Continuation, SecretMatcher } from './secret-replacer.ts'
 
-/** The secrets that are looked for. */
+/** Finds the secrets. */
 export interface EagerSecretMatcher extends Pick<SecretMatcher, 'longestAt'> {
-  /** False where none begins with the four characters at a place. */
+  /** False if no secret begins with the four characters at this position. */
   mayBegin(text: string, at: number): boolean
-  /** How much of a longer one the text is, from a place to its end. `isLast`: nothing follows by which it could be told. */
+  /**
+   * How much of a longer secret is at the end of the text from this position. `isLast` is true if nothing follows that
+   * would decide.
+   */
   findPartialMatch(text: HeldText, at: number, isLast: boolean): PartialMatch
-  /** How much of the text from a place on is the beginning of one. */
+  /** The length of the longest secret prefix at this position. */
   countShared(text: HeldText, at: number): number
 }
 
-/** So many characters behind may begin a secret that no look finds: each looks at four. */
+/** The last characters may begin a secret that `mayBegin` cannot find, since it needs four. */
 const UNSEEN_LENGTH = 3
-/** So many places at which a secret may have begun are kept in mind: texts have one or two, unless a secret repeats itself. */
+/** The limit of remembered starts of secrets: texts have one or two, unless a secret repeats itself. */
 const MAX_STARTS = 64
-/** So many places are looked at in one step: where very many secrets begin as a text does, each takes microseconds. */
+/** Positions per step: with very many similar secrets, each takes microseconds. */
 const STARTS_PER_STEP = 512
 
 export class EagerSecretReplacer {
   readonly #matcher: EagerSecretMatcher
   readonly #mark: string
-  /** What was told last, as far as it may begin a secret, and what is held back. */
+  /** Emitted text that may begin a secret, followed by the held text. */
   #text = ''
-  /** How much of the text was told. */
-  #told = 0
-  /** The same text, as long as a secret has begun in it. */
+  /** How much of the text was emitted. */
+  #emitted = 0
+  /** The same text, while a secret may have begun in it. */
   #held: HeldText | null = null
-  /** Where in what was told a secret may have begun. */
+  /** Positions in the emitted text where a secret may have begun. */
   #starts: number[] = []
-  /** The first place that was not looked at. */
+  /** The first position that is not checked yet. */
   #next_start = 0
-  /** Where a secret began whose beginning was replaced before the rest came; what follows of it is left out. */
+  /** The start of a secret whose prefix was replaced before its rest arrived; the rest is dropped. */
   #replaced_start: number | null = null
-  /** Whether the mark was told last. */
+  /** Whether the mark was emitted last. */
   #isMarked = false
 
   constructor(secrets: EagerSecretMatcher, mark: string) {
@@ -49,34 +52,34 @@ export class EagerSecretReplacer {
     this.#mark = mark
   }
 
-  /** How many characters are held back. */
+  /** The number of held characters. */
   get waiting(): number {
-    return this.#text.length - this.#told
+    return this.#text.length - this.#emitted
   }
 
-  /** True where `push` gives the piece as it is, with nothing held back. */
+  /** True if `push` would return the piece unchanged and hold nothing. */
   wouldPass(piece: string): boolean {
     return this.#held === null && !this.#mayBeginIn(this.#text + piece)
   }
 
-  /** Takes a piece, and gives what may be told now. */
+  /** Takes a piece, and returns the text that may be emitted now. */
   push(piece: string): string {
     return runToCompletion(this.pushSteps(piece))
   }
 
-  /** As `push`, for a long piece. The next one comes when all steps are done. */
+  /** Like `push`, for a long piece. The caller finishes all steps before the next piece. */
   *pushSteps(piece: string): Steps<string> {
     const text = this.#text + piece
     if (this.#held !== null || this.#mayBeginIn(text)) return yield* this.#scan(piece, 'more')
     this.#text = text.slice(-UNSEEN_LENGTH)
-    this.#told = this.#text.length
+    this.#emitted = this.#text.length
     this.#isMarked &&= piece === ''
     return piece
   }
 
   /**
-   * The rest: nothing follows, or nobody waits for it any longer. What is held back is so much of a secret that it is replaced like a whole one. Where
-   * the text goes on all the same, what follows of that secret is left out.
+   * Ends the text, or stops waiting. Held text is a large part of a secret, so it is replaced. If the text continues
+   * anyway, the rest of that secret is dropped.
    */
   end(): string {
     return this.waiting === 0 ? '' : runToCompletion(this.#scan('', 'missing'))
@@ -96,23 +99,23 @@ export class EagerSecretReplacer {
     const ranges: TextRange[] = []
     const decided = yield* this.#decide(held, text, rest, ranges)
     const shown = this.#replace(text, decided, ranges)
-    this.#keep(held, text, Math.max(decided, this.#told))
+    this.#keep(held, text, Math.max(decided, this.#emitted))
     return shown
   }
 
-  /** Forgets what was told of the text, but for what may begin a secret. */
-  #keep(held: HeldText, text: string, told: number): void {
-    const from = Math.min(told, this.#next_start, this.#starts[0] ?? told)
+  /** Drops emitted text that cannot begin a secret. */
+  #keep(held: HeldText, text: string, emitted: number): void {
+    const from = Math.min(emitted, this.#next_start, this.#starts[0] ?? emitted)
     held.take(from)
     this.#text = text.slice(from)
-    this.#told = told - from
+    this.#emitted = emitted - from
     this.#next_start -= from
     this.#starts = this.#starts.map((place) => place - from)
     if (this.#replaced_start !== null) this.#replaced_start -= from
     this.#held = this.#starts.length > 0 || this.waiting > 0 ? held : null
   }
 
-  /** How much of the text is decided; adds the secrets in it to the ranges. */
+  /** Returns how much of the text is decided, and adds the found secrets to `ranges`. */
   *#decide(held: HeldText, text: string, rest: Continuation, ranges: TextRange[]): Steps<number> {
     const { length } = text
     const known = this.#starts.filter((place) => place < this.#next_start)
@@ -129,27 +132,30 @@ export class EagerSecretReplacer {
         if (at + shared === length) return this.#settle(at, length)
         this.#replaced_start = null
       }
-      const opening = this.#matcher.findPartialMatch(held, at, rest !== 'more')
-      if (opening === 'secret') {
+      const match = this.#matcher.findPartialMatch(held, at, rest !== 'more')
+      if (match === 'secret') {
         if (rest === 'more') return this.#wait(at, ranges)
         mergeRange(ranges, [at, length])
         return this.#settle(at, length)
       }
       const found = length - at < MIN_FORM_LENGTH ? 0 : this.#matcher.longestAt(held, at)
       if (found > 0) mergeRange(ranges, [at, at + found])
-      if (opening === 'guessable' && length - at <= MAX_THRESHOLD && places.length < MAX_STARTS) places.push(at)
+      if (match === 'guessable' && length - at <= MAX_THRESHOLD && places.length < MAX_STARTS) places.push(at)
     }
     this.#next_start = Math.max(0, length - UNSEEN_LENGTH)
     return length
   }
 
-  /** A secret waits from a place on. One that it overlaps does not: both have the mark that is told now. */
+  /**
+   * Holds a secret from this position on. A secret that overlaps it is not held: both share the mark that is emitted
+   * now.
+   */
   #wait(at: number, ranges: readonly TextRange[]): number {
     this.#next_start = at
     return Math.max(at, ranges.at(-1)?.[1] ?? 0)
   }
 
-  /** From a place on the text is a secret that may go on. */
+  /** The text from this position on is a secret that may continue. */
   #settle(at: number, length: number): number {
     this.#replaced_start = at
     this.#starts.push(at)
@@ -157,10 +163,13 @@ export class EagerSecretReplacer {
     return length
   }
 
-  /** What is told of the text up to a place, behind what was told of it before. Secrets that touch have one mark, whenever they come. */
+  /**
+   * Returns the redacted text up to a position, after the emitted text. Secrets that touch share one mark, also across
+   * pieces.
+   */
   #replace(text: string, decided: number, ranges: readonly TextRange[]): string {
     let shown = ''
-    let at = this.#told
+    let at = this.#emitted
     for (const [from, to] of ranges) {
       if (to <= at) continue
       if (from > at) this.#isMarked = false

@@ -1,39 +1,39 @@
-// Texts that follow each other and may be parts of one, such as the pieces of a streamed answer: joined, they are told as `RedactedStream` tells the one
-// text. Each is told as it is unless something is replaced in it or right before.
+// Redacts consecutive texts that may form one text, such as pieces of a streamed answer: joined, they equal the output
+// of `RedactedStream`. An item changes only if something in it or right before it is replaced.
 import type { Steps } from '../../shared/time-slices.ts'
 import type { Redactor } from '../redactor.ts'
 import { RedactedStream } from './redacted-stream.ts'
 
 export class RedactedItems {
   readonly #stream: RedactedStream
-  /** Items that are not told yet, one after another. */
+  /** Items that are not emitted yet, in order. */
   #waiting: string[] = []
-  /** What may be told of them. */
+  /** Redacted text of these items. */
   #redacted = ''
-  /** Whether a part of the first of them was told before. */
+  /** Whether a part of the first item was emitted already. */
   #isFirstStarted = false
 
   constructor(redactor: Redactor) {
     this.#stream = new RedactedStream(redactor)
   }
 
-  /** How many items are held back. */
+  /** The number of held items. */
   get waiting(): number {
     return this.#waiting.length
   }
 
-  /** How many characters are held back of which it is not decided whether they may be told. */
+  /** The number of held characters that are not decided yet. */
   get undecided(): number {
     return this.#stream.waiting
   }
 
-  /** Takes the next item, and gives those that may be told now, in order. */
+  /** Takes the next item, and returns the items that may be emitted now, in order. */
   push(item: string): string[] {
     this.#waiting.push(item)
     return this.#takeReady(this.#stream.push(item))
   }
 
-  /** As `push`, where much is undecided. The next item comes when all steps are done. */
+  /** Like `push`, if many characters are undecided. The caller finishes all steps before the next item. */
   *pushSteps(item: string): Steps<string[]> {
     this.#waiting.push(item)
     return this.#takeReady(yield* this.#stream.pushSteps(item))
@@ -49,12 +49,12 @@ export class RedactedItems {
     return this.#isFirstStarted || !first.startsWith(this.#redacted) ? [...ready, ...this.#takeChanged()] : ready
   }
 
-  /** The rest: no item follows that may belong to these. */
+  /** Ends the items: no later item continues them. */
   end(): string[] {
     return this.#takeRest(this.#stream.end())
   }
 
-  /** The same where more would have followed. */
+  /** Does the same if later items are missing. */
   cut(): string[] {
     return this.#takeRest(this.#stream.cut())
   }
@@ -67,7 +67,7 @@ export class RedactedItems {
     return rest === '' ? ready : [...ready, rest]
   }
 
-  /** Those in which nothing is replaced. A secret may keep very many waiting: they are let go together. */
+  /** Takes the items without replacements. A secret may hold very many items, so they are taken together. */
   #takeUnchanged(): string[] {
     if (this.#isFirstStarted) return []
     let [count, length] = [0, 0]
@@ -80,19 +80,22 @@ export class RedactedItems {
     return this.#waiting.splice(0, count)
   }
 
-  /** All that wait: what is told of them, with the first one, but for those at the end that are told as they are. */
+  /** Takes all items: the redacted text replaces the first, except unchanged items at the end. */
   #takeAllChanged(): string[] {
     const items = this.#waiting.splice(0)
     if (items.length === 0) return []
     let [from, to] = [items.length, this.#redacted.length]
     while (from > 1 && this.#redacted.endsWith(items[from - 1]!, to)) to -= items[--from]!.length
-    const told = this.#redacted.slice(0, to)
+    const redacted = this.#redacted.slice(0, to)
     this.#redacted = ''
     this.#isFirstStarted = false
-    return items.map((item, at) => (at === 0 ? told : at < from ? '' : item))
+    return items.map((item, at) => (at === 0 ? redacted : at < from ? '' : item))
   }
 
-  /** Those but the last: something is replaced in them, and more may follow. Who waited until items begin again where texts do might wait for ever. */
+  /**
+   * Takes all items except the last: something in them is replaced, and more may follow. Waiting for the borders of
+   * items and texts to meet again might never end.
+   */
   #takeChanged(): string[] {
     if (this.#waiting.length < 2) return []
     const ready = this.#waiting.splice(0, this.#waiting.length - 1).map((_item, at) => (at === 0 ? this.#redacted : ''))

@@ -1,5 +1,5 @@
-// A text that comes in pieces, without its secrets: what may turn out to be one is held back until that is known, so that nobody is told any part
-// of it. What is told, joined, is what is kept.
+// Redacts a streamed text: text that may begin a secret is held until it is decided, so that no part of a secret is
+// shown. The outputs, joined, equal the stored text.
 import type { Steps } from '../../shared/time-slices.ts'
 import { INITIAL_CREDENTIAL_STATE, redactCredentialsInPiece } from '../credentials/redaction.ts'
 import type { Redactor } from '../redactor.ts'
@@ -8,14 +8,14 @@ import type { Continuation, SecretReplacer } from './secret-replacer.ts'
 export class RedactedStream {
   readonly #replacer: SecretReplacer
   #credentials = INITIAL_CREDENTIAL_STATE
-  /** The first half of a character whose other half has not come: half a character is none. */
+  /** The first half of a surrogate pair, held until the other half arrives. */
   #half_character = ''
 
   constructor(redactor: Redactor) {
     this.#replacer = redactor.createStreamReplacer()
   }
 
-  /** How many characters are held back that would be told where nothing follows. */
+  /** The number of held characters that would be emitted if the text ended here. */
   get waiting(): number {
     return (
       this.#replacer.waiting +
@@ -24,12 +24,12 @@ export class RedactedStream {
     )
   }
 
-  /** Takes a piece, and gives what may be told now. */
+  /** Takes a piece, and returns the text that may be emitted now. */
   push(text: string): string {
     return this.#takeWholeCharacters(this.#replacer.push(text, 'more'))
   }
 
-  /** As `push`, where much waits. The next piece comes, and the rest is asked for, when all steps are done. */
+  /** Like `push`, if much is held. The caller finishes all steps before the next call. */
   *pushSteps(text: string): Steps<string> {
     return this.#takeWholeCharacters(yield* this.#replacer.pushSteps(text, 'more'))
   }
@@ -40,26 +40,29 @@ export class RedactedStream {
     return this.#half_character === '' ? all : all.slice(0, -1)
   }
 
-  /** The rest: nothing follows. */
+  /** Ends the text and returns the rest. */
   end(): string {
     return this.#takeRest(this.#replacer.push('', 'none'), 'none')
   }
 
-  /** As `end`, where much waits. */
+  /** Like `end`, if much is held. */
   *endSteps(): Steps<string> {
     return this.#takeRest(yield* this.#replacer.pushSteps('', 'none'), 'none')
   }
 
-  /** The rest where more would have followed: what may begin a secret or a credential there, and is not just a few letters, is replaced like a whole one. */
+  /**
+   * Ends an incomplete text: a prefix of a secret or a credential is replaced like a complete one, unless it has only a
+   * few letters.
+   */
   cut(): string {
     return this.#takeRest(this.#replacer.push('', 'missing'), 'missing')
   }
 
   #takeRest(shown: string, rest: Continuation): string {
-    const told = this.#half_character + this.#redactCredentials(shown, rest)
+    const output = this.#half_character + this.#redactCredentials(shown, rest)
     this.#credentials = INITIAL_CREDENTIAL_STATE
     this.#half_character = ''
-    return told
+    return output
   }
 
   #redactCredentials(shown: string, rest: Continuation): string {

@@ -1,41 +1,47 @@
-// Replaces secrets in a text that comes in pieces, with the same result as in the whole. Each place of the text is decided once, from left to right:
-// it waits only as long as a secret may begin there that is not all here yet.
+// Redacts a streamed text with the same result as for the whole text. Each position is decided once, from left to
+// right: a position waits only while an incomplete secret may begin there.
 import type { Steps } from '../../shared/time-slices.ts'
 import { HeldText } from '../matching/held-text.ts'
 import { mergeRange, type TextRange } from '../matching/prefix-index.ts'
 import { LONGEST_PREFIX, MIN_FORM_LENGTH } from '../matching/rolling-hashes.ts'
 
-/** The secrets that are looked for. Those that a text waits for may be fewer than those that are found in it. */
+/** Finds the secrets. A text may wait for fewer secrets than are found in it. */
 export interface SecretMatcher {
   /**
-   * The first place of a text at which one has all that it has, or its first `BEGINNING` characters and perhaps more behind the end; else the length
-   * of the text.
+   * The first position of a complete secret, or of its first LONGEST_PREFIX characters, which may continue after the
+   * end; otherwise the length of the text.
    */
   findFirst(text: string): number
-  /** The length of the longest one that stands at a place; 0 for none. */
+  /** The length of the longest secret at a position; 0 for none. */
   longestAt(text: HeldText, at: number): number
-  /** Whether the text, from a place to its end, is the beginning of a longer one that it waits for. `isLast`: nothing follows by which it could be told. */
+  /**
+   * Whether the text from this position to its end begins a longer secret that the text waits for. `isLast` is true if
+   * nothing follows that would decide.
+   */
   hasPartialMatch(text: HeldText, at: number, isLast: boolean): boolean
 }
 
-/** From so many characters on a quick look at the whole piece is worth its price. */
+/** From this length on, a quick check of the whole piece pays off. */
 const LONG_PIECE_LENGTH = 512
-/** So many places are decided in one step: where secrets begin as a text does, each takes microseconds. */
+/** Positions per step: with many similar secrets, each takes microseconds. */
 const STARTS_PER_STEP = 4_096
 
-/** How a text goes on behind what has come: it does; it has ended; it was cut, and what would have come is missing. */
+/** How a text goes on: more follows, it has ended, or it was cut and the rest is missing. */
 export type Continuation = 'more' | 'none' | 'missing'
 
-/** How far the text is decided with a new piece. */
+/** The progress of decisions for a new piece. */
 interface Progress {
   readonly rest: Continuation
-  /** The secrets that were found. */
+  /** The ranges of the found secrets. */
   readonly ranges: TextRange[]
-  /** From where the piece is looked at closely: nothing ends there that begins sooner, and what is short of a beginning goes on behind it. */
+  /**
+   * The position in the piece from which each position is checked. No secret that begins earlier ends in the piece, and
+   * shorter prefixes continue after it.
+   */
   readonly close: number
-  /** Where the piece begins. */
+  /** The position where the piece begins. */
   readonly from: number
-  /** The place that is decided next. */
+  /** The next position to decide. */
   at: number
 }
 
@@ -43,7 +49,10 @@ export class SecretReplacer {
   readonly #matcher: SecretMatcher
   readonly #mark: string
   #text = new HeldText()
-  /** How much of what is held belongs to a secret whose mark was told, 0 right behind one; null: nothing was told right before. */
+  /**
+   * How many held characters belong to a secret whose mark was emitted; 0 right after one; null if no mark was emitted
+   * right before.
+   */
   #hidden: number | null = null
 
   constructor(secrets: SecretMatcher, mark: string) {
@@ -51,19 +60,19 @@ export class SecretReplacer {
     this.#mark = mark
   }
 
-  /** How many characters are held back, but for those of which the mark was told. */
+  /** The number of held characters, without those whose mark was emitted. */
   get waiting(): number {
     return Math.max(0, this.#text.length - (this.#hidden ?? 0))
   }
 
-  /** Takes a piece, and gives what may be told now. */
+  /** Takes a piece, and returns the text that may be emitted now. */
   push(piece: string, rest: Continuation): string {
     const progress = this.#begin(piece, rest)
     while (!this.#advance(progress));
     return this.#finish(progress)
   }
 
-  /** As `push`, where much waits. The next piece comes when all steps are done. */
+  /** Like `push`, if much is held. The caller finishes all steps before the next piece. */
   *pushSteps(piece: string, rest: Continuation): Steps<string> {
     const progress = this.#begin(piece, rest)
     while (!this.#advance(progress)) yield
@@ -78,7 +87,10 @@ export class SecretReplacer {
     return { rest, ranges: this.#hidden === null ? [] : [[0, this.#hidden]], from, close: from + first, at: 0 }
   }
 
-  /** Decides the next places, and adds the secrets there to the ranges; false: there are more. All before `at` is decided then. */
+  /**
+   * Decides the next positions, and adds found secrets to the ranges. Returns false if more steps are needed. Then all
+   * positions before `at` are decided.
+   */
   #advance(progress: Progress): boolean {
     const { rest, ranges, from, close } = progress
     const { length } = this.#text
@@ -102,12 +114,12 @@ export class SecretReplacer {
   }
 
   #finish({ at: decided, rest, ranges }: Progress): string {
-    const told = decided === 0 ? '' : this.#takeReplaced(decided, ranges)
+    const output = decided === 0 ? '' : this.#takeReplaced(decided, ranges)
     if (rest !== 'more') {
       this.#text = new HeldText()
       this.#hidden = null
     }
-    return told
+    return output
   }
 
   #takeReplaced(decided: number, ranges: readonly TextRange[]): string {
@@ -119,7 +131,7 @@ export class SecretReplacer {
   }
 }
 
-/** The text with each range replaced; the last one may end behind it. */
+/** Replaces each range by the mark; the last range may end after the text. */
 export function replaceRanges(text: string, ranges: readonly TextRange[], mark: string): string {
   if (ranges.length === 0) return text
   let built = ''

@@ -1,26 +1,25 @@
-// The calls of tools of one answer, as their pieces come, without secrets: their arguments, which are JSON unless the tool is a custom one, and their
-// names, which are one text together, since a secret may be cut over the names of several calls.
+// Redacts the streamed tool calls of one answer. Arguments are JSON unless the tool is a custom tool. All names form
+// one text, since a secret may be split across the names of several calls.
 import { JsonUnescaper } from '../json-unescaper.ts'
 import type { EagerSecretReplacer } from './eager-secret-replacer.ts'
 
-/** A text that comes in pieces. */
 export type StreamedTextRedactor = Pick<EagerSecretReplacer, 'waiting' | 'push' | 'pushSteps' | 'end'>
 
-/** The arguments of one call. `isCustom`: they are no JSON. */
+/** Redacts the arguments of one call. `isCustom` means that they are not JSON. */
 export function createArgumentsRedactor(tail: EagerSecretReplacer, isCustom: boolean): StreamedTextRedactor {
   if (isCustom) return tail
-  const plain = new JsonUnescaper()
+  const unescaper = new JsonUnescaper()
   return {
     get waiting() {
       return tail.waiting
     },
-    push: (piece) => tail.push(plain.push(piece)),
-    pushSteps: (piece) => tail.pushSteps(plain.push(piece)),
-    end: () => tail.push(plain.end()) + tail.end(),
+    push: (piece) => tail.push(unescaper.push(piece)),
+    pushSteps: (piece) => tail.pushSteps(unescaper.push(piece)),
+    end: () => tail.push(unescaper.end()) + tail.end(),
   }
 }
 
-/** Names are told as they come: what goes on with a secret of which a name before has told a part is replaced. */
+/** Names are emitted at once: a continuation of a secret that an earlier name began is replaced. */
 export class ToolNameRedactor {
   readonly #tail: EagerSecretReplacer
 

@@ -1,5 +1,5 @@
-// One call inside of QuickJS: a runtime and context of its own, the code as an asynchronous generator, and what it gives.
-// Runs in a worker. Nothing of Node is handed in but the console's lines and a clock that interrupts.
+// One call inside of QuickJS: its own runtime and context, with the code as an asynchronous generator. Runs in a worker. The code gets
+// nothing of Node except console output; an interrupt enforces the time limit.
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime, QuickJSWASMModule } from 'quickjs-emscripten-core'
 import { truncateText } from '../../shared/text-truncation.ts'
 import { findJsonProblem } from '../json-values.ts'
@@ -11,11 +11,11 @@ import { PRELUDE_SOURCE } from './prelude.ts'
 import { createRandomSource } from './random.ts'
 import { VALUE_FORMAT_SOURCE } from './value-format.ts'
 
-/** Jobs of promises that run before the clock is looked at. */
+/** Promise jobs that run between two checks of the clock. */
 const JOBS_PER_CLOCK_READ = 1_000
 
 const NEVER_SETTLES =
-  'The code waits for a promise that nothing will ever settle: there are no timers, no network and no files here.'
+  'The code waits for a promise that never settles: the sandbox has no timers, no network and no files.'
 const UNEXPECTED_ITEMS =
   'The code yields items, but the node has no stream output. Declare one with "stream": true, or return a list.'
 const UNPRINTABLE = 'something that cannot be shown'
@@ -39,7 +39,7 @@ export class QuickJsCall {
   #deadline = 0
   #interrupted = false
   #generator: QuickJSHandle | null = null
-  /** What the prelude gave. */
+  /** The functions that the prelude returned. */
   #prelude: PreludeFunctions | null = null
   #formatter: QuickJSHandle | null = null
 
@@ -53,7 +53,7 @@ export class QuickJsCall {
     this.#vm = this.#runtime.newContext()
   }
 
-  /** Runs until the next item or the result. Throws Fault. */
+  /** Runs until the next item or the result. Throws ScriptError. */
   step(): ScriptStep {
     this.#deadline = performance.now() + this.#request.time_limit_ms
     try {
@@ -65,20 +65,20 @@ export class QuickJsCall {
     }
   }
 
-  /** Gives back all memory. Throws where the engine is not what it was. */
+  /** Frees all memory. Throws if the engine is damaged. */
   end(): void {
     for (const handle of [this.#generator, this.#formatter, ...Object.values(this.#prelude ?? {})]) handle?.dispose()
     this.#vm.dispose()
     this.#runtime.dispose()
   }
 
-  /** Once true it stays true, so that code cannot go on after it was interrupted. */
+  /** Once true it stays true, so that code cannot continue after an interrupt. */
   #isTimeUp(): boolean {
     this.#interrupted ||= performance.now() > this.#deadline
     return this.#interrupted
   }
 
-  /** Reads the code and runs nothing of it, not even what stands behind an end of the function. */
+  /** Parses the code without running any of it, not even text behind a closing brace of the function. */
   #parse(): ScriptStep {
     const result = this.#vm.evalCode(wrapScript(this.#request.code), SCRIPT_FILE_NAME, { compileOnly: true })
     if (result.error) throw this.#readThrown(result.error)
@@ -117,7 +117,7 @@ export class QuickJsCall {
     return { done, json: this.#encodeJson(value, done) }
   }
 
-  /** What a promise of the code's becomes, once all jobs that lead there are done. */
+  /** Runs jobs until the promise settles, and returns its value. */
   #settle(promise: QuickJSHandle): QuickJSHandle {
     for (;;) {
       const state = this.#vm.getPromiseState(promise)
@@ -155,14 +155,14 @@ export class QuickJsCall {
     return result.value
   }
 
-  /** A text that is short enough; an empty one where it is something else. */
+  /** A text within the limit; an empty text for any other value. */
   #readText(handle: QuickJSHandle, longest: number): string {
     if (this.#vm.typeof(handle) !== 'string') return ''
     using length = this.#vm.getProp(handle, 'length')
     return this.#vm.getNumber(length) <= longest ? this.#vm.getString(handle) : ''
   }
 
-  /** Any value as a person would read it. */
+  /** A readable form of any value. */
   #formatValue(value: QuickJSHandle, most: number): string {
     const text = this.#readText(value, most)
     if (text !== '') return text
@@ -178,20 +178,20 @@ export class QuickJsCall {
     }
   }
 
-  /** What they show side by side, no further than a line goes. */
+  /** The values as one console line, cut at the limit. */
   #formatLine(values: readonly QuickJSHandle[]): string {
     let line = ''
     for (const [at, value] of values.entries()) {
       if (line.length >= LONGEST_LINE) break
       line += `${at > 0 ? ' ' : ''}${this.#formatValue(value, LONGEST_LINE)}`
     }
-    // Where nothing was cut the line is shorter: what is shown of a value ends there as well.
+    // A line below the limit was not cut: values are formatted up to the same limit.
     return line.length < LONGEST_LINE ? line : truncateText(line, LONGEST_LINE - 1)
   }
 
   #readThrown(error: QuickJSHandle): ThrownValue {
     using thrown = error
-    // Once the time is up, nothing of the code is to run again.
+    // Once the time is up, no more of the code may run.
     if (this.#interrupted) return new ThrownValue('', '', '')
     const [name, message, stack] = ['name', 'message', 'stack'].map((key) => this.#readPart(thrown, key))
     if (stack) return new ThrownValue(name!, message!, stack)

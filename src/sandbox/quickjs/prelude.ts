@@ -1,15 +1,15 @@
-// What runs inside of the engine before the code of a user does. The functions are handed over as source text, so they use
-// nothing but each other, and they are few: they are read again for each call. They take hold of what they need first.
-// Whatever the code changes later can spoil its own messages at most, since the worker looks once more at what comes out.
+// The prelude, which runs inside of the engine before the user's code. Its functions are passed as source text, so they use only each
+// other, and they are short, as each call parses them. They save the built-ins that they need first. Code that changes built-ins later can
+// only spoil its own messages, since the worker validates all results.
 import { LONGEST_JSON, MAX_SCRIPT_VALUES } from '../limits.ts'
 
 export interface PreludeLimits {
-  /** How many values may lie in one result, and how many characters it may have. */
+  /** The limits of values and characters in one result. */
   readonly values: number
   readonly characters: number
 }
 
-/** Writes what the code gives as JSON. `why` says in words what was wrong where that gave null. */
+/** Writes results of the code as JSON. If `give` returned null, `why` returns the reason. */
 function makeGive(limits: PreludeLimits) {
   const { stringify } = JSON
   const { isArray } = Array
@@ -54,7 +54,7 @@ function makeGive(limits: PreludeLimits) {
     return value
   }
 
-  /** Throws what getters of the code throw. */
+  /** Throws errors of the code's getters. */
   function give(value: unknown): string | null {
     count = length = 0
     problem = ''
@@ -77,7 +77,7 @@ function makeGive(limits: PreludeLimits) {
   return { give, why: () => problem }
 }
 
-/** Sets up the globals; gives what is called later. */
+/** Sets up the globals; returns the functions that are called later. */
 function prelude(
   limits: PreludeLimits,
   log: (severity: string, ...values: unknown[]) => void,
@@ -103,7 +103,7 @@ function prelude(
   })
   const given: Record<string, unknown> = JSON.parse(inputs)
   const kept = ['__proto__', 'globalThis', 'undefined', 'NaN', 'Infinity']
-  // Last of all: an input may have the name of a global, and stands before it then.
+  // Set last, as an input may shadow a global of the same name.
   for (const name of keys(given)) if (!kept.includes(name)) set(globalThis, name, given[name])
   set(globalThis, 'inputs', given)
   set(globalThis, 'console', console)
@@ -112,7 +112,7 @@ function prelude(
 
 const limits: PreludeLimits = { values: MAX_SCRIPT_VALUES, characters: LONGEST_JSON }
 
-/** Functions without what only people read: the engine reads them for each call. */
+/** The source of functions without comments and indentation, as the engine parses it for each call. */
 function toSource(...functions: readonly ((...values: never[]) => unknown)[]): string {
   const lines = functions.flatMap((one) =>
     one
@@ -123,7 +123,7 @@ function toSource(...functions: readonly ((...values: never[]) => unknown)[]): s
   return lines.filter((line) => !line.startsWith('//') && !line.startsWith('/**')).join('\n')
 }
 
-/** An expression: a function of `log`, `loadRandom` and the inputs' JSON, which gives `pull`, `give` and `why`. */
+/** An expression: a function of `log`, `loadRandom` and the inputs' JSON that returns `pull`, `give` and `why`. */
 export const PRELUDE_SOURCE = `(() => {'use strict'
 ${toSource(makeGive, prelude)}
 return prelude.bind(undefined, ${JSON.stringify(limits)}) })()`

@@ -1,7 +1,7 @@
-// What `Math.random` becomes. Runs inside of the engine, handed over as source text when it is first needed, so it uses
-// nothing from around itself.
+// The implementation of `Math.random`. Runs inside of the engine and is passed as source text on first use, so it refers to nothing
+// outside.
 
-/** xoshiro128** (Blackman and Vigna, 2018), its state filled by splitmix32. */
+/** xoshiro128** (Blackman and Vigna, 2018), with its state filled by splitmix32. */
 function makeRandom(seedLow: number, seedHigh: number) {
   const { imul } = Math
   let mix = seedLow
@@ -11,7 +11,7 @@ function makeRandom(seedLow: number, seedHigh: number) {
     bits = imul(bits ^ (bits >>> 15), 0x735a2d97)
     return bits ^ (bits >>> 15)
   }
-  // Both halves count for every part, and no two seeds give the same state.
+  // Both halves of the seed affect every part, and no two seeds give the same state.
   mix = fill() ^ seedHigh
   let [a, b] = [fill(), fill()]
   mix = seedLow ^ b
@@ -31,7 +31,7 @@ function makeRandom(seedLow: number, seedHigh: number) {
   return () => ((next() >>> 5) * 0x4000000 + (next() >>> 6)) / 0x20000000000000
 }
 
-/** An expression: the function that gives the numbers of a seed, which is any whole number. */
+/** An expression: a generator of random numbers for a seed, which is any integer. */
 export function createRandomSource(seed: number): string {
   return `(${makeRandom})(${seed | 0}, ${Math.floor(seed / 2 ** 32) | 0})`
 }

@@ -1,7 +1,7 @@
-// How values look in lines of the console and in errors. Runs inside of the engine, handed over as source text when it is
-// first needed, so it uses nothing from around itself.
+// Formats values for console lines and errors. Runs inside of the engine and is passed as source text on first use, so it refers to nothing
+// outside.
 
-/** Text as it is, others much as they are written in code, at most `most` characters. */
+/** Formats text as it is and other values much like source code, in at most `most` characters. */
 function makeShow() {
   const { stringify } = JSON
   const { isArray } = Array

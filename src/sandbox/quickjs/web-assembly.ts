@@ -1,4 +1,4 @@
-// WebAssembly as far as it is used here. The types of Node describe its values, not the global itself.
+// The parts of WebAssembly used here. Node's types describe its values, but not the global.
 
 interface WebAssemblyGlobal {
   readonly Memory: new (size: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer }

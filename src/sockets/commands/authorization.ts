@@ -1,17 +1,17 @@
-// Commands that the caller's credential is not good for: what is said to whom sends one. Nothing of what they name is looked at.
+// Refuses commands that the caller's credential does not allow. Nothing that a command names is read.
 import { type CommandInfo, commandManifest } from '../../../generated/messages.ts'
 import { canCall, type Principal } from '../../access/principal.ts'
 import { ServiceError } from '../../errors.ts'
 import { type RequestId, sendCommandRefusal, sendJobFailure } from '../jobs/command-replies.ts'
 import type { CommandConnection } from './command-connection.ts'
 
-/** What stands in the way of a command, or null. What concerns the connection alone is everybody's. */
+/** The error of a command without permission, or null. All callers may use commands about the connection itself. */
 export function checkCommandScope(principal: Principal, { kind, scope }: CommandInfo): ServiceError | null {
   if (kind === 'connection' || canCall(principal, scope)) return null
   const message =
     principal.app_id === null
-      ? `The token of this socket is not good for this command: it lacks the scope "${scope}".`
-      : 'This server serves no apps yet: a visitor of one may run nothing.'
+      ? `The token of this socket lacks the scope "${scope}", which this command needs.`
+      : 'This server does not serve apps yet. A visitor of an app cannot run commands.'
   return new ServiceError('FORBIDDEN', { message })
 }
 
@@ -22,8 +22,8 @@ export interface JobCommand {
 }
 
 /**
- * Refuses a job command by the job that it names, because clients take an answer that names none for the end of their only run; whoever starts
- * or cancels one waits for its end. False, and nothing is said, for a command that is about no one job.
+ * Refuses a job command in a frame with the job's id, because clients take an answer without an id for the end of their only run. A client that runs
+ * or cancels a job also gets its end. Returns false, without an answer, for a command about several jobs.
  */
 export function refuseJobCommand(
   connection: CommandConnection,

@@ -1,4 +1,4 @@
-// The commands of `/ws` that chat: say something, follow a thread, answer a call of a tool, stop. Turns live without the socket.
+// The chat commands of `/ws`: send a message, follow a thread, answer a tool call, stop. Turns outlive the socket.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import type { ResumeChatData } from '../../../generated/types.ts'
 import { echoRequestId } from '../jobs/command-replies.ts'
@@ -31,12 +31,12 @@ export const chatCommandHandlers: ChatCommands = {
     const { app, principal, inferences } = connection
     const thread_id = data?.thread_id ?? null
     const stopped = thread_id === null ? inferences.stop() : app.chat.turns.stop(principal, thread_id)
-    const message = stopped === 0 ? 'Nothing was running.' : 'What was running is told to stop.'
+    const message = stopped === 0 ? 'Nothing was running.' : 'Running turns and inferences are being stopped.'
     connection.send({ message, stopped, ...echoRequestId(request_id) })
   },
 }
 
-/** Nothing waits from what is read to what is followed: it is one state of the thread. */
+/** Nothing is awaited between the read and the follow, so that both see the same state of the thread. */
 function resumeChat(connection: CommandConnection, { thread_id, after_sequence }: ResumeChatData): void {
   const { app, principal, chats } = connection
   const { last_sequence } = app.chat.threads.row(principal, thread_id)

@@ -1,4 +1,4 @@
-// An open socket as commands and their answers see it. How it reads and writes is left to the connection.
+// The interface of an open socket for commands and their answers.
 
 import type { Principal } from '../../access/principal.ts'
 import type { KeyedQueue } from '../../shared/keyed-queue.ts'
@@ -12,14 +12,14 @@ export interface CommandConnection extends SocketOutlet {
   readonly principal: Principal
   readonly followers: JobFollowers
   readonly subscriptions: JobSubscriptions
-  /** The threads that it hears of. */
+  /** The threads that the socket follows. */
   readonly chats: ChatFollowers
-  /** What it asks models for. */
+  /** The turns and inferences of the socket. */
   readonly inferences: ConnectionInferences
-  /** Where commands that name the same job wait for each other. */
+  /** Orders commands for the same job. */
   readonly command_queue: KeyedQueue
-  /** Where large answers wait for each other. */
+  /** Orders large answers. */
   readonly large_answers: AsyncMutex
-  /** The encoding of what is sent from now on. */
+  /** The encoding of frames from now on. */
   mode: 'binary' | 'text'
 }

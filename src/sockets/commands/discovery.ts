@@ -1,4 +1,4 @@
-// The commands of `/ws` that tell what there is: the same services as their HTTP twins.
+// The discovery commands of `/ws`, with the same services as over HTTP.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import { describeCapabilities } from '../../lifecycle/capabilities.ts'
 import { readRegistryRevision } from '../../nodes/registry-revision.ts'

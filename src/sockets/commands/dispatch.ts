@@ -1,4 +1,4 @@
-// From a decoded message to its handler: unknown, malformed and planned commands get their defined answers here.
+// Dispatches decoded messages to their handlers, and answers unknown, malformed and planned commands.
 import { type CommandInfo, commandManifest } from '../../../generated/messages.ts'
 import { errorBodies, type Problem, ServiceError, toServiceError } from '../../errors.ts'
 import { withRequestTimeout } from '../../lifecycle/request-timeout.ts'
@@ -14,7 +14,10 @@ import type { CommandConnection } from './command-connection.ts'
 type CommandMessage = Record<string, unknown>
 type CommandHandler = (message: never, connection: CommandConnection, late?: AbortSignal) => unknown
 
-/** Carries out one message. `inexact` gives what of it would be stored as something else. Nothing that it says closes the socket. Gives what `carry` does, null for what is refused. */
+/**
+ * Dispatches a message. `inexact` returns problems of values that would be stored as others. No message closes the socket. Returns the result of
+ * `executeCommand`, or null for a refused message.
+ */
 export function dispatchMessage(
   channel: SocketChannel,
   connection: CommandConnection,
@@ -29,8 +32,8 @@ export function dispatchMessage(
 }
 
 /**
- * Whether a message is a command that can be carried out; if not, it is answered. `problems` gives what is wrong with it by the schema of the
- * command. Of the message only the envelope and the names in its data are read.
+ * Returns the command of a message, or answers a message that cannot be executed. `problems` returns its problems by the schema of the command. Only
+ * the envelope and the names in `data` are read.
  */
 export function acceptCommand(
   channel: SocketChannel,
@@ -42,13 +45,14 @@ export function acceptCommand(
     refusal()
     return null
   }
-  if (!isRecord(message)) return refuse(() => sendInvalidMessage(connection, 'A frame is one object.'))
+  if (!isRecord(message)) return refuse(() => sendInvalidMessage(connection, 'A frame must be a single object.'))
   if (message.command === undefined || message.command === null) {
-    // A frame with a type is an answer or something newer than this server: nothing to say.
+    // A frame with a type is an answer, or is newer than this server, and needs no reply.
     if (message.type !== undefined && message.type !== null) return null
-    return refuse(() => sendInvalidMessage(connection, 'A frame has a "command" or a "type".'))
+    return refuse(() => sendInvalidMessage(connection, 'A frame must have a "command" or a "type".'))
   }
-  if (typeof message.command !== 'string') return refuse(() => sendInvalidMessage(connection, '"command" is a string.'))
+  if (typeof message.command !== 'string')
+    return refuse(() => sendInvalidMessage(connection, '"command" must be a string.'))
   const info = channel.commands[message.command]
   if (!isCommandServed(info, connection)) return refuse(() => sendUnknownCommand(connection, message))
   if (info.switch === 'sdk_lifecycle' && !connection.app.config.sdk_lifecycle)
@@ -58,8 +62,8 @@ export function acceptCommand(
 }
 
 /**
- * Carries out a command that `accepted` accepts, after those that name the same job. Gives its end; null for one that takes as long as its
- * model does: of those a connection has few.
+ * Executes an accepted command after earlier commands for the same job. Returns its end; null for an inference, which takes as long as its model: a
+ * connection has few of them.
  */
 export function executeCommand(
   channel: SocketChannel,
@@ -68,7 +72,7 @@ export function executeCommand(
   info: CommandInfo,
 ): Promise<void> | null {
   const handler = (channel.handlers as Readonly<Record<string, CommandHandler>>)[info.command]!
-  // What is done to a thread waits for its turn there, and not here: `stop` goes before what waits.
+  // Commands for a thread are queued by the thread, not here: `stop` overtakes waiting commands.
   const work = () => {
     const error = checkCommandScope(connection.principal, info)
     if (error) return refuseCommand(connection, message, info, error)
@@ -81,7 +85,7 @@ export function executeCommand(
   return info.command === commandManifest.ws.inference.command ? null : ended
 }
 
-/** What is implemented, and with the preview what is planned and can be tried. */
+/** The implemented commands; with the preview, also planned ones that can be tried. */
 function isCommandServed(info: CommandInfo | undefined, { app }: CommandConnection): info is CommandInfo {
   return info?.implementation === 'implemented' || (info?.preview === true && app.config.sdk_lifecycle_preview)
 }
@@ -98,12 +102,12 @@ function refuseCommand(
   error: ServiceError,
 ): void {
   if (kind === 'job' && refuseJobCommand(connection, message as unknown as JobCommand, error)) return
-  // Of all jobs, whoever may see none has none. An error that names nothing would end the only run of its client.
+  // A client without the scope gets an empty list of jobs. An error without ids would end the client's only run.
   if (kind === 'job' && !hasRequestId(message)) return connection.send({ type: 'status', jobs: [] })
   sendCommandError(connection, message, kind, error)
 }
 
-/** Refuses a command that cannot be read now: nothing of it is stored. */
+/** Refuses a command for whose parsing there is no memory now. Nothing of it is stored. */
 export function refuseUnreadableCommand(
   connection: CommandConnection,
   head: CommandMessage,
@@ -115,7 +119,7 @@ export function refuseUnreadableCommand(
     sendCommandError(connection, head, kind, error)
 }
 
-/** To a command that is what its schema says. */
+/** The error of a well-formed command. */
 function sendCommandError(
   connection: CommandConnection,
   message: CommandMessage,
@@ -166,7 +170,7 @@ async function runRpcHandler(
     const error = toServiceError(thrown)
     logCommandFailure(connection, error, message)
     sendRpcError(connection, message, error)
-    // It may come yet, too late, or could not be sent.
+    // The result may still come, too late, or could not be sent.
     work.then(
       (result) => connection.subscriptions.discard(result),
       () => {},
@@ -208,7 +212,7 @@ function sendInvalidCommand(
   connection.send({ ...body, command, ...idsOf(message) })
 }
 
-/** One `rpc_response` to whoever sent a request id, else a frame that only says what is wrong. */
+/** Sends an `rpc_response` for a command with a request id, else an error frame. */
 function sendErrorFrame(
   connection: CommandConnection,
   message: CommandMessage,
@@ -264,8 +268,8 @@ function idsOf(message: CommandMessage): { job_id?: string; request_id?: unknown
 /** The thread that a message names, if it names one. */
 function threadOf({ data }: CommandMessage): { thread_id?: string } {
   const thread_id = isRecord(data) ? data.thread_id : null
-  const isOne = typeof thread_id === 'string' && thread_id.length >= 1 && thread_id.length <= 512
-  return isOne && thread_id.isWellFormed() ? { thread_id } : {}
+  const isThreadId = typeof thread_id === 'string' && thread_id.length >= 1 && thread_id.length <= 512
+  return isThreadId && thread_id.isWellFormed() ? { thread_id } : {}
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

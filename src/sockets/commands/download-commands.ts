@@ -5,7 +5,7 @@ import { ServiceError } from '../../errors.ts'
 import { echoRequestId } from '../jobs/command-replies.ts'
 import type { CommandConnection } from './command-connection.ts'
 
-/** The key of the hub, by the name that its own tools know. */
+/** The setting with the hub's token, under the name that the hub's own tools use. */
 const HUB_TOKEN_SETTING = 'HF_TOKEN'
 
 export const downloadCommandHandlers: DownloadCommandHandlers<CommandConnection> = {
@@ -13,8 +13,8 @@ export const downloadCommandHandlers: DownloadCommandHandlers<CommandConnection>
     const { app, principal } = connection
     requireAdministrator(principal)
     const { repo_id, model_type, path = null, allow_patterns: allow = null, ignore_patterns } = data
-    const wanted = { repo_id, model_type, path, allow, ignore: ignore_patterns ?? [] }
-    const update = app.downloads.start(principal, wanted, app.customerOf(principal).key(HUB_TOKEN_SETTING), connection)
+    const request = { repo_id, model_type, path, allow, ignore: ignore_patterns ?? [] }
+    const update = app.downloads.start(principal, request, app.customerOf(principal).key(HUB_TOKEN_SETTING), connection)
     connection.send({ ...update, ...echoRequestId(request_id) })
   },
 
@@ -26,13 +26,13 @@ export const downloadCommandHandlers: DownloadCommandHandlers<CommandConnection>
   },
 }
 
-/** What is fetched fills the disk of whoever runs the server. In Local mode that is the local user. */
+/** Downloads fill the disk of the operator. In Local mode that is the local user. */
 function requireAdministrator({ administrator }: Principal): void {
   if (administrator) return
   throw new ServiceError('FORBIDDEN', { message: 'Only administrators may download models to this server.' })
 }
 
-/** Tells a socket of its caller's downloads for as long as it is open. Who does not read is told no progress. */
+/** Sends a socket the updates of its caller's downloads as long as it is open. A peer that does not read gets no progress. */
 export function followDownloads(connection: CommandConnection): void {
   const { app, principal, closed } = connection
   const leave = app.downloads.follow(principal, connection, (update) => {

@@ -1,4 +1,4 @@
-// The command `inference`: a model continues a conversation of which nothing is stored. Its pieces and its one answer go to this socket alone.
+// The command `inference`: a model continues a conversation that is not stored. Only this socket gets its chunks and answer.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import type { ChatCompletion, ChatCompletionRequest, InferenceChunkFrame } from '../../../generated/types.ts'
 import { resolveModelName } from '../../chat/model-choice.ts'
@@ -12,13 +12,13 @@ import type { CommandConnection } from './command-connection.ts'
 type InferenceHandler = WsCommandHandlers<CommandConnection>['inference']
 type InferenceMessage = Parameters<InferenceHandler>[0]
 
-/** That one connection may have under way at a time. */
+/** Inferences that a connection can run at a time. */
 const MAX_INFERENCES = 64
 
 export const handleInference: InferenceHandler = async ({ data, request_id }, connection) => {
   const { inferences, closed } = connection
   if (inferences.active >= MAX_INFERENCES) {
-    const message = `A socket has at most ${MAX_INFERENCES} inferences under way: let some end, or open another one.`
+    const message = `A socket can run at most ${MAX_INFERENCES} inferences at a time. Wait until some end, or open another socket.`
     throw new ServiceError('RATE_LIMITED', { message })
   }
   const result = await inferences.run((stop) => runInference(data, request_id, connection, stop))
@@ -49,11 +49,11 @@ async function runInference(
     })) {
       const chunk = answer.addPart(part)
       if (chunk) connection.send({ type: 'chunk', request_id, ...chunk })
-      // A peer that does not read is waited for, and its model with it.
+      // Waits for a peer that does not read, and so pauses its model.
       if (connection.congested) await connection.drained()
     }
   } catch (thrown) {
-    // Whoever stops a model wants what it has said so far.
+    // A client that stops a model still gets the answer so far.
     if (!signal.aborted) throw thrown
   }
   return answer.completion()
@@ -61,8 +61,8 @@ async function runInference(
 
 function createCompletionRequest(data: InferenceMessage['data'], model: string): ChatCompletionRequest {
   const { messages, tools, max_completion_tokens, temperature, seed } = data
-  const given = Object.entries({ tools, max_completion_tokens, temperature, seed })
-  const options = Object.fromEntries(given.filter(([, value]) => value !== undefined && value !== null))
+  const settings = Object.entries({ tools, max_completion_tokens, temperature, seed })
+  const options = Object.fromEntries(settings.filter(([, value]) => value !== undefined && value !== null))
   return { ...options, model, messages }
 }
 
@@ -72,13 +72,13 @@ class InferenceAnswer {
   readonly #joined = new MessageBuilder()
   #usage = toCompletionUsage({ input_tokens: 0, output_tokens: 0 })
   #finish_reason = 'stop'
-  /** As it was asked for, until it is known. */
+  /** The requested model, until the actual model is known. */
   model: string
 
-  constructor(id: string, created: number, asked: string | null | undefined) {
+  constructor(id: string, created: number, requested_model: string | null | undefined) {
     this.#id = id
     this.#created = created
-    this.model = asked || 'default'
+    this.model = requested_model || 'default'
   }
 
   setUsage(use: ModelUsage): void {
@@ -86,7 +86,7 @@ class InferenceAnswer {
     this.model = use.model
   }
 
-  /** The piece that is new to its reader, or null. */
+  /** The new chunk for the client, or null. */
   addPart(part: AnswerPart): Omit<InferenceChunkFrame, 'type' | 'request_id'> | null {
     if (part.type === 'job') return null
     if (part.type === 'end') {

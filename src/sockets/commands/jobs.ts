@@ -1,4 +1,4 @@
-// The job commands of `/ws`: run, watch, feed and end jobs. How a suspended one goes on is in a file of its own.
+// The job commands of `/ws`: run, follow, feed and cancel jobs. resume-job.ts continues suspended jobs.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
@@ -38,10 +38,9 @@ type JobCommands = Pick<
   | 'update_node_properties'
 >
 
-const INPUT_FULL_MESSAGE = 'For this input no more values are kept. Send the next ones once some were taken.'
+const INPUT_FULL_MESSAGE = 'The queue of this input is full. Send the next values once the job has taken some.'
 
-const PROPERTIES_FULL_MESSAGE =
-  'The changes of properties of this job are too large together. No more of them are kept.'
+const PROPERTIES_FULL_MESSAGE = 'The property changes of this job are too large together. No more changes are accepted.'
 
 type RunJobData = Parameters<JobCommands['run_job']>[0]['data']
 
@@ -55,7 +54,7 @@ export const jobCommandHandlers: JobCommands = {
     try {
       await active.accepted()
     } catch (thrown) {
-      // Nothing terminal is told of a job that may be stored all the same.
+      // The job may be stored, so the client must not see its end.
       const error = toServiceError(thrown)
       if (error.code === 'OUTCOME_UNKNOWN') return refuseTemporarily(connection, row.id, request_id, error)
       return sendJobFailure(connection, row.id, row.workflow_id, error)
@@ -69,12 +68,12 @@ export const jobCommandHandlers: JobCommands = {
     const { job_id, workflow_id = null } = data
     // The end of the job comes after the acknowledgement, which waits for the commit.
     const release = followers.hold(job_id)
-    const watched = followers.isFollowing(job_id)
+    const wasFollowing = followers.isFollowing(job_id)
     try {
       const { row } = await app.jobs.cancel(principal, job_id)
       connection.send(createAck('The cancellation is accepted.', row, request_id))
-      // Who follows the job sees its end there; others are told once.
-      if (watched) return
+      // A follower gets the end of the job in its frames; other clients get it once.
+      if (wasFollowing) return
       if (isTerminal(row.status)) await sendFrameInSlices(connection, await loadJobUpdate(row, app, connection))
       else followers.follow(row, row.last_sequence, { detail: 'ending' })
     } catch (thrown) {
@@ -105,13 +104,13 @@ export const jobCommandHandlers: JobCommands = {
   stream_input({ data, request_id }, connection) {
     const { job_id, input, handle, value } = data
     const job = findActiveJob(connection, job_id)
-    const inlet = job?.inputs
-    if (!job || !inlet) return refuseInput(connection, job_id, request_id)
+    const inputs = job?.inputs
+    if (!job || !inputs) return refuseInput(connection, job_id, request_id)
     const problems = findStreamedValueProblems(job.plan, input, value ?? null, '/data/value')
     if (problems.length > 0) return sendCommandRefusal(connection, 'invalid_value', job_id, request_id, { problems })
-    const result = inlet.pushInput(input, value ?? null, handle ?? undefined)
+    const result = inputs.pushInput(input, value ?? null, handle ?? undefined)
     if (result === 'ok')
-      acknowledgeWhenStored(connection, job, inlet, createAck('The value is accepted.', job.row, request_id))
+      acknowledgeWhenStored(connection, job, inputs, createAck('The value is accepted.', job.row, request_id))
     else if (result === 'full')
       sendCommandRefusal(connection, 'not_running', job_id, request_id, { message: INPUT_FULL_MESSAGE })
     else sendCommandRefusal(connection, result, job_id, request_id)
@@ -120,31 +119,31 @@ export const jobCommandHandlers: JobCommands = {
   end_input_stream({ data, request_id }, connection) {
     const { job_id, input, handle } = data
     const job = findActiveJob(connection, job_id)
-    const inlet = job?.inputs
-    if (!job || !inlet) return refuseInput(connection, job_id, request_id)
-    const result = inlet.endInput(input, handle ?? undefined)
+    const inputs = job?.inputs
+    if (!job || !inputs) return refuseInput(connection, job_id, request_id)
+    const result = inputs.endInput(input, handle ?? undefined)
     if (result === 'ok')
-      acknowledgeWhenStored(connection, job, inlet, createAck('The input has ended.', job.row, request_id))
+      acknowledgeWhenStored(connection, job, inputs, createAck('The input has ended.', job.row, request_id))
     else sendCommandRefusal(connection, result as CommandRefusalCode, job_id, request_id)
   },
 
   update_node_properties({ data, request_id }, connection) {
     const { job_id, node_id, properties } = data
     const job = findActiveJob(connection, job_id)
-    const inlet = job?.inputs
-    if (!job || !inlet) return refuseInput(connection, job_id, request_id)
-    const applied = inlet.updateProperties(node_id, properties)
+    const inputs = job?.inputs
+    if (!job || !inputs) return refuseInput(connection, job_id, request_id)
+    const applied = inputs.updateProperties(node_id, properties)
     if (applied === 'full')
       return sendCommandRefusal(connection, 'not_running', job_id, request_id, { message: PROPERTIES_FULL_MESSAGE })
     if (applied === 'unknown_node') return sendCommandRefusal(connection, applied, job_id, request_id)
     const answer = { ...createAck('The properties are changed.', job.row, request_id), applied }
-    acknowledgeWhenStored(connection, job, inlet, answer)
+    acknowledgeWhenStored(connection, job, inputs, answer)
   },
 }
 
 function createSubmission(data: RunJobData): JobSubmission {
   const options = data.execution_options
-  const terminal = data.require_terminal_result === true
+  const requiresResult = data.require_terminal_result === true
   return {
     workflow_id: data.workflow_id ?? null,
     graph: (data.graph ?? null) as Graph | null,
@@ -157,7 +156,7 @@ function createSubmission(data: RunJobData): JobSubmission {
     options: {
       persistence: options?.persistence ?? null,
       event_detail: options?.event_detail ?? null,
-      asset_persistence: options?.asset_persistence ?? (terminal ? 'temporary' : null),
+      asset_persistence: options?.asset_persistence ?? (requiresResult ? 'temporary' : null),
     },
     hasFollower: true,
     acceptsStreamInput: true,
@@ -166,7 +165,7 @@ function createSubmission(data: RunJobData): JobSubmission {
 
 type SubmitResult = ReturnType<CommandConnection['app']['jobs']['submit']>
 
-/** Null where the job was refused, which is answered then: nothing is stored. */
+/** Null if the job was refused: the refusal is sent, and nothing is stored. */
 async function submitRun(
   connection: CommandConnection,
   data: RunJobData,
@@ -186,7 +185,7 @@ async function submitRun(
   }
 }
 
-/** Nothing terminal is told of a job that was there before, or may be. */
+/** A job that existed before, or may exist, must not seem to have ended. */
 function refuseRun(
   connection: CommandConnection,
   { job_id, workflow_id }: { job_id: string | null; workflow_id: string | null },
@@ -201,7 +200,7 @@ function refuseRun(
   else sendJobFailure(connection, job_id, workflow_id, error)
 }
 
-/** As `reconnect`, with an answer where that fails: the end of a job that there is not, and nothing terminal for one that may live. */
+/** As `reconnect`, with an answer on failure: the end of a job that does not exist, but no end for a job that may exist. */
 async function reconnectOrRefuse(
   connection: CommandConnection,
   { id, workflow_id }: Pick<JobTable, 'id'> & { workflow_id: string | null },
@@ -217,7 +216,7 @@ async function reconnectOrRefuse(
   }
 }
 
-/** The state of a job, the outputs that changed since this connection was last told, and then what happens. */
+/** Sends the state of a job, the outputs that changed since the last report to this connection, and then live frames. */
 async function reconnect(connection: CommandConnection, job_id: string, after_sequence: number | null): Promise<void> {
   const { app, principal, followers, reader } = connection
   const first = await app.jobs.get(principal, job_id)
@@ -225,19 +224,19 @@ async function reconnect(connection: CommandConnection, job_id: string, after_se
   if (preparing) await preparing
   const { row, active } = preparing ? await app.jobs.get(principal, job_id) : first
   if (!isTerminal(row.status)) followers.requireCapacity(row)
-  // What an earlier loop has not sent yet is told here.
+  // The frames that an earlier loop has not sent are covered here.
   followers.stop(row.key)
   const { workflow_id, last_sequence } = row
-  const told = after_sequence ?? followers.lastReportedSequence(row.key)
+  const reported = after_sequence ?? followers.lastReportedSequence(row.key)
   const queue_position = active ? app.jobs.queuePosition(active) : 0
-  // It is followed from this state on, and what follows is held back until the state has been told.
+  // The follower starts at this state; its frames are held back until the state is sent.
   const release = followers.hold(job_id)
   try {
     if (!isTerminal(row.status)) followers.follow(row, last_sequence)
     connection.send({ type: 'job_resumed', job_id, workflow_id, status: toSocketStatus(row.status), last_sequence })
     const sendState = async () =>
       sendFrameInSlices(connection, await loadJobUpdate(row, app, { queue_position, reader }))
-    const sendChanged = async () => sendOutputs(connection, row, await listChangedOutputs(app, row, told, reader))
+    const sendChanged = async () => sendOutputs(connection, row, await listChangedOutputs(app, row, reported, reader))
     if (isTerminal(row.status)) await sendEnd(connection, sendChanged, sendState)
     else {
       await sendState()
@@ -245,7 +244,7 @@ async function reconnect(connection: CommandConnection, job_id: string, after_se
     }
     followers.recordReported(row.key, last_sequence)
   } catch (error) {
-    // Who is refused does not know from where on it would be followed.
+    // A refused client would not know where the follower starts.
     followers.stop(row.key)
     throw error
   } finally {
@@ -254,8 +253,8 @@ async function reconnect(connection: CommandConnection, job_id: string, after_se
 }
 
 /**
- * The end of a job comes behind its outputs, since clients listen no longer once they are told of it. They are told of it also where the outputs cannot
- * be read. Where nobody is left it is not read: it may be large.
+ * Sends the end of a job after its outputs, since clients stop listening at the end; also if the outputs cannot be read. Without a reader the state,
+ * which may be large, is not read.
  */
 async function sendEnd(
   { reader }: CommandConnection,
@@ -280,7 +279,7 @@ async function sendOutputs(
   try {
     for (const { output_name, value, sequence } of outputs) {
       if (closed.aborted) return
-      // The one before may have taken longer than a large graph is kept compiled.
+      // The output before may have taken longer than a large graph stays compiled.
       await app.jobs.preparePlan(row)
       await sendFrameInSlices(connection, { ...createOutputFrame(row, output_name, value, 'replace', app), sequence })
     }
@@ -300,7 +299,7 @@ async function readJobStatus(connection: CommandConnection, job_id: string): Pro
   }
 }
 
-/** Of all jobs that have not ended, of which there may be very many. */
+/** The statuses of all active jobs, in steps: there may be very many. */
 function* collectActiveStatuses(connection: CommandConnection): Steps<object[]> {
   const statuses: object[] = []
   for (const row of yield* connection.app.jobs.listActive(connection.principal)) {
@@ -321,7 +320,7 @@ function createActiveStatus(
   return { job_id, workflow_id, status: toSocketStatus(row.status), queue_position, last_sequence }
 }
 
-/** Of a job that takes nothing: it does not run, or it does not run now. */
+/** Refuses input for a job that does not run, or does not run now. */
 function refuseInput(connection: CommandConnection, job_id: string, request_id: RequestId): void {
   const { app, principal } = connection
   try {

@@ -1,4 +1,4 @@
-// The job commands of the lifecycle profile: the preview. Their HTTP twins ask the same services.
+// The job commands of the lifecycle profile, which are the preview. They use the same services as HTTP.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import { checkReplayAfter } from '../../jobs/history/replay-availability.ts'
 import { readJobSnapshot } from '../../jobs/queries.ts'
@@ -30,7 +30,7 @@ export const lifecycleJobCommandHandlers: LifecycleJobCommands = {
       replay_to_sequence: last_sequence,
       snapshot: await readJobSnapshot(app, handle, reader),
     }
-    // Where the past cannot be told whole, the snapshot stands for all of it.
+    // If the history is incomplete, the snapshot replaces it.
     subscriptions.prepare(reply, { key, id, workflow_id, workspace_id }, expired ? last_sequence : after)
     return reply
   },

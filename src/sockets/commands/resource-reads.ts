@@ -1,4 +1,4 @@
-// The read commands of `/ws`: the same services as their HTTP twins, lists wrapped.
+// The read commands of `/ws`, with the same services as over HTTP. Lists are wrapped in objects.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import { linkCredentialOf } from '../../access/principal.ts'
 import { ServiceError } from '../../errors.ts'

@@ -1,4 +1,4 @@
-// The command `resume_job`: a value for a job that waits for it.
+// The command `resume_job`: sends a value to a job that waits for it.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import { type ServiceError, toServiceError } from '../../errors.ts'
 import { type CommandRefusalCode, createAck, refuseTemporarily, sendCommandRefusal } from '../jobs/command-replies.ts'
@@ -10,14 +10,14 @@ type ResumeJobData = Parameters<ResumeJobHandler>[0]['data']
 export const handleResumeJob: ResumeJobHandler = async ({ data, request_id }, connection) => {
   const { app, principal, followers } = connection
   const { job_id, node_id = null, name = null, value } = data
-  // The acknowledgement comes before the first frame of what goes on.
+  // The acknowledgement comes before the first frame of the resumed job.
   const release = followers.hold(job_id)
   try {
-    const { row: before } = await app.jobs.get(principal, job_id)
-    followers.requireCapacity(before)
+    const { row } = await app.jobs.get(principal, job_id)
+    followers.requireCapacity(row)
     await app.jobs.resume(principal, job_id, { node_id, name, value, at: '/data' })
-    connection.send(createAck('The value is accepted.', before, request_id))
-    if (!followers.isFollowing(job_id)) followers.follow(before, before.last_sequence)
+    connection.send(createAck('The value is accepted.', row, request_id))
+    if (!followers.isFollowing(job_id)) followers.follow(row, row.last_sequence)
   } catch (thrown) {
     const error = toServiceError(thrown)
     const refusal = refusalCodeOf(error, data)
@@ -38,11 +38,11 @@ const REFUSAL_CODES: Readonly<Partial<Record<ServiceError['code'], CommandRefusa
   JOB_NOT_SUSPENDED: 'not_suspended',
 }
 
-/** Null where the job lives, and cannot be resumed now. */
+/** Null if the job exists, but cannot be resumed now. */
 function refusalCodeOf({ code, problems }: ServiceError, { node_id }: ResumeJobData): CommandRefusalCode | null {
   if (code !== 'INVALID_PARAMETERS') return REFUSAL_CODES[code] ?? null
-  // What is wrong with the value stands below it; else the request does not say well for whom it is.
+  // Problems of the value are below its path; others mean that the request does not name the wait clearly.
   if (problems.every(({ path }) => path.startsWith('/data/value'))) return 'invalid_value'
-  const unnamed = (node_id ?? null) === null && problems.some(({ path }) => path === '/data/node_id')
-  return unnamed ? 'ambiguous' : 'not_waiting'
+  const isAmbiguous = (node_id ?? null) === null && problems.some(({ path }) => path === '/data/node_id')
+  return isAmbiguous ? 'ambiguous' : 'not_waiting'
 }

@@ -1,16 +1,16 @@
-// How frames are sent: one MessagePack map in a binary frame, or one JSON object in a text frame.
+// Encodes frames: a MessagePack map in a binary frame, or a JSON object in a text frame.
 import { Encoder } from '@msgpack/msgpack'
 import { DerivedValueCache } from '../../events/derived-value-cache.ts'
 import { stringifyWithBase64 } from '../../shared/json.ts'
 
 const encoder = new Encoder({ ignoreUndefined: true, maxDepth: 512 })
 
-/** A frame as MessagePack: plain maps, no extensions, bytes as `bin`. */
+/** Encodes MessagePack: plain maps, no extensions, bytes as `bin`. */
 export function encodeBinary(frame: unknown): Uint8Array {
   return encoder.encode(frame)
 }
 
-/** A frame as JSON text in UTF-8; bytes become base64. */
+/** Encodes JSON in UTF-8; bytes become base64. */
 export function encodeText(frame: unknown): Uint8Array {
   return Buffer.from(stringifyWithBase64(frame))
 }
@@ -24,7 +24,7 @@ const sharedEncodings: Readonly<Record<FrameMode, DerivedValueCache<object, Uint
   text: new DerivedValueCache(encodeText),
 }
 
-/** A frame in the given mode. One that is `common`, and never changes, is encoded once for all who are sent it. */
+/** Encodes a frame. A `common` frame, which never changes, is encoded once for all connections. */
 export function encodeSocketFrame(frame: object, mode: FrameMode, common: boolean): Uint8Array {
   return common ? sharedEncodings[mode].get(frame) : encoders[mode](frame)
 }

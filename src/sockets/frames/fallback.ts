@@ -1,4 +1,4 @@
-// Frames without the values that nodes made, for those whose values no encoding can hold: what has happened is told all the same.
+// Fallback frames without values, for values that cannot be encoded: clients still learn what has happened.
 import type { JobFrame } from '../../events/types.ts'
 
 const UNSENDABLE_MESSAGE = 'cannot be sent: it is too large or nested too deeply.'
@@ -14,10 +14,10 @@ const VALUE_STRIPPERS: ValueStrippers = {
   },
 }
 
-/** The frame without values, or null where it has none. */
+/** The frame without values; null for a frame of another type. */
 export function stripFrameValues(frame: object): object | null {
-  const bare = VALUE_STRIPPERS[(frame as JobFrame).type as keyof ValueStrippers] as
+  const strip = VALUE_STRIPPERS[(frame as JobFrame).type as keyof ValueStrippers] as
     | ((frame: object) => object)
     | undefined
-  return bare?.(frame) ?? null
+  return strip?.(frame) ?? null
 }

@@ -1,4 +1,4 @@
-// Large frames, encoded in steps: what is light is left to the encoder, what is not is taken apart.
+// Encodes large frames in steps: small values by the encoder at once, large ones member by member.
 
 import { LazyEvent } from '../../events/lazy-event.ts'
 import { ReaderWork, type ResponseReader } from '../../net/response-buffers.ts'
@@ -7,7 +7,7 @@ import type { Steps, TimeSliceScheduler } from '../../shared/time-slices.ts'
 import { isSmallValue, splitIntoSmallRanges } from '../../shared/value-size.ts'
 import { encodeBinary, type FrameMode } from './codec.ts'
 
-/** Frames that have values of jobs, or messages of threads and pieces of them, in them; or all jobs. */
+/** Types of frames that contain values of jobs, messages of threads or parts of them, or all jobs. */
 const FRAMES_WITH_VALUES: ReadonlySet<unknown> = new Set([
   'output_update',
   'job_update',
@@ -25,38 +25,38 @@ export function isLargeFrame(frame: object): boolean {
   return 'type' in frame && FRAMES_WITH_VALUES.has(frame.type) && !isSmallValue(frame)
 }
 
-/** What frames are sent on. */
+/** Sends frames to a peer. */
 export interface FrameSender {
-  /** `common`: others are sent the very same object. */
+  /** `common`: other connections are sent the same object. */
   send(frame: object, common?: boolean): void
   /** Whether a frame takes long to be encoded. */
   isLarge(frame: object): boolean
-  /** Encodes a large frame without holding up others, and gives what sends it. */
+  /** Encodes a large frame in time slices. Returns a function that sends it. */
   encodeLarge(frame: object): Promise<() => void>
-  /** Tells that a large frame is held until it is sent, and gives what says that it no longer is. */
+  /** Accounts for a large frame until it is sent. Returns a function that releases it. */
   holdLarge(frame: object): Promise<() => void>
-  /** Who is told of what is held. */
+  /** Accounts for held data. */
   readonly reader: ResponseReader
   /** Aborts when the socket is closed. */
   readonly closed: AbortSignal
-  /** Whether so much waits to be sent that large frames wait, and what is not durable is better dropped. */
+  /** Whether so much is unsent that large frames wait, and frames that are not durable are dropped. */
   readonly congested: boolean
   /** Waits until the peer has taken enough. */
   drained(): Promise<void>
 }
 
-/** Tells that an event of which values have to be made is held; null where it is not large. Several who follow a job may have the very same. */
+/** Accounts for an event whose values have to be loaded; null if it is not large. Followers of a job may share the event. */
 export function holdLazyEvent({ reader }: FrameSender, event: unknown): (() => void) | null {
   return event instanceof LazyEvent && event.isLarge ? reader.share(event, 2 * event.length) : null
 }
 
-/** What answers are sent on. */
+/** Sends answers to a peer. */
 interface AnswerSender extends FrameSender {
-  /** The line of large answers: each waits until the ones before it are sent. */
+  /** Queues large answers: each waits until earlier ones are sent. */
   readonly large_answers: AsyncMutex
 }
 
-/** Sends a frame, encoded in time slices where it is large; large ones one after the other, each when the peer has taken enough. */
+/** Sends a frame. A large frame is encoded in time slices, after earlier ones were sent and the peer has read enough. */
 export async function sendFrameInSlices(connection: AnswerSender, frame: object): Promise<void> {
   if (!connection.isLarge(frame)) return connection.send(frame)
   const release = await connection.holdLarge(frame)
@@ -72,22 +72,22 @@ export async function sendFrameInSlices(connection: AnswerSender, frame: object)
   }
 }
 
-/** One large frame of a connection is made at a time, in the order of those who ask: what is made waits for room as well. */
+/** A mutex for large frames of a connection, in order of `acquire`: an encoded frame waits in memory as well. */
 export class AsyncMutex {
   #last: Promise<void> = Promise.resolve()
   #pending = 0
 
-  /** How many have asked and not left. */
+  /** Holders and waiters. */
   get pending(): number {
     return this.#pending
   }
 
-  /** Resolves when all who have asked until now have left. */
+  /** Resolves when all present holders and waiters have released the mutex. */
   get idle(): Promise<void> {
     return this.#last
   }
 
-  /** Resolves when those before have left, and gives how to leave. */
+  /** Resolves when earlier holders have released the mutex. Returns the release function. */
   async acquire(): Promise<() => void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const before = this.#last
@@ -101,13 +101,13 @@ export class AsyncMutex {
   }
 }
 
-/** By frame, while it is encoded. */
+/** Pending encodings, by frame. */
 const pendingEncodings: Readonly<Record<FrameMode, Map<object, ReaderWork<Uint8Array>>>> = {
   binary: new Map(),
   text: new Map(),
 }
 
-/** A frame in the given mode, encoded in time slices of its owner, once for all who ask for it meanwhile; not at all where none of them is left. */
+/** Encodes a frame in time slices of its owner, once for all readers that request it meanwhile; stops if no reader is left. */
 export function encodeLargeFrame(
   slices: TimeSliceScheduler,
   reader: ResponseReader,
@@ -115,15 +115,15 @@ export function encodeLargeFrame(
   mode: FrameMode,
 ): Promise<Uint8Array> {
   const frames = pendingEncodings[mode]
-  const known = frames.get(frame)
-  if (known) return known.waitFor(reader)
+  const pending = frames.get(frame)
+  if (pending) return pending.waitFor(reader)
   const run = (work: Steps<Uint8Array>) => slices.run(reader.owner, work)
-  const made = new ReaderWork(encodeFrameSteps(frame, mode), run, () => void frames.delete(frame))
-  frames.set(frame, made)
-  return made.waitFor(reader)
+  const encoding = new ReaderWork(encodeFrameSteps(frame, mode), run, () => void frames.delete(frame))
+  frames.set(frame, encoding)
+  return encoding.waitFor(reader)
 }
 
-/** As `encode`, in steps. */
+/** Encodes a frame in steps. */
 export function* encodeFrameSteps(frame: object, mode: FrameMode): Steps<Uint8Array> {
   if (mode === 'text') return Buffer.from(yield* stringifyWithBase64Steps(frame))
   const parts: Uint8Array[] = []
@@ -142,8 +142,8 @@ function* packValue(value: unknown, parts: Uint8Array[]): Steps<void> {
   const count = keys ? keys.length : (value as unknown[]).length
   parts.push(keys ? encodeContainerHeader(count, MAP_HEADER) : encodeContainerHeader(count, ARRAY_HEADER))
   yield
-  for (const { from, to, isSmall: light } of splitIntoSmallRanges(count, (at) => members[keys ? keys[at]! : at])) {
-    if (!light) {
+  for (const { from, to, isSmall } of splitIntoSmallRanges(count, (at) => members[keys ? keys[at]! : at])) {
+    if (!isSmall) {
       if (keys) parts.push(encodeBinary(keys[from]))
       yield* packValue(members[keys ? keys[from]! : from], parts)
       continue
@@ -157,7 +157,7 @@ function* packValue(value: unknown, parts: Uint8Array[]): Steps<void> {
 }
 
 interface ContainerHeader {
-  /** Of few members: added to their number. */
+  /** Added to the number of members, if this is below 16. */
   readonly few: number
   readonly long: number
   readonly longest: number
@@ -166,7 +166,7 @@ interface ContainerHeader {
 const MAP_HEADER: ContainerHeader = { few: 0x80, long: 0xde, longest: 0xdf }
 const ARRAY_HEADER: ContainerHeader = { few: 0x90, long: 0xdc, longest: 0xdd }
 
-/** What stands before the members (MessagePack, the formats of arrays and maps). */
+/** The header of an array or map (MessagePack format). */
 function encodeContainerHeader(count: number, { few, long, longest }: ContainerHeader): Uint8Array {
   if (count < 16) return Buffer.of(few + count)
   const head = Buffer.alloc(count < 0x1_0000 ? 3 : 5)

@@ -1,4 +1,4 @@
-// The outputs of a job as they stand, for a socket that comes back.
+// Lists the changed outputs of a job for a socket that reconnects.
 import type { AppContext } from '../../context.ts'
 import { listJobEventsOfType } from '../../db/jobs/events.ts'
 import { countTrimmedOutputValues } from '../../db/jobs/history-trimming.ts'
@@ -20,27 +20,27 @@ interface OutputPayload {
 export interface ChangedOutput {
   readonly output_name: string
   readonly value: unknown
-  /** Of the last event in the value. */
+  /** The sequence of the last event in the value. */
   readonly sequence: number
 }
 
 /**
- * The outputs that have an event after `told`, each with its whole value so far: of a streamed text the text, joined, in
- * which a secret may stand whole that an earlier version stored in pieces; of another stream the list of its items. Outputs whose first values are not kept any
- * more are left out: the end of the job tells them whole.
+ * The outputs with an event after `after`, each with its whole value so far. A streamed text is joined and redacted again, since a secret may be
+ * split across stored events; another stream is the list of its items. Outputs whose first values were trimmed are omitted: the end of the job has
+ * them whole.
  */
 export async function listChangedOutputs(
   app: AppContext,
   row: JobTable,
-  told: number,
+  after: number,
   reader?: ResponseReader,
 ): Promise<ChangedOutput[]> {
-  if (told >= row.last_sequence) return []
-  // Events with large values take long to read, and are read in the turns of their owner.
+  if (after >= row.last_sequence) return []
+  // Large values take long to read, so this waits for a turn of the owner.
   await app.slices.turn(userShareKey(row))
-  if (readOutputEvents(app, row, told).length === 0) return []
+  if (readOutputEvents(app, row, after).length === 0) return []
   await app.jobs.preparePlan(row)
-  const steps = collectChangedSteps(app, row, told, streamsOf(app.jobs.planOf(row)))
+  const steps = collectChangedSteps(app, row, after, streamsOf(app.jobs.planOf(row)))
   return runForReader(reader, makeMeasuredSteps(steps), (work) => app.slices.run(userShareKey(row), work))
 }
 
@@ -51,7 +51,7 @@ function streamsOf({ outputs }: Plan): ReadonlySet<string> {
 function* collectChangedSteps(
   app: AppContext,
   row: JobTable,
-  told: number,
+  after: number,
   streams: ReadonlySet<string>,
 ): Steps<ChangedOutput[]> {
   const changed = new Map<string, number>()
@@ -60,8 +60,8 @@ function* collectChangedSteps(
   for (let events = readOutputEvents(app, row, seen); events.length > 0; events = readOutputEvents(app, row, seen)) {
     for (const { sequence, payload } of events) {
       const { output_name, value, asset } = (yield* parseJsonTextSteps(payload)) as OutputPayload
-      if (sequence > told) changed.set(output_name, sequence)
-      // Beside an asset the value says more of it; events that were stored earlier have the asset alone.
+      if (sequence > after) changed.set(output_name, sequence)
+      // The value says more than the asset; older events have only the asset.
       const item = value === undefined ? asset : value
       const items = values.get(output_name)
       if (items) items.push(item)
@@ -70,21 +70,21 @@ function* collectChangedSteps(
     }
     yield
   }
-  // Asked for last: the history may have been trimmed meanwhile.
+  // Read last, since the history may have been trimmed meanwhile.
   for (const { output_name } of app.store.read((tx) => countTrimmedOutputValues(tx, row.key)))
     changed.delete(output_name)
-  const found: ChangedOutput[] = []
+  const outputs: ChangedOutput[] = []
   for (const [output_name, sequence] of changed) {
     const items = values.get(output_name)!
     const value = streams.has(output_name)
       ? yield* joinItemsSteps(items, app.redactor.forOwner(ownerScopeKey(row)))
       : items.at(-1)
-    found.push({ output_name, value, sequence })
+    outputs.push({ output_name, value, sequence })
   }
-  return found
+  return outputs
 }
 
-/** The next ones, none where there are no more; no later ones than the row knows of. */
+/** The next events up to the row's last sequence; empty at the end. */
 function readOutputEvents(app: AppContext, { key, last_sequence }: JobTable, after: number): JobEventTable[] {
   if (after >= last_sequence) return []
   const events = app.store.read((tx) => listJobEventsOfType(tx, key, 'output_update', after))

@@ -1,4 +1,4 @@
-// How job commands are answered: acknowledged once they are stored, refused, or with the end of a job that there is not.
+// Replies to job commands: an acknowledgement once the command is stored, a refusal, or the end of a job that does not exist.
 
 import type { ErrorCode } from '../../../generated/errors.ts'
 import type { CommandRefusedError } from '../../../generated/types.ts'
@@ -30,20 +30,20 @@ export function createAck(
   return { message, job_id: id, workflow_id, ...echoRequestId(request_id) }
 }
 
-/** What is acknowledged survives the server. The commands behind it need not wait: their answers come after this one. */
+/** Acknowledges a command once it survives a crash of the server. Later commands need not wait: their replies come after this one. */
 export function acknowledgeWhenStored(
   connection: CommandConnection,
   { row }: ActiveJob,
-  inlet: JobInputs,
+  inputs: JobInputs,
   answer: Acknowledgement,
 ): void {
-  inlet.whenStored().then(
+  inputs.whenStored().then(
     () => connection.send(answer),
     (thrown) => refuseTemporarily(connection, row.id, answer.request_id, thrown),
   )
 }
 
-/** Refuses a command for a job that lives, though the command cannot be stored, or the job not be read, now. */
+/** Refuses a command for an existing job, because the command cannot be stored, or the job not be read, now. */
 export function refuseTemporarily(
   connection: CommandConnection,
   job_id: string,
@@ -55,12 +55,12 @@ export function refuseTemporarily(
   sendCommandRefusal(connection, 'unavailable', job_id, request_id, { code: error.code, message: error.publicMessage })
 }
 
-/** Whether a command may be carried out at another time. Nothing terminal is told of a job that is stored then. */
+/** Whether a command may succeed later. Such an error must not end a stored job. */
 export function isTransientError({ code, status }: Pick<ServiceError, 'code' | 'status'>): boolean {
   return status >= 500 || code === 'RATE_LIMITED'
 }
 
-/** What a command was to do to a job that is not stored, or is somebody else's, has failed for good. */
+/** Whether the command has failed for good, since the job is not stored, or belongs to another user. */
 export function isJobMissing(
   { app, principal }: CommandConnection,
   job_id: string,
@@ -70,12 +70,12 @@ export function isJobMissing(
   try {
     return isTransientError({ code, status }) && code !== 'OUTCOME_UNKNOWN' && !app.jobs.isStored(principal, job_id)
   } catch {
-    // It may live: nothing is said that a client could take for its end.
+    // The job may exist, so the client must not see its end.
     return false
   }
 }
 
-/** Ends, for the sender alone, a job that could not start or is not known. A job that there is is not touched. */
+/** Ends, for the sender only, a job that could not start or is unknown. An existing job is not affected. */
 export function sendJobFailure(
   connection: CommandConnection,
   job_id: string,
@@ -91,10 +91,10 @@ export type CommandRefusalCode = CommandRefusedError['error']
 
 const REFUSAL_MESSAGES: Readonly<Partial<Record<CommandRefusalCode, string>>> = {
   unknown_job: 'The job does not exist.',
-  invalid_value: 'The value is not what the input takes.',
+  invalid_value: 'The value does not fit the type of the input.',
   unknown_input: 'The job has no input of that name.',
   not_a_stream: 'The input takes no values while the job runs.',
-  not_running: 'The job does not run, or the input has ended.',
+  not_running: 'The job is not running, or the input has ended.',
   unknown_node: 'The graph of the job has no such node.',
   not_suspended: 'The job waits for nothing.',
   unavailable: 'The server cannot take this now; try again later.',

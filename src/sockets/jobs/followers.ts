@@ -1,4 +1,4 @@
-// The jobs that one connection watches: a loop over the job's history for each, with the detail that the job was submitted with.
+// The jobs that a connection follows: a loop over the history of each, with the detail that the job was submitted with.
 import type { AppContext } from '../../context.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
 import type { JobTable } from '../../db/schema.ts'
@@ -16,10 +16,10 @@ import { awaitHistoryRecovery } from './history-recovery.ts'
 
 type FollowDetail = JobOptions['event_detail'] | 'ending'
 
-/** What a node does with its tools. */
+/** Frames about the tools of a node. */
 const TOOL_FRAMES = ['tool_call_update', 'tool_result_update'] as const
 
-/** Frames that pass at each level of detail; what is not named here passes always. `ending` is for one who only waits for the end. */
+/** Frames that are dropped at each level of detail; all others pass. `ending` is for a client that waits only for the end. */
 const DROPPED_FRAMES: Readonly<Record<FollowDetail, ReadonlySet<JobFrame['type']>>> = {
   full: new Set(),
   outputs: new Set(['node_update', 'node_progress', 'edge_update', ...TOOL_FRAMES]),
@@ -55,18 +55,18 @@ interface FollowState {
   readonly signal: AbortSignal
 }
 
-/** Of how many jobs a connection remembers what it was told; an older one is told everything again. */
+/** Jobs whose reported sequence a connection remembers. For an older job everything is sent again. */
 const MAX_REMEMBERED_JOBS = 1_000
 
-/** How many are let go of in one step, when a socket has closed. */
+/** Follows that are stopped in one step, after a socket has closed. */
 const STOPPED_AT_ONCE = 16
 
-/** The socket that frames go to. */
+/** The socket that sends the frames. */
 export interface SocketOutlet extends FrameSender {
   readonly app: AppContext
 }
 
-/** Stops all that a socket follows when it has closed, in steps: each by itself takes little, and one socket may follow very many. */
+/** Stops all follows of a socket when it closes, in steps: a socket may follow very many jobs. */
 export function stopOnClose<T>(
   { app, closed, reader }: SocketOutlet,
   running: () => Iterable<T>,
@@ -80,10 +80,10 @@ export class JobFollowers {
   readonly #connection: SocketOutlet
   readonly #running = new ChurnMap<number, { stop: AbortController; job_id: string }>()
   readonly #pumps = new Set<Promise<void>>()
-  /** By id: jobs of which nothing is told for a moment. */
+  /** Jobs whose frames are held back, by id. */
   readonly #heldJobs = new ChurnMap<string, Promise<void>>()
   readonly #large = new AsyncMutex()
-  /** By job: the last sequence whose outputs this connection was told when it came back. */
+  /** By job, the last sequence whose outputs were sent at a reconnect. */
   readonly #reportedSequences = new Map<number, number>()
 
   constructor(connection: SocketOutlet) {
@@ -95,17 +95,17 @@ export class JobFollowers {
     )
   }
 
-  /** @throws RATE_LIMITED where a job is not followed yet, and no more may be */
+  /** @throws RATE_LIMITED if the job is not followed yet, and no more jobs may be */
   requireCapacity(row: JobTable): void {
     if (!this.#running.has(row.key)) this.#connection.app.followed.requireCapacity(userShareKey(row))
   }
 
-  /** Whether this connection will be told of the end of the caller's job of this id. */
+  /** Whether this connection will get the end of the caller's job of this id. */
   isFollowing(job_id: string): boolean {
     return [...this.#running.values()].some((running) => running.job_id === job_id)
   }
 
-  /** Holds back what is to be told of a job, until the returned function is called: an answer is to come first. */
+  /** Holds back frames of a job until the returned function is called, so that an answer comes first. */
   hold(job_id: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#heldJobs.set(job_id, promise)
@@ -126,7 +126,7 @@ export class JobFollowers {
       this.#reportedSequences.delete(this.#reportedSequences.keys().next().value!)
   }
 
-  /** Sends what happens to a job after the event `after`, until it ends. A loop that runs for this job already is replaced. */
+  /** Sends the frames of a job after the event `after`, until the job ends. Replaces an earlier loop for this job. */
   follow(row: JobTable, after: number, { detail = submittedDetail(row), feed }: FollowOptions = {}): void {
     this.stop(row.key)
     const stop = new AbortController()
@@ -144,12 +144,12 @@ export class JobFollowers {
     this.#pumps.add(pump)
   }
 
-  /** Resolves when everything is told of the jobs that are followed now: all of them have ended. */
+  /** Resolves when all jobs that are followed now have ended, and their frames are sent. */
   async whenFinished(): Promise<void> {
     await Promise.all(this.#pumps)
   }
 
-  /** The history cannot be told to its end: for whoever watches, the job has failed. */
+  /** The rest of the history cannot be read, so the client gets a failed job. */
   #reportFailure({ id: job_id, workflow_id }: JobTable, thrown: unknown): void {
     const { app } = this.#connection
     const error = toServiceError(thrown)
@@ -162,14 +162,14 @@ export class JobFollowers {
     this.#running.delete(job_key)
   }
 
-  /** What has to come first: an answer about the job, or the peer, which has not taken enough. */
+  /** What a frame has to wait for: an answer about the job, or a peer that has not read enough. */
   #findBlocker(job_id: string): Promise<void> | null {
     const held = this.#heldJobs.get(job_id)
     if (held) return held
     return this.#connection.congested ? this.#connection.drained() : null
   }
 
-  /** A history that cannot be written for a while is followed on when it can be: the job lives, and nothing is told that ends it. */
+  /** Follows a job on when its history could not be written for a while: the job lives, so no frame may end it. */
   async #followWithRecovery(row: JobTable, detail: FollowDetail, { after, feed, signal }: FollowState): Promise<void> {
     const { app } = this.#connection
     const progress = { seen: after }
@@ -178,8 +178,8 @@ export class JobFollowers {
         return await this.#pump(row, detail, app.events.follow(row.key, progress.seen, signal, own), progress, signal)
       } catch (thrown) {
         if (toServiceError(thrown).code !== 'SERVICE_UNAVAILABLE') throw thrown
-        // The log has been told why by whoever could not write it; here it would be told once for each socket and second.
-        app.log.debug({ job_id: row.id }, 'the history of a job that is followed broke off')
+        // The writer has logged the cause; here there would be a line for each socket and second.
+        app.log.debug({ job_id: row.id }, 'reading the history of a followed job failed')
         const hasRecovered = await awaitHistoryRecovery(app, row, signal)
         if (hasRecovered === 'unknown') return
         if (!hasRecovered) throw thrown
@@ -187,7 +187,7 @@ export class JobFollowers {
     }
   }
 
-  /** Encodes a large frame when there is room for it, and sends it; false where that is not wanted any more. */
+  /** Encodes a large frame when there is capacity, and sends it. Returns false if the loop was stopped. */
   async #sendLarge(job_id: string, frame: JobFrame, signal: AbortSignal): Promise<boolean> {
     const release = await this.#connection.holdLarge(frame)
     const leave = await this.#large.acquire()
@@ -215,22 +215,22 @@ export class JobFollowers {
     const connection = this.#connection
     const { reading } = connection.app
     for await (const item of items) {
-      // Hundreds of sockets may follow the same job, and each is told all of it, or looks at all of it.
+      // Hundreds of sockets may follow the same job, and look at all its items.
       while (reading.isTurnUsed && !signal.aborted) await reading.turn(userShareKey(row))
       const release = holdLazyEvent(connection, item.event)
       try {
         if (!item.frame && item.event instanceof LazyEvent)
           await item.event.prepareBody(connection.app.slices, userShareKey(row))
-        // A frame that is made of a stored event takes names and types from the graph.
+        // A frame from a stored event takes names and types from the graph.
         const preparing = item.frame ? null : connection.app.jobs.preparePlan(row)
         if (preparing) await preparing
         const frame = item.frame ?? (item.event && createEventFrame(row, item.event, item.sequence!, connection.app))
         if (frame && isFrameIncluded(frame, detail) && !(connection.congested && isProvisional(item))) {
-          // Whoever replaced this loop has told of the item already.
+          // If the loop was replaced, the newer loop sends this item.
           if (connection.isLarge(frame)) {
             if (!(await this.#sendLarge(row.id, frame, signal))) return
           } else {
-            // Looked at again right before it is sent: others that waited as well may have taken the room.
+            // Checked again right before sending: other waiters may have filled the buffer.
             for (let wait = this.#findBlocker(row.id); wait && !signal.aborted; wait = this.#findBlocker(row.id))
               await wait
             if (signal.aborted) return

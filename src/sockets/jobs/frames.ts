@@ -1,4 +1,4 @@
-// Stored facts as the frames of `/ws`, for those who were not there when they happened.
+// Makes frames of `/ws` from stored jobs and events, for clients that missed the live frames.
 import type { JobError, ResultManifest } from '../../../generated/types.ts'
 import type { AppContext } from '../../context.ts'
 import { ownerScopeKey } from '../../db/owner-scope.ts'
@@ -11,7 +11,7 @@ import { readJobResult } from '../../jobs/snapshot.ts'
 import { isTerminal, toSocketStatus } from '../../jobs/state-machine.ts'
 import type { ResponseReader } from '../../net/response-buffers.ts'
 
-/** The present state of a job as a `job_update`; of one that has ended it tells the last event. */
+/** The present state of a job as a `job_update`; for a job that has ended, its last event. */
 export function createJobUpdate(
   row: JobTable,
   result: ResultManifest | null,
@@ -32,7 +32,7 @@ export function createJobUpdate(
   } as EventFrame
 }
 
-/** The same for a job that may have a large result, or a large graph. */
+/** As `createJobUpdate`, for a job that may have a large result or graph. */
 export async function loadJobUpdate(
   row: JobTable,
   app: AppContext,
@@ -43,7 +43,7 @@ export async function loadJobUpdate(
   return createJobUpdate(row, result, app, queue_position)
 }
 
-/** A stored event as a frame, or null where sockets show nothing of it. */
+/** A stored event as a frame; null for an event that sockets do not show. */
 export function createEventFrame(
   row: JobTable,
   event: EventBody,
@@ -56,21 +56,21 @@ export function createEventFrame(
 
 function toSocketFrame(row: JobTable, event: EventBody, app: AppContext): EventFrame | null {
   const { id: job_id, workflow_id } = row
-  const of = { job_id, workflow_id }
+  const ids = { job_id, workflow_id }
   switch (event.type) {
     case 'job_status':
       if (event.status !== 'queued' && event.status !== 'running' && event.status !== 'suspended') return null
       return {
         type: 'job_update',
         status: event.status,
-        ...of,
+        ...ids,
         ...(event.queue_position === null ? {} : { queue_position: event.queue_position }),
       } as EventFrame
     case 'node_status':
       if (event.status === 'pending') return null
       return {
         type: 'node_update',
-        ...of,
+        ...ids,
         node_id: event.node_id,
         node_name: nodeNameOf(row, event.node_id, app),
         node_type: event.node_type,
@@ -83,8 +83,8 @@ function toSocketFrame(row: JobTable, event: EventBody, app: AppContext): EventF
     case 'job_terminal': {
       // The event's snapshot is the row's last state.
       const { result, error, finished_at, started_at } = event.snapshot
-      const told = error ? JSON.stringify(error) : null
-      return createJobUpdate({ ...row, status: event.status, error: told, finished_at, started_at }, result, app)
+      const error_json = error ? JSON.stringify(error) : null
+      return createJobUpdate({ ...row, status: event.status, error: error_json, finished_at, started_at }, result, app)
     }
   }
 }
@@ -95,7 +95,7 @@ function nodeNameOf(row: JobTable, node_id: string, app: AppContext): string {
   return name === undefined ? node_id : app.redactor.forOwner(ownerScopeKey(row)).text(name)
 }
 
-/** An output's value as a frame. */
+/** A value of an output as a frame. */
 export function createOutputFrame(
   row: JobTable,
   output_name: string,

@@ -1,10 +1,10 @@
-// What follows when the history of a job that a socket follows could not be written: the job may live, and goes on when it can be.
+// Waits for a followed job whose history could not be written: the job may live, and continues once it can be written.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppContext } from '../../context.ts'
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import { isDamagedDataError, toServiceError } from '../../errors.ts'
 
-/** After how long a job is looked at again, in milliseconds. */
+/** Milliseconds between two attempts. */
 const PAUSE_MS = 1_000
 
 /** A job of an owner. */
@@ -13,19 +13,20 @@ interface OwnedJob extends OwnerScope {
 }
 
 /**
- * Waits until a job goes on, by asking for it: that lets it go on. False: there is no such job. `unknown`: nobody waits any more, or the server stops.
- * @throws DATA_DAMAGED where the job cannot be read, and never will be
+ * Waits until a job continues; to request the job makes it continue. False if the job does not exist. `unknown` if the follower is gone, or the
+ * server stops.
+ * @throws DATA_DAMAGED if the job can never be read
  */
 export async function awaitHistoryRecovery(
   app: Pick<AppContext, 'jobs' | 'stopping'>,
   job: OwnedJob,
   signal: AbortSignal,
 ): Promise<boolean | 'unknown'> {
-  const gone = AbortSignal.any([signal, app.stopping])
+  const cancelled = AbortSignal.any([signal, app.stopping])
   for (;;) {
-    if (gone.aborted) return 'unknown'
-    await sleep(PAUSE_MS, null, { signal: gone, ref: false }).catch(() => {})
-    if (gone.aborted || app.jobs.draining) return 'unknown'
+    if (cancelled.aborted) return 'unknown'
+    await sleep(PAUSE_MS, null, { signal: cancelled, ref: false }).catch(() => {})
+    if (cancelled.aborted || app.jobs.draining) return 'unknown'
     try {
       await app.jobs.get(job, job.id)
       return true

@@ -1,5 +1,5 @@
-// The jobs that one connection is subscribed to: every event of each, in its order, from where the client is. They come through the one way to
-// follow a job, so that nothing is lost or doubled between what is replayed and what is live.
+// The job subscriptions of a connection: all events of each job in order, from the client's position. They use the job's feed, so that no event is
+// lost or doubled between replay and live events.
 import type { JobEventFrame } from '../../../generated/types.ts'
 import type { Principal } from '../../access/principal.ts'
 import { userShareKey } from '../../db/owner-scope.ts'
@@ -12,12 +12,12 @@ import { AsyncMutex, holdLazyEvent } from '../frames/large-frames.ts'
 import { type SocketOutlet, stopOnClose } from './followers.ts'
 import { awaitHistoryRecovery } from './history-recovery.ts'
 
-/** The most jobs that one connection is subscribed to at a time. */
+/** Jobs that a connection can be subscribed to at a time. */
 export const MAX_SUBSCRIPTIONS = 1_000
-/** How long events are sent in one turn of the event loop, in milliseconds. */
+/** Milliseconds of sending in one turn of the event loop. */
 const TURN_MS = 5
 
-/** What a subscription keeps of a job: its row holds the whole result, and a client may be slow. */
+/** The fields of a job that a subscription keeps. The row has the whole result, and a client may be slow. */
 export type SubscribedJob = EventJobFields & { readonly key: number }
 
 interface SubscriberOutlet extends SocketOutlet {
@@ -27,7 +27,7 @@ interface SubscriberOutlet extends SocketOutlet {
 interface PreparedSubscription {
   readonly job: SubscribedJob
   readonly after: number
-  /** Leaves its place among all that are followed. */
+  /** Releases the subscription's place in the limit on followed jobs. */
   readonly release: () => void
 }
 
@@ -35,7 +35,7 @@ export class JobSubscriptions {
   readonly #connection: SubscriberOutlet
   readonly #running = new ChurnMap<number, AbortController>()
   readonly #pumps = new Set<Promise<void>>()
-  /** By reply: what begins when it was sent. Each has its place already. */
+  /** Subscriptions that begin when their reply is sent, by reply. Each has its place already. */
   readonly #prepared = new Map<object, PreparedSubscription>()
   readonly #large = new AsyncMutex()
   #waiting: Promise<void> | null = null
@@ -51,12 +51,12 @@ export class JobSubscriptions {
   }
 
   /**
-   * Follows a job from the event `after` on as soon as `reply` was sent, in place of what was followed of it before.
-   * @throws RATE_LIMITED where the connection has as many subscriptions as it may have, or its user follows as many jobs as it may
+   * Follows a job after the event `after` once `reply` is sent, replacing an earlier subscription to the job.
+   * @throws RATE_LIMITED if the connection has as many subscriptions, or its user follows as many jobs, as is allowed
    */
   prepare(reply: object, job: SubscribedJob, after: number): void {
     if (!this.#hasCapacity(job.key)) {
-      const message = `A socket is subscribed to ${MAX_SUBSCRIPTIONS} jobs at the most: let some end, or open another one.`
+      const message = `A socket can be subscribed to at most ${MAX_SUBSCRIPTIONS} jobs. Wait until some end, or open another socket.`
       throw new ServiceError('RATE_LIMITED', { message })
     }
     const { app, principal } = this.#connection
@@ -65,7 +65,7 @@ export class JobSubscriptions {
     this.#prepared.set(reply, { job, after, release: app.followed.count(owner) })
   }
 
-  /** The reply of a command was sent. */
+  /** Begins the prepared subscription, if any, once the reply of its command is sent. */
   beginAfterReply(reply: unknown): void {
     const prepared = this.#prepared.get(reply as object)
     if (!prepared) return
@@ -73,26 +73,26 @@ export class JobSubscriptions {
     this.#begin(prepared)
   }
 
-  /** The reply of a command was not sent, and will not be: what was to begin then does not. */
+  /** Drops the prepared subscription, if any, since the reply of its command will not be sent. */
   discard(reply: unknown): void {
     this.#prepared.get(reply as object)?.release()
     this.#prepared.delete(reply as object)
   }
 
-  /** A job that is followed already needs no place. */
+  /** A job that is followed already needs no further place. */
   #hasCapacity(key: number): boolean {
-    const taken = new Set([...this.#prepared.values()].map(({ job }) => job.key))
-    if (taken.has(key) || this.#running.has(key)) return true
-    const begun = [...taken].filter((one) => this.#running.has(one)).length
-    return this.#running.size + taken.size - begun < MAX_SUBSCRIPTIONS
+    const prepared = new Set([...this.#prepared.values()].map(({ job }) => job.key))
+    if (prepared.has(key) || this.#running.has(key)) return true
+    const replacing = [...prepared].filter((job_key) => this.#running.has(job_key)).length
+    return this.#running.size + prepared.size - replacing < MAX_SUBSCRIPTIONS
   }
 
-  /** Resolves when everything is told of the jobs that are followed now. */
+  /** Resolves when all events of the jobs that are followed now are sent. */
   async whenFinished(): Promise<void> {
     await Promise.all(this.#pumps)
   }
 
-  #begin({ job, after, release: leave }: PreparedSubscription): void {
+  #begin({ job, after, release }: PreparedSubscription): void {
     this.#running.get(job.key)?.abort()
     const stop = new AbortController()
     this.#running.set(job.key, stop)
@@ -102,12 +102,12 @@ export class JobSubscriptions {
       .finally(() => {
         if (this.#running.get(job.key) === stop) this.#running.delete(job.key)
         this.#pumps.delete(pump)
-        leave()
+        release()
       })
     this.#pumps.add(pump)
   }
 
-  /** No more events of the job can be told: the subscription is over, which the client cannot see otherwise. */
+  /** Ends a failed subscription with an error frame: the client could not notice otherwise. */
   #reportFailure({ id: job_id }: SubscribedJob, thrown: unknown): void {
     const { code, publicMessage: message, cause } = toServiceError(thrown)
     this.#connection.app.log.error({ err: cause ?? thrown, job_id }, 'a subscription failed')
@@ -120,13 +120,13 @@ export class JobSubscriptions {
     do {
       try {
         for await (const item of app.events.follow(job.key, seen, signal)) {
-          // Hundreds of sockets may be subscribed to the same job, of which they look at more than they are told.
+          // Hundreds of sockets may be subscribed to the same job, and look at more items than they send.
           while (app.reading.isTurnUsed && !signal.aborted) await this.#waitForCapacity()
           if (!isEventItem(item)) continue
           const isLarge = this.#isLarge(job, item)
-          // Looked at again right before it is sent: others that waited as well may have taken the room. Large ones stand in a line, and wait there.
+          // Checked again right before sending: other waiters may have filled the buffer. Large events wait in `#deliver`.
           while (!isLarge && this.#isBlocked && !signal.aborted) await this.#waitForCapacity()
-          // Whoever replaced this subscription tells the event.
+          // A newer subscription sends this event.
           if (signal.aborted) return
           await this.#deliver(job, item, isLarge, signal)
           if (signal.aborted) return
@@ -136,26 +136,23 @@ export class JobSubscriptions {
       } catch (thrown) {
         if (isDamagedDataError(thrown)) throw thrown
         const error = toServiceError(thrown)
-        app.log.warn(
-          { err: error.cause ?? error, job_id: job.id },
-          'the history of a job that is subscribed to broke off',
-        )
+        app.log.warn({ err: error.cause ?? error, job_id: job.id }, 'reading the history of a subscribed job failed')
       }
     } while ((await awaitHistoryRecovery(app, { ...this.#connection.principal, id: job.id }, signal)) === true)
   }
 
-  /** Whether it takes long to make or to encode. */
+  /** Whether the event takes long to load or to encode. */
   #isLarge(job: SubscribedJob, item: JobEventItem): boolean {
     const { event } = item
     return event instanceof LazyEvent ? event.isLarge : this.#connection.isLarge(createJobEventFrame(job, item))
   }
 
-  /** Whether another event has to wait: for the peer, or until others had their turn. */
+  /** Whether the next event has to wait for the peer, or for the turns of others. */
   get #isBlocked(): boolean {
     return this.#connection.congested || performance.now() >= this.#turn_ends
   }
 
-  /** Waits once, with all that wait: they go on in the order in which they came, so that every job gets its turn. Events are never dropped. */
+  /** Shares one wait among all subscriptions, which continue in their order, so that each job gets its turn. Events are never dropped. */
   #waitForCapacity(): Promise<void> {
     this.#waiting ??= this.#nextTurn().finally(() => {
       this.#waiting = null
@@ -194,7 +191,7 @@ export class JobSubscriptions {
       while (connection.congested && !signal.aborted) await connection.drained()
       if (!signal.aborted) send()
     } catch (err) {
-      // The client sees the gap, and takes a snapshot.
+      // The client notices the gap, and requests a snapshot.
       this.#connection.app.log.error({ err, job_id: job.id }, 'an event could not be encoded')
     } finally {
       release?.()
@@ -202,16 +199,16 @@ export class JobSubscriptions {
   }
 }
 
-/** By item: its frame, the same object for every socket, so that it is encoded once for all. It lives as long as its item. */
+/** Frames by item. All sockets share the object, so that it is encoded once. It lives as long as its item. */
 const framesByItem = new WeakMap<JobEventItem, JobEventFrame>()
 
 function createJobEventFrame(job: SubscribedJob, item: JobEventItem): JobEventFrame {
-  const known = framesByItem.get(item)
-  if (known) return known
+  const cached = framesByItem.get(item)
+  if (cached) return cached
   const { id: job_id, workflow_id, workspace_id } = job
   const { sequence, timestamp, event } = item
-  const of = { sequence, job_id, workflow_id, workspace_id, timestamp }
-  const frame = { type: 'job_event', job_id, event: { ...of, ...eventBodyOf(event) } } as JobEventFrame
+  const fields = { sequence, job_id, workflow_id, workspace_id, timestamp }
+  const frame = { type: 'job_event', job_id, event: { ...fields, ...eventBodyOf(event) } } as JobEventFrame
   framesByItem.set(item, frame)
   return frame
 }

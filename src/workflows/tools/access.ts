@@ -1,5 +1,5 @@
-// Workflows and node types as tools of models: what a model is told of them, and what is called for its arguments. A node type is called as a
-// workflow of one node, whose id says all of it.
+// Offers workflows and node types to models as tools: it describes them and resolves calls. A node type is called as a workflow of one
+// node, whose id contains the whole call.
 import type { OwnerScope } from '../../db/owner-scope.ts'
 import type { Plan } from '../../engine/compile/compiler.ts'
 import { getNodeTypeInfo } from '../../engine/compile/node-type-info.ts'
@@ -19,15 +19,15 @@ import { formatNodeCallId } from './node-call-graph.ts'
 
 const LONGEST_NAME = 64
 const LONGEST_DESCRIPTION = 1_000
-/** Of a node that has none but those that its graph names. */
+/** The output of a node type whose outputs only its graph defines. */
 const OUTPUT_NAME = 'output'
-/** Of a call of a node type, each of which becomes an input of the workflow that is made for the call. */
+/** Maximum arguments of a call of a node type. Each becomes an input of the workflow for the call. */
 const MOST_ARGUMENTS = 100
 const ANY_OUTPUT_HINT = ` As a tool it has one output: \`return {${OUTPUT_NAME}: …}\`.`
 
 type ToolArguments = Readonly<Record<string, unknown>>
 
-/** What a model is told of a workflow. */
+/** The parts of a workflow that a model sees. */
 export interface ToolWorkflow {
   readonly name: string
   readonly description: string
@@ -36,11 +36,11 @@ export interface ToolWorkflow {
 
 export interface ToolAccessParts {
   readonly registry: NodeRegistry
-  /** One that can be run. @throws NodeError `unknown_tool` */
+  /** Returns a workflow that can run. @throws NodeError `unknown_tool` */
   workflow(workflow_id: string): Promise<ToolWorkflow>
 }
 
-/** What models may call where `parts` says which workflows there are. */
+/** Returns the access to tools; `parts` finds the workflows. */
 export function createToolAccess({ registry, workflow }: ToolAccessParts): ToolAccess {
   const again = (words: ToolDescription, connected: boolean): ResolvedTool => ({
     ...words,
@@ -58,7 +58,7 @@ export function createToolAccess({ registry, workflow }: ToolAccessParts): ToolA
   }
 }
 
-/** The workflows of one owner, and the bundled examples. */
+/** Returns the lookup of one owner's workflows and the bundled examples. */
 export function createWorkflowLookup(
   workflows: Pick<WorkflowService, 'prepare' | 'runnable' | 'titleOf'>,
   owner: OwnerScope,
@@ -86,7 +86,7 @@ function resolveCallee(
     )
   const known = parameters.properties as object
   validateArgumentNames(args, (one) => Object.hasOwn(known, one))
-  // Its graph may be another one by now.
+  // The graph may have changed since.
   return { workflow_id: target.workflow_id, params: { ...args }, repeatable: false }
 }
 
@@ -143,7 +143,7 @@ export function describeNodeTool(
   }
 }
 
-/** Whether a graph alone says what it gives: as a tool it has one output. */
+/** Whether only the graph defines the outputs. As a tool such a type has one output. */
 function hasAnyOutput({ outputs, supports_dynamic_outputs }: NodeType): boolean {
   return outputs.length === 0 && supports_dynamic_outputs === true
 }
@@ -152,7 +152,7 @@ function listOpenProperties({ properties }: NodeType, data: ToolArguments): read
   return properties.filter(({ name }) => !Object.hasOwn(data, name))
 }
 
-/** Data that came along an edge goes on along one, as the arguments do: what a node says itself may name secrets. */
+/** `data` that came along an edge is passed along an edge, like the arguments. Only a node's own values may name secrets. */
 function resolveNodeCall(type: NodeType, data: ToolArguments, args: ToolArguments, connected: boolean): ToolInvocation {
   const { node_type, supports_dynamic_inputs, outputs } = type
   const open = listOpenProperties(type, data)
@@ -161,7 +161,7 @@ function resolveNodeCall(type: NodeType, data: ToolArguments, args: ToolArgument
     args,
     (name) => known.has(name) || (supports_dynamic_inputs === true && !Object.hasOwn(data, name)),
   )
-  // Null says that there is none, as models like to.
+  // Models like to send null for an absent argument.
   const given = Object.keys(args).filter((name) => args[name] !== null)
   if (given.length > MOST_ARGUMENTS)
     throw new NodeError(`There are more than ${MOST_ARGUMENTS} arguments.`, 'bad_arguments')
@@ -172,14 +172,14 @@ function resolveNodeCall(type: NodeType, data: ToolArguments, args: ToolArgument
     ...(connected ? omitNulls(data) : {}),
     ...Object.fromEntries(given.map((name) => [name, args[name]])),
   }
-  // What is safe to run again by its steps knows nothing of them in another call.
+  // A node that resumes from its own steps is not safe to repeat in another call, which does not have these steps.
   const repeatable =
     type.effect !== true && isRetrySafe(type, { ...getNodeTypeInfo(type).defaults, ...data, ...params })
   const call = { node_type, data: connected ? {} : data, given: Object.keys(params).sort(), ...names }
   return { workflow_id: formatNodeCallId(call), params, repeatable }
 }
 
-/** Null along an edge is a value; in data it stands for the default. */
+/** Null along an edge is a value; in `data` it means the default. */
 function omitNulls(data: ToolArguments): ToolArguments {
   return Object.fromEntries(Object.entries(data).filter(([, value]) => value !== null))
 }
@@ -197,7 +197,7 @@ function objectSchema(
   return { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: more }
 }
 
-/** As providers take names of tools. */
+/** Returns a name that providers accept for a tool. */
 function toToolName(text: string, fallback: string): string {
   const name = text
     .normalize('NFKD')

@@ -1,9 +1,9 @@
-// Types of inputs and properties as JSON schemas, in the words that models are told of tools.
+// Turns types of inputs and properties into the JSON schemas that models get for tools.
 import type { TypeMetadata } from '../../engine/node-api/values/type-metadata.ts'
 
 export type ToolJsonSchema = Readonly<Record<string, unknown>>
 
-/** What is known of one argument. */
+/** The facts about one argument. */
 export interface ToolArgument {
   readonly type: TypeMetadata
   readonly description?: string | undefined
@@ -11,7 +11,7 @@ export interface ToolArgument {
   readonly min?: number | undefined
   readonly max?: number | undefined
   readonly values?: readonly (string | number)[] | undefined
-  /** It is a list of such values. */
+  /** Whether the argument is a list of such values. */
   readonly stream?: boolean
 }
 
@@ -23,7 +23,7 @@ const SCHEMAS: Readonly<Record<string, (type: TypeMetadata) => ToolJsonSchema>> 
   float: () => ({ type: 'number' }),
   bool: () => ({ type: 'boolean' }),
   enum: ({ values }) => ({ enum: [...values] }),
-  // Without a word about the items, some providers refuse the whole tool.
+  // Without a schema of the items, some providers refuse the whole tool.
   list: ({ type_args: [item] }) => ({ type: 'array', items: item ? toJsonSchema(item) : {} }),
   dict: ({ type_args: [, value] }) => ({ type: 'object', ...additionalProperties(value) }),
   union: ({ type_args }) => ({ anyOf: type_args.map(toJsonSchema) }),

@@ -1,19 +1,19 @@
-// A node type that is called as a workflow of its own: its id says all of it.
+// Builds the graph for a call of a node type as a workflow. The id of that workflow contains the whole call.
 import type { Graph, GraphEdge, GraphNode } from '../../engine/compile/graph.ts'
 import { SINGLE_NODE_PREFIX } from '../../engine/node-api/node-services.ts'
 import { canonicalJson } from '../../shared/json.ts'
 
-/** The one node of such a workflow, besides its inputs and outputs. */
+/** The id of the called node in the graph, beside the inputs and outputs. */
 const TOOL_NODE = 'tool'
 
 export interface NodeToolCall {
   readonly node_type: string
   /** The node's own values. */
   readonly data: Readonly<Record<string, unknown>>
-  /** The properties and dynamic inputs that arguments come for. */
+  /** The properties and dynamic inputs that get arguments. */
   readonly given: readonly string[]
   readonly outputs: readonly string[]
-  /** Its dynamic outputs, of any type. */
+  /** The dynamic outputs of the node, of any type. */
   readonly any?: readonly string[]
 }
 
@@ -21,7 +21,7 @@ export function formatNodeCallId(call: NodeToolCall): string {
   return `${SINGLE_NODE_PREFIX}${canonicalJson(call)}`
 }
 
-/** The graph that such an id means; null where it is the id of a workflow. */
+/** Returns the graph for such an id; null for the id of a stored workflow. */
 export function parseNodeCallGraph(id: string): Graph | null {
   return id.startsWith(SINGLE_NODE_PREFIX)
     ? buildGraph(JSON.parse(id.slice(SINGLE_NODE_PREFIX.length)) as NodeToolCall)

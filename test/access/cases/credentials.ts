@@ -1,11 +1,11 @@
-// A token of each kind, made by what makes it in the service: good ones, ones whose time is over, ones of another server.
+// A token of each kind, issued by the code of the service: valid ones, expired ones, and those of another server.
 import { LOCAL_PRINCIPAL, type Principal } from '../../../src/access/principal.ts'
 import { type IdentityProvider, signingKey } from '../../helpers/identity-provider.ts'
 import { startServer, type TestServer } from '../../helpers/server.ts'
 import type { Credentials } from './wire.ts'
 import type { Token } from './words.ts'
 
-/** How far the server's clock is ahead of the real one, in milliseconds. */
+/** Milliseconds by which the server's clock is ahead of the real one. */
 export interface Clock {
   ahead_ms: number
 }
@@ -34,7 +34,7 @@ export async function credentialsOf(
   const foreign = await minted(another)
   return {
     none: { header: [], token: null },
-    // They carry a good token, in a form that nobody may read it from.
+    // They carry a valid token in a form that must not be read.
     'Bearer without a token': { header: ['Bearer'], token: null },
     'Bearer with two tokens': { header: [`Bearer ${good.ntk} ${good.ntk}`], token: null },
     Basic: { header: [`Basic ${Buffer.from(`alice:${good.ntk}`).toString('base64')}`], token: null },
@@ -79,7 +79,7 @@ async function revoked({ context }: TestServer): Promise<string> {
   return token
 }
 
-/** What comes from the identity provider, or says that it does. */
+/** Tokens of the identity provider, or that claim to be. */
 async function issued(provider: IdentityProvider) {
   const stranger = await signingKey()
   return {

@@ -1,4 +1,4 @@
-// Who is user "1" without a token, written by hand from the documents of the interface alone. Imports nothing of the service.
+// Callers that are user "1" without a token, written by hand only from the documents of the interface. Imports nothing of the service.
 import type { Case, Forwarded, Host, Mode, Origin } from './words.ts'
 
 export interface Rules {
@@ -37,13 +37,13 @@ export const RULES: Readonly<Record<Mode, Rules>> = {
   'identity provider, down': { ...PROVIDER, down: true },
 }
 
-/** Whether the rules of trust make it user "1"; null where the documents leave it open. */
+/** Whether the rules of trust make the caller user "1"; null if the documents leave it open. */
 export function isLocalUser(one: Case, rules: Rules): boolean | null {
   const trusted = isTrusted(one, rules)
   return trusted && hostFits(one.host, rules) && originFits(one.origin, rules)
 }
 
-/** An address with a port is that address, and an IPv4-mapped one its IPv4 address (RFC 4291, section 2.5.5.2). */
+/** An address with a port counts as that address, and an IPv4-mapped one as IPv4 (RFC 4291, section 2.5.5.2). */
 const NAMING_THE_NETWORK: readonly Forwarded[] = [
   'network',
   'a stranger, network',
@@ -56,12 +56,11 @@ const NAMING_THE_NETWORK: readonly Forwarded[] = [
 
 function isTrusted({ peer, forwarded }: Case, rules: Rules): boolean | null {
   const from_proxy = rules.proxies && peer === 'proxy'
-  // The interface knows of X-Forwarded-For alone; what a trusted proxy means by the other header, or by none, is open.
+  // The interface defines only X-Forwarded-For; the meaning of the other header, or of none, from a trusted proxy is open.
   if (from_proxy && (forwarded.startsWith('nobody') || forwarded === 'X-Forwarded-Anything')) return null
   if (from_proxy && forwarded.startsWith('Forwarded')) return null
-  // "A loopback peer that sends forwarding headers and is not a trusted proxy is not trusted as local."
-  // Decided: neither is a peer of a trusted network, else a proxy there would make everybody user "1"; and whoever speaks HTTP/1.0 is a
-  // proxy, since nginx does that and says nothing else.
+  // Decided: neither is a peer of a trusted network, else a proxy there would make all callers user "1". A peer that speaks HTTP/1.0 is a proxy,
+  // since nginx does that without forwarding headers.
   if (!from_proxy && forwarded !== 'nobody') return false
   // "read from the right, only from trusted proxies"; "a forwarded loopback address never counts as loopback"
   if (from_proxy) return NAMING_THE_NETWORK.includes(forwarded)
@@ -81,7 +80,7 @@ function hostFits(host: Host, { names }: Rules): boolean {
     'another name': false,
     'a name that begins with localhost': false,
     'a name that begins with an address': false,
-    // A request with two has none (RFC 9112, section 3.2).
+    // A request with two Host headers has no host (RFC 9112, section 3.2).
     'localhost, twice': false,
     'localhost and another name': false,
   }

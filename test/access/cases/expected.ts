@@ -1,11 +1,11 @@
-// What must come of each case, written by hand from the documents of the interface alone. Imports nothing of the service.
-// The rules stand in the order in which a request meets them. `null` means that the documents leave the case open.
+// The expected outcome of each case, written by hand only from the documents of the interface. Imports nothing of the service. The rules are in the
+// order in which they apply to a request. `null` means that the documents leave the case open.
 import { isLocalUser, RULES, type Rules } from './expected-trust.ts'
 import type { Case, Path, Token } from './words.ts'
 
 /**
- * `user 1` or `user alice in w1`: carried out, and for that owner. `visitor`: an open socket that may do nothing. `let in`: no refusal,
- * whatever comes then. A status with a body in JSON: exactly that. `reason`: `{"error": <some text>}`. `bare`: no body, and the connection ends.
+ * `user 1` or `user alice in w1`: executed for that owner. `visitor`: an open socket without rights. `let in`: not refused, with any result. A status
+ * with a JSON body: exactly that. `reason`: `{"error": <some text>}`. `bare`: no body, and the connection ends.
  */
 export type Verdict =
   | `user ${string}`
@@ -24,7 +24,7 @@ export type Verdict =
   | '404 bare'
   | '503 bare'
 
-/** "Public paths (skip session auth)": what a token says is not looked at there. */
+/** "Public paths (skip session auth)": tokens are not checked there. */
 const PUBLIC: readonly Path[] = [
   '/health',
   '/ready',
@@ -40,7 +40,7 @@ const PUBLIC: readonly Path[] = [
   '/docs',
 ]
 
-/** `/api/workflows/examples/*` is public as well: what follows is the name of an example, and there is none of this name. */
+/** `/api/workflows/examples/*` is public as well: the rest is the name of an example, which does not exist here. */
 const NO_EXAMPLES: readonly Path[] = [
   '/api/workflows/examples/../../workflows',
   '/api/workflows/examples/%2e%2e/%2e%2e/workflows',
@@ -49,7 +49,7 @@ const NO_EXAMPLES: readonly Path[] = [
 export function expected(one: Case): Verdict | null {
   const outcome = (isSocket(one) ? null : inPublic(one.path)) ?? principal(one)
   if (outcome === null) return null
-  // A query that the operation doesn't know is an error of its own, where the request gets as far as that.
+  // An unknown query parameter is an error of its own, if the request gets that far.
   if (one.transport === 'HTTP, the token as api_key' && !String(outcome).startsWith('401')) return null
   // "The method of the request MUST be GET, and the HTTP version MUST be at least 1.1" (RFC 6455, section 4.1).
   const too_old = isSocket(one) && one.path === '/ws' && one.forwarded.endsWith('in HTTP/1.0')
@@ -81,7 +81,7 @@ interface User {
 const LOCAL_USER: User = { name: 'user 1', administrator: true }
 const ALICE: User = { name: 'user alice in w1', administrator: false }
 const CAROL: User = { name: 'user carol', administrator: false }
-/** Who an identity provider's token means; "the JWT's `app_metadata.workspace_id` … else null". */
+/** The user of an identity provider's token; "the JWT's `app_metadata.workspace_id` … else null". */
 const PEOPLE: Readonly<Partial<Record<Token, User>>> = {
   'JWT good': { name: 'user bob', administrator: false },
   'JWT good, with a workspace': { name: 'user bob in w2', administrator: false },
@@ -97,7 +97,7 @@ function principal(one: Case): User | Verdict | null {
   const token = sent(one)
   if (token === null) return null
   const rules = RULES[one.mode]
-  // "`nta_` valid on `/mcp` alone, elsewhere final `invalid_token`"; whose it is can't be seen while `/mcp` is planned.
+  // "`nta_` valid on `/mcp` alone, elsewhere final `invalid_token`"; its owner cannot be observed while `/mcp` is planned.
   if (token.startsWith('nta_')) return token === 'nta_ good' && atMcp(one) ? ALICE : INVALID_TOKEN
   // "`nda_` valid on `/ws` alone, failure final"
   if (token.startsWith('nda_')) {
@@ -121,7 +121,7 @@ function atMcp(one: Case): boolean {
 function sent({ token, transport }: Case): Token | null {
   const needs_header: Token[] = ['Bearer without a token', 'Bearer with two tokens', 'Basic', 'two headers']
   if (transport === 'HTTP' || transport === 'socket') return needs_header.includes(token) ? 'none' : token
-  // What an empty or repeated api_key means is open.
+  // The meaning of an empty or repeated api_key is open.
   if (needs_header.includes(token)) return null
   return transport === 'socket, the token as api_key' ? token : 'none'
 }
@@ -130,11 +130,11 @@ function sent({ token, transport }: Case): Token | null {
 function byProvider(one: Case, token: Token, rules: Rules): User | Verdict | null {
   // "missing token (identity-provider mode)"
   if (token === 'none') return byPlace(one, rules, '401 {"error":"Unauthorized"}')
-  // Decided: no identity provider ever gets to see what begins with `ntk_`, so that it is refused while the provider is down too.
+  // Decided: tokens with `ntk_` are never sent to an identity provider, so they are refused even while the provider is down.
   if (token.startsWith('ntk_')) return byPlace(one, rules, '401 reason')
-  // "an outage is 503 and not 401". A token that can be told to be bad without the provider is open.
+  // "an outage is 503 and not 401". Open for a token that is recognized as invalid without the provider.
   if (rules.down) return PEOPLE[token] || token === 'opaque bad' || token === 'garbage' ? '503' : null
-  // Decided: who may come without a token may come with a bad one; the order of the interface has "the JWT, or loopback".
+  // Decided: a caller that needs no token is also accepted with a bad token; the order of the interface has "the JWT, or loopback".
   return PEOPLE[token] ?? byPlace(one, rules, '401 reason')
 }
 
@@ -151,11 +151,11 @@ function onHttp(path: Path, { name, administrator }: User, { identity_provider }
   // "identity-provider mode: administrators only"
   if (path === '/metrics' && identity_provider && !administrator) return '403'
   if (path === '/metrics' || path === '/v1/models' || path === '/api/threads') return '200'
-  // "`/admin/*` needs an administrator …, else 403", be the operation planned or the path spelled oddly.
+  // "`/admin/*` needs an administrator …, else 403", also if the operation is planned or the path has an odd spelling.
   if (path.startsWith('/admin/') && !administrator) return '403'
   if (['/api/nothing-here', '/nothing-here', '/v1/nothing-here'].includes(path)) return '404'
   if (['/mcp'].includes(path)) return '404'
-  // How a path is spelled matters only in that it is never public by it.
+  // No spelling of a path makes it public.
   return 'let in'
 }
 

@@ -1,4 +1,4 @@
-// Which cases are tried: every word of one kind against every word of the kinds that it could meet, for each mode.
+// Generates the cases: every word of a kind with every word of the kinds that it can combine with, for each mode.
 import {
   type Case,
   FORWARDED,
@@ -13,7 +13,7 @@ import {
   TRANSPORTS,
 } from './words.ts'
 
-/** A plain request out of nowhere in particular, from which the cases differ. */
+/** A plain request, from which the cases differ. */
 const PLAIN: Omit<Case, 'mode'> = {
   peer: 'loopback',
   forwarded: 'nobody',
@@ -28,7 +28,7 @@ const DOORS = [
   { transport: 'socket', path: '/ws' },
 ] as const
 const NEAR_AND_FAR = ['loopback', 'own address'] as const
-/** One of each fate, tried on every path. */
+/** One word of each outcome, tried on every path. */
 const TELLING: readonly Token[] = [
   'none',
   'garbage',
@@ -38,7 +38,7 @@ const TELLING: readonly Token[] = [
   'JWT good, of an administrator',
 ]
 
-/** Each once, in an order that does not change. */
+/** Each once, in a fixed order. */
 export function casesOf(mode: Mode): Case[] {
   const all = [...places(), ...namesAndSites(), ...tokens(), ...targets()].map((differing) => ({
     ...PLAIN,
@@ -48,14 +48,14 @@ export function casesOf(mode: Mode): Case[] {
   return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
 }
 
-/** Where it comes from, on both doors. */
+/** All places, on both transports. */
 function* places(): Generator<Partial<Case>> {
   for (const door of DOORS) {
     for (const peer of PEERS) for (const forwarded of FORWARDED) yield { ...door, peer, forwarded }
   }
 }
 
-/** Every Host with every Origin over HTTP, each alone on sockets, and from a peer that can be trusted otherwise. */
+/** Every Host with every Origin over HTTP, each alone on sockets, and from a peer that is trusted for another reason. */
 function* namesAndSites(): Generator<Partial<Case>> {
   for (const host of HOSTS) for (const origin of ORIGINS) yield { host, origin }
   for (const peer of NEAR_AND_FAR) {
@@ -69,7 +69,7 @@ function* namesAndSites(): Generator<Partial<Case>> {
   for (const origin of ORIGINS) yield { origin, peer: 'proxy', forwarded: 'network' }
 }
 
-/** Every token in every manner, near and far, and from a page of another site under another name. */
+/** Every token in every form, local and remote, and from a page of another site under another name. */
 function* tokens(): Generator<Partial<Case>> {
   for (const token of TOKENS) {
     for (const transport of TRANSPORTS) {
@@ -88,7 +88,7 @@ function* targets(): Generator<Partial<Case>> {
       for (const path of SOCKET_PATHS) yield { peer, token, path, transport: 'socket' }
     }
   }
-  // What only some of the tokens may do.
+  // Operations that only some tokens may call.
   for (const token of TOKENS) {
     for (const path of ['/admin/collections', '/mcp', '/health'] as const) yield { peer: 'own address', token, path }
   }

@@ -1,4 +1,4 @@
-// Heads of requests that Node's client does not write: of HTTP/1.0, and with a second Host header.
+// Request heads that Node's client cannot write: HTTP/1.0, and a second Host header.
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import type { Case, Host } from './words.ts'
 
@@ -7,7 +7,7 @@ const SECOND_HOSTS: Readonly<Partial<Record<Host, string>>> = {
   'localhost and another name': 'evil.example',
 }
 
-/** What opens the connection of a case: one on which the head is as the case has it. */
+/** Opens the connection of a case, on which the head is as in the case. */
 export function connectionOf({ host, forwarded }: Case): (options: unknown) => Socket {
   const second = SECOND_HOSTS[host]
   return (options) => {

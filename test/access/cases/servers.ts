@@ -1,4 +1,4 @@
-// One real server for each mode, with a workflow for each owner and a token of each kind.
+// A real server for each mode, with a workflow of each owner and a token of each kind.
 import { systemPlatform } from '../../../src/platform.ts'
 import { type IdentityProvider, startIdentityProvider } from '../../helpers/identity-provider.ts'
 import { startServer, type TestServer } from '../../helpers/server.ts'
@@ -20,7 +20,7 @@ import type { Case, Mode, Token } from './words.ts'
 const BRIDGES = { SVC_INTEGRATION_TOKEN: 'sixteen-characters-and-more' }
 const OWN_NETWORKS = { SVC_TRUST_LOCAL_NETWORKS: [OWN_IPV4, OWN_IPV6].filter((address) => address !== null).join() }
 
-/** The settings of each mode; those of the identity provider come besides where the mode is named after it. */
+/** The settings of each mode; modes that are named after the identity provider also get its settings. */
 const SETTINGS: Readonly<Record<Mode, Record<string, string>>> = {
   local: {},
   'local, localhost not trusted': { SVC_TRUST_LOCALHOST: 'false' },
@@ -38,7 +38,7 @@ const SETTINGS: Readonly<Record<Mode, Record<string, string>>> = {
   'identity provider, down': {},
 }
 
-/** Listens on IPv4 alone; the others on both, where IPv4 peers look like `::ffff:127.0.0.1`. */
+/** Listens only on IPv4; the others on both, where IPv4 peers look like `::ffff:127.0.0.1`. */
 const ON_IPV4: readonly Mode[] = ['local, behind proxies', 'identity provider']
 
 export const OWNERS = [
@@ -90,7 +90,7 @@ function platformOf(clock: Clock): ReturnType<typeof systemPlatform> {
   return { ...system, now, timestamp: () => new Date(now()).toISOString() }
 }
 
-/** Stores a workflow that says whose it is. */
+/** Stores a workflow that names its owner. */
 async function seed({ context }: TestServer, owner: (typeof OWNERS)[number]): Promise<void> {
   const { user_id, workspace_id } = owner
   const name = `user ${user_id}${workspace_id === null ? '' : ` in ${workspace_id}`}`

@@ -1,4 +1,4 @@
-// Cases as they travel: real requests and real upgrades from real addresses, and what came of them in the words of the expectation.
+// Sends cases as real requests and upgrades from real addresses, and describes their outcomes in the words of the expectation.
 import { once } from 'node:events'
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request as send } from 'node:http'
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
@@ -17,12 +17,12 @@ export const NETWORK = '10.9.0.0/16'
 const outward = Object.values(networkInterfaces())
   .flatMap((list) => list ?? [])
   .filter(({ internal, address }) => !internal && !address.startsWith('fe80:'))
-/** The machine's own addresses, as others see them. */
+/** The machine's own non-loopback addresses. */
 export const OWN_IPV4 = outward.find(({ family }) => family === 'IPv4')?.address ?? null
 export const OWN_IPV6 = outward.find(({ family }) => family === 'IPv6')?.address ?? null
 const LOOPBACK_IPV6 = Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === '::1'))
 
-/** The address of each peer, null where this machine has none such. */
+/** The address of each peer; null if this machine has none. */
 export const ADDRESSES: Readonly<Record<Peer, string | null>> = {
   loopback: '127.0.0.1',
   'loopback 127.0.0.2': '127.0.0.2',
@@ -78,7 +78,7 @@ const FORWARDING: Readonly<Record<Exclude<Forwarded, 'nobody' | 'nobody, in HTTP
   'network, in HTTP/1.0': '10.9.8.7',
 }
 
-/** What goes into the Authorization header (several: repeated), and the token alone. */
+/** The values of the Authorization header, repeated if several, and the token itself. */
 export interface Credentials {
   readonly header: readonly string[]
   readonly token: string | null
@@ -105,7 +105,7 @@ function targetOf({ path, transport }: Case, { token }: Credentials): string {
   return transport.includes('api_key') && token !== null ? `${path}?api_key=${encodeURIComponent(token)}` : path
 }
 
-/** Sends the case to the server on `port` and gives what came of it. */
+/** Sends the case to the server on `port`, and returns the outcome. */
 export async function tried(one: Case, credentials: Credentials, port: number): Promise<string> {
   const address = ADDRESSES[one.peer]!
   const options: Options = {
@@ -118,7 +118,7 @@ export async function tried(one: Case, credentials: Credentials, port: number): 
   return asked(options, targetOf(one, credentials), one.transport.startsWith('socket'))
 }
 
-/** Asks the one or the other door, and gives what came of it in the words of the expectation. */
+/** Sends the case over its transport, and returns the outcome in the words of the expectation. */
 export function asked(options: Options, path: string, socket: boolean): Promise<string> {
   return socket ? overSocket(options, path) : overHttp({ ...options, path })
 }
@@ -142,7 +142,7 @@ async function overHttp(options: Options & { path: string }): Promise<string> {
   return String(status)
 }
 
-/** Of whom the stored workflows are: each has its owner for a name. */
+/** The owners of the stored workflows, which are named after them. */
 function owners(workflows: readonly { name: string }[]): string {
   return workflows
     .map(({ name }) => name)
@@ -154,7 +154,7 @@ async function overSocket({ headers, createConnection, ...options }: Options, pa
   const ws = new WebSocket('ws://localhost/', {
     headers: headers as Record<string, string>,
     createConnection: () => (createConnection ?? connect)(options as NetConnectOpts),
-    // The path as it is: a URL would be tidied up.
+    // The path unchanged: a URL would be normalized.
     finishRequest: (request) => void Object.assign(request, { path }).end(),
   })
   ws.on('error', () => {})
@@ -163,7 +163,7 @@ async function overSocket({ headers, createConnection, ...options }: Options, pa
   return answer.length === 2 ? bare(answer[1] as IncomingMessage) : opened(ws)
 }
 
-/** A refused upgrade, once its connection has ended from the other side. */
+/** A refused upgrade, once the server has closed the connection. */
 async function bare(incoming: IncomingMessage): Promise<string> {
   const { statusCode, statusMessage, socket } = incoming
   const closed = once(socket, 'close')
@@ -186,7 +186,7 @@ async function textOf(incoming: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** Whether what came is what was expected. */
+/** Whether the outcome is the expected one. */
 export function fits(expectation: string, seen: string): boolean {
   const status = Number(seen.split(' ')[0])
   if (expectation === '401 reason') return /^401 \{"error":"(?!Unauthorized"|Remote access)[^"\\]{1,200}"\}$/.test(seen)

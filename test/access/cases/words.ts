@@ -1,7 +1,7 @@
-// The words in which a case is written: what the server was told, where a request comes from, what it carries, where it goes.
-// What each word means on the wire stands in wire.ts and servers.ts, what must come of it in expected.ts. This file imports nothing.
+// The words of a case: settings, source of a request, credential, target. wire.ts and servers.ts define each word on the wire, expected.ts the
+// outcome. This file imports nothing.
 
-/** How the server is set up. Everything that a name does not mention is unset. */
+/** The settings of the server. Settings that a name does not mention are unset. */
 export const MODES = [
   'local',
   'local, localhost not trusted',
@@ -26,8 +26,8 @@ export const PEERS = [
 ] as const
 
 /**
- * X-Forwarded-For, from left to right; `Forwarded` is that other header (RFC 7239). `network` is an address in 10.9.0.0/16. What ends
- * with `in HTTP/1.0` is asked in that version, in which proxies speak that say nothing else of themselves.
+ * X-Forwarded-For from left to right; `Forwarded` is the header of RFC 7239. `network` is an address in 10.9.0.0/16. Names with `in HTTP/1.0` use
+ * that version, as proxies do that send no forwarding headers.
  */
 export const FORWARDED = [
   'nobody',
@@ -110,7 +110,7 @@ export const TOKENS = [
   'opaque bad',
 ] as const
 
-/** Where an HTTP request goes, as it is written in the request line. */
+/** The target of an HTTP request, as in the request line. */
 export const PATHS = [
   '/api/workflows',
   '/api/workflows/',
@@ -148,10 +148,10 @@ export const PATHS = [
   '/admin/../metrics',
 ] as const
 
-/** Where an upgrade goes. */
+/** The target of an upgrade. */
 export const SOCKET_PATHS = ['/ws', '/ws/agent', '/ws/nothing-here', '/nothing-here', '/health/../ws', '/WS'] as const
 
-/** How the token travels. */
+/** How the token is sent. */
 export const TRANSPORTS = [
   'HTTP',
   'HTTP, the token as api_key',
@@ -180,7 +180,7 @@ export interface Case {
   transport: Transport
 }
 
-/** The case as one line. */
+/** The case as a line of text. */
 export function inWords({ mode, peer, forwarded, host, origin, token, path, transport }: Case): string {
   const via = forwarded === 'nobody' ? peer : `${peer} forwarding for ${forwarded}`
   return `[${mode}] from ${via} · Host: ${host} · Origin: ${origin} · token: ${token} · ${transport} ${path}`

@@ -1,4 +1,4 @@
-// Sends bytes as they are over a connection of their own, and gives what comes back.
+// Sends raw bytes over a new connection, and returns the answer.
 import { connect } from 'node:net'
 
 export interface Place {
@@ -8,16 +8,16 @@ export interface Place {
 }
 
 export interface Reply {
-  /** Null where the connection ended without an answer. */
+  /** Null if the connection ended without an answer. */
   status: number | null
   head: string
   body: string
 }
 
-/** What a server keeps open is cut here, so that a hanging connection fails instead of the whole test. */
+/** A connection that the server keeps open is cut here, so that a hanging connection does not fail the whole test. */
 const PATIENCE_MS = 10_000
 
-/** Everything until the server ends the connection; until its first answer where it took an upgrade. `ends`: says goodbye after the bytes. */
+/** All bytes until the server ends the connection, or until its first answer if it accepted an upgrade. `ends`: closes after the bytes. */
 export function exchange(place: Place, bytes: Buffer, ends: boolean): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -41,7 +41,7 @@ function textOf(chunks: readonly Buffer[]): string {
 }
 
 function replyIn(all: string): Reply {
-  // What only says "go on" comes before the answer.
+  // 100 Continue comes before the answer.
   const text = all.replace(/^(HTTP\/1\.1 100 [^\r]*\r\n\r\n)+/, '')
   const end = text.indexOf('\r\n\r\n')
   const head = end < 0 ? text : text.slice(0, end)

@@ -1,10 +1,10 @@
-// Hosts, origins and forwarded lists of somebody who should not be trusted, out of a seed.
+// Random hosts, origins and forwarded lists of callers that must not be trusted, from a seed.
 import type { Random } from '../../crash/random.ts'
 import { text } from './junk.ts'
 
 const EVIL = 'evil.example'
 
-/** A Host header that names somebody else. */
+/** A foreign Host header. */
 export function foreignHost(random: Random): string {
   const start = random.pick([
     '',
@@ -21,7 +21,7 @@ export function foreignHost(random: Random): string {
   return `${start}${EVIL}${random.pick(['', '.', ':80', ':7777', ':x', ':80:80', '/', '/localhost', '?localhost', '#localhost', '%00localhost', ',localhost', ' localhost'])}`
 }
 
-/** An Origin header of somebody else. */
+/** A foreign Origin header. */
 export function foreignOrigin(random: Random): string {
   const scheme = random.pick([
     'http://',
@@ -45,7 +45,7 @@ export function foreignOrigin(random: Random): string {
   ])()
 }
 
-/** A forwarded list whose last entry, the one that counts, is a stranger, this machine, or nothing that can be read. */
+/** A forwarded list whose last entry, which counts, is a stranger, this machine, or unreadable. */
 export function forwardedList(random: Random, trusted: string): string {
   const friends = [trusted, '127.0.0.1', '::1', `::ffff:${trusted}`, `"${trusted}"`, `${trusted}:80`]
   const strangers = [

@@ -1,8 +1,8 @@
-// Credentials as no client should send them, out of a seed.
+// Random invalid credentials, from a seed.
 import type { Random } from '../../crash/random.ts'
 import { type Headers, text } from './junk.ts'
 
-/** An Authorization header with nothing in it that could be good. */
+/** An Authorization header without a valid credential. */
 export function authorization(random: Random): string {
   const scheme = random.pick([
     'Bearer',
@@ -21,7 +21,7 @@ export function authorization(random: Random): string {
   return `${scheme}${random.pick([' ', ' ', '  ', '\t', ''])}${words.join('')}${random.pick(['', ' ', ' x', ',Bearer y', '='])}`
 }
 
-/** A token that was good until a hand slipped; never the token itself. */
+/** A valid token with a typo; never the token itself. */
 export function mangled(random: Random, good: string): string {
   const at = random.int(0, good.length - 1)
   const [before, character, after] = [good.slice(0, at), good[at]!, good.slice(at + 1)]
@@ -45,7 +45,7 @@ export function mangled(random: Random, good: string): string {
   return made === good ? `${good}x` : made
 }
 
-/** A good token in a header that nobody may read it from. */
+/** A valid token in a header from which it must not be read. */
 export function misplaced(random: Random, good: string): Headers {
   const ways: Headers[] = [
     [['Authorization', good]],

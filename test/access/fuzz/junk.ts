@@ -1,7 +1,7 @@
-// Targets, methods, headers and bytes as no client should send them, out of a seed.
+// Random malformed targets, methods, headers and bytes, from a seed.
 import type { Random } from '../../crash/random.ts'
 
-/** None of them is public, and each is written in a hundred other ways. */
+/** None of them is public; each gets a hundred other spellings. */
 const PROTECTED = [
   '/api/workflows',
   '/api/workflows/greeting',
@@ -28,7 +28,7 @@ const DISGUISES = [
   '/',
   '/openapi.json/..',
 ]
-/** Before a path, in what proxies are asked for. */
+/** Prefixes of absolute targets, as for proxies. */
 const STARTS = [
   'http://localhost',
   'http://127.0.0.1:1',
@@ -83,7 +83,7 @@ const NOISE = [
   ['Access-Control-Request-Method', 'GET'],
 ] as const
 
-/** One header after the other, names as often as they come. */
+/** Headers in order, with repeated names. */
 export type Headers = [name: string, value: string][]
 
 export function target(random: Random): string {
@@ -135,7 +135,7 @@ function percent(character: string): string {
   return character === '' ? '' : `%${character.charCodeAt(0).toString(16).padStart(2, '0')}`
 }
 
-/** Visible characters, or bytes of any value but those that end a line. */
+/** Visible characters, or any bytes but line ends. */
 export function text(random: Random, most: number): string {
   const [from, to] = random.chance(0.7) ? [0x21, 0x7e] : [0, 255]
   const characters = Array.from({ length: random.int(0, most) }, () => String.fromCharCode(random.int(from, to)))
@@ -162,7 +162,7 @@ export function handshake(random: Random): Headers {
   ]
 }
 
-/** `bytes` with some of them changed, left out, doubled or cut off. */
+/** `bytes` with some of them changed, removed, doubled or cut off. */
 export function damaged(random: Random, bytes: Buffer): Buffer {
   let made = Buffer.from(bytes)
   for (let times = random.int(1, 2); times > 0; times--) {

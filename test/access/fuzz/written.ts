@@ -1,17 +1,17 @@
-// Requests as bytes, put together without anything that would correct them.
+// Writes requests as bytes, without any correction.
 import type { Random } from '../../crash/random.ts'
 import type { Headers } from './junk.ts'
 
-/** Who is asked, as a client on this machine would say. */
+/** The host, as a client on this machine writes it. */
 export const host: Headers = [['Host', 'localhost']]
 
-/** Puts a request together as it is, and asks for the end of the connection after it. */
+/** Writes a request unchanged, with `Connection: close`. */
 export function written(method: string, target: string, headers: Headers): Buffer {
   const lines = headers.map(([name, value]) => `${name}: ${value}`)
   return Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`, 'latin1')
 }
 
-/** A good question but for these headers, on one of the doors. */
+/** A valid request but for these headers, over one of the transports. */
 export function asked(random: Random, headers: Headers, path = '/api/workflows', query = ''): Buffer {
   return askedOf(random, [...host, ...headers], path, query)
 }

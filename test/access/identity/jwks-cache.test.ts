@@ -1,4 +1,4 @@
-// The provider's keys: they change, they cannot be had, they are nonsense; and nobody is let in or sent away for that by mistake.
+// The keys of the provider: changed, unavailable or malformed keys, which must not cause a wrong acceptance or refusal.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -11,7 +11,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
 describe('the keys of a provider', () => {
-  test('are asked for when they are needed, once for all who wait', async () => {
+  test('are fetched on demand, once for all waiting requests', async () => {
     await using at = await scene()
     const tokens = await Promise.all(Array.from({ length: 40 }, (_, n) => at.token({ sub: `user-${n}` })))
     assert.equal(at.idp.requests.keys, 0)
@@ -27,7 +27,7 @@ describe('the keys of a provider', () => {
     assert.equal(at.idp.requests.user, 0)
   })
 
-  test('may change at any time: a new one is fetched when a token names it', async () => {
+  test('may change at any time: a new key is fetched when a token names it', async () => {
     await using at = await scene()
     assert.equal(told(await at.ask(await at.token({ sub: 'ada' }))), 'user ada')
     await at.idp.rotate()
@@ -38,7 +38,7 @@ describe('the keys of a provider', () => {
     assert.equal(at.idp.requests.keys, 3)
   })
 
-  test('are asked for again before they are old, and nobody waits for a provider that takes long', async () => {
+  test('are refreshed before they are old, and no request waits for a slow provider', async () => {
     await using at = await scene()
     await at.ask(await at.token({ sub: 'ada' }))
     at.clock.now += 5 * MINUTE - 1
@@ -51,7 +51,7 @@ describe('the keys of a provider', () => {
     release()
   })
 
-  test('that were withdrawn are good for ten minutes at most', async () => {
+  test('that were withdrawn are valid for at most ten minutes', async () => {
     await using at = await scene()
     const token = await at.token({ sub: 'ada' })
     const [same] = [await at.idp.token({ sub: 'ada', now: at.clock.now, nonce: 1 })]
@@ -63,7 +63,7 @@ describe('the keys of a provider', () => {
     assert.equal(told(await at.ask(same)), 'Invalid token')
   })
 
-  test('are not asked for again and again for the sake of names that somebody made up', async () => {
+  test('are not fetched again and again for invented key ids', async () => {
     await using at = await scene()
     const attack = await stranger(at)
     assert.equal(told(await at.ask(await attack())), 'Invalid token')
@@ -78,7 +78,7 @@ describe('the keys of a provider', () => {
   })
 })
 
-/** Makes tokens that name keys which nobody has. */
+/** Makes tokens with invented key ids. */
 async function stranger(at: Scene): Promise<() => Promise<string>> {
   const key = await signingKey()
   let made = 0
@@ -86,7 +86,7 @@ async function stranger(at: Scene): Promise<() => Promise<string>> {
 }
 
 describe('a provider that changes its key', () => {
-  test('makes everybody wait for the new one who has it, and not the first alone', async () => {
+  test('makes all requests with the new key wait for it, and not only the first', async () => {
     await using at = await scene()
     await at.ask(await at.token({ sub: 'ada' }))
     await at.idp.rotate()
@@ -99,7 +99,7 @@ describe('a provider that changes its key', () => {
     assert.equal(at.idp.requests.keys, 2)
   })
 
-  test('and cannot be asked: nobody can tell, whoever came first', async () => {
+  test('and is unreachable gives 503 to all, whichever request came first', async () => {
     await using at = await scene({ timeout_ms: 30 })
     await at.ask(await at.token({ sub: 'ada' }))
     await at.idp.rotate()
@@ -112,7 +112,7 @@ describe('a provider that changes its key', () => {
     assert.equal(told(await at.ask(await at.token({ sub: 'ada' }))), 'user ada')
   })
 
-  test('is followed while somebody makes up names all the time, and nobody is sent away for that', async () => {
+  test('is followed while a client keeps inventing key ids, and no other client is refused', async () => {
     const pause = Promise.withResolvers<void>()
     const waits: number[] = []
     const wait = (ms: number) => {
@@ -144,7 +144,7 @@ describe('a provider that changes its key', () => {
     assert.equal(told(await at.ask(await at.token({ sub: 'bob' }))), 'user bob')
   })
 
-  test('after it was asked: who came meanwhile waits for the next answer, and is not judged by that one', async () => {
+  test('after a fetch has begun makes later requests wait for the next fetch', async () => {
     const wait = async () => at.idp.answer('keys', null)
     await using at = await scene({ wait })
     await at.ask(await at.token({ sub: 'ada' }))
@@ -171,8 +171,8 @@ describe('a provider that changes its key', () => {
   })
 })
 
-describe('a provider that is away', () => {
-  test('before its keys were had: nobody can tell, until it is back', async () => {
+describe('an unreachable provider', () => {
+  test('before the first fetch gives 503 until it is back', async () => {
     await using at = await scene()
     at.idp.down()
     const token = await at.token({ sub: 'ada' })
@@ -185,7 +185,7 @@ describe('a provider that is away', () => {
     assert.equal(told(await at.ask(token)), 'user ada')
   })
 
-  test('afterwards: its keys go on being good for a day', async () => {
+  test('after a fetch leaves its keys valid for a day', async () => {
     await using at = await scene()
     const fresh = () => at.token({ sub: 'ada' })
     assert.equal(told(await at.ask(await fresh())), 'user ada')
@@ -201,7 +201,7 @@ describe('a provider that is away', () => {
     assert.equal(told(await at.ask(await fresh())), 'user ada')
   })
 
-  test('does not make anybody wait who has a key that is known', async () => {
+  test('delays no request with a known key', async () => {
     await using at = await scene()
     await at.ask(await at.token({ sub: 'ada' }))
     at.clock.now += 10 * MINUTE
@@ -215,7 +215,7 @@ describe('a provider that is away', () => {
     await until('the keys', () => at.lines.some((line) => line.includes('again')))
   })
 
-  test('cannot say whether an unknown key is a new one', async () => {
+  test('gives 503 for an unknown key, which may be new', async () => {
     await using at = await scene()
     assert.equal(told(await at.ask(await at.token({ sub: 'ada' }))), 'user ada')
     await at.idp.rotate()
@@ -228,7 +228,7 @@ describe('a provider that is away', () => {
     assert.equal(told(await at.ask(token)), 'user ada')
   })
 
-  test('is away for whoever waits longer than an answer may take', async () => {
+  test('gives 503 to a request that waits longer than the timeout', async () => {
     await using at = await scene({ timeout_ms: 30 })
     const release = at.idp.hold()
     const token = await at.token({ sub: 'ada' })
@@ -249,7 +249,7 @@ describe('a provider that is away', () => {
     release()
   })
 
-  test('is told in the log once a minute, and that it is back', async () => {
+  test('is logged once a minute, and so is its return', async () => {
     await using at = await scene()
     const token = await at.token({ sub: 'ada' })
     at.idp.down()
@@ -260,12 +260,12 @@ describe('a provider that is away', () => {
     at.idp.up()
     await at.ask(token)
     assert.equal(at.lines.length, 2, at.lines.join(''))
-    assert.match(at.lines[0]!, /"reason":"\w+".*cannot be had from the identity provider/)
-    assert.match(at.lines[1]!, /can be had from the identity provider again/)
+    assert.match(at.lines[0]!, /"reason":"\w+".*cannot be fetched from the identity provider/)
+    assert.match(at.lines[1]!, /can be fetched from the identity provider again/)
   })
 })
 
-describe('an answer that is no set of keys', () => {
+describe('a response without a usable set of keys', () => {
   const answers: [string, OddAnswer][] = [
     ['nothing', { body: '' }],
     ['null', { body: 'null' }],
@@ -284,7 +284,7 @@ describe('an answer that is no set of keys', () => {
     ['a broken encoding', { headers: { 'Content-Encoding': 'gzip' }, body: 'not gzip' }],
   ]
   for (const [what, answer] of answers)
-    test(`${what}: nobody can tell`, async () => {
+    test(`${what}: gives 503`, async () => {
       await using at = await scene()
       const token = await at.token({ sub: 'ada' })
       at.idp.answer('keys', answer)
@@ -294,14 +294,14 @@ describe('an answer that is no set of keys', () => {
       assert.equal(told(await at.ask(token)), 'user ada')
     })
 
-  test('a redirect: it is not followed', async () => {
+  test('a redirect: is not followed', async () => {
     await using at = await scene()
     at.idp.answer('keys', { status: 302, headers: { Location: `${at.idp.url}/elsewhere` } })
     assert.equal(told(await at.ask(await at.token({ sub: 'ada' }))), 'unavailable')
     assert.equal(at.idp.requests.other, 0)
   })
 
-  test('a broken or a private key under the right name: nobody can tell', async () => {
+  test('a broken or a private key under the right id: gives 503', async () => {
     await using at = await scene()
     const token = await at.token({ sub: 'ada' })
     const { jwk, private_key } = at.idp.keys[0]!
@@ -318,7 +318,7 @@ describe('an answer that is no set of keys', () => {
     assert.equal(told(await at.ask(token)), 'user ada')
   })
 
-  test('weak and broken keys beside a good one are left out, which the log says once', async () => {
+  test('weak and broken keys beside a good one: are ignored, which is logged once', async () => {
     await using at = await scene()
     const { jwk } = at.idp.keys[0]!
     const weak = {
@@ -337,7 +337,7 @@ describe('an answer that is no set of keys', () => {
     assert.match(at.lines[0]!, /"left_out":2.*weak, broken or private/)
   })
 
-  test('weak keys alone: nobody can tell', async () => {
+  test('only weak keys: gives 503', async () => {
     await using at = await scene()
     const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2047 })
     const weak = { ...publicKey.export({ format: 'jwk' }), kid: 'weak' }
@@ -346,7 +346,7 @@ describe('an answer that is no set of keys', () => {
     assert.equal(told(await at.ask(`${header}.e30.AAAA`)), 'unavailable')
   })
 
-  test('a broken key beside a good one does no harm', async () => {
+  test('a broken key beside a good one: does no harm', async () => {
     await using at = await scene()
     const { jwk } = at.idp.keys[0]!
     at.idp.answer('keys', { body: JSON.stringify({ keys: [{ kty: 'EC', kid: 'broken' }, null, jwk] }) })

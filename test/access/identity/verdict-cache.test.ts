@@ -1,4 +1,4 @@
-// What is remembered of tokens: for how long, how many, and which go first.
+// Cached verdicts on tokens: lifetime, number, and which are dropped first.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Scene, scene, told } from '../identity-kit.ts'
@@ -12,7 +12,7 @@ async function users(at: Scene, count: number): Promise<string[]> {
 const isKnown = (at: Scene) => (token: string) => at.known(token) !== null
 
 describe('a verdict', () => {
-  test('is known at once for a minute', async () => {
+  test('is cached for a minute', async () => {
     await using at = await scene()
     for (const token of [await at.token({ sub: 'ada' }), at.idp.opaque({ id: 'ada' })]) {
       assert.equal(at.known(token), null)
@@ -34,7 +34,7 @@ describe('a verdict', () => {
     assert.equal(told(await at.ask(token)), 'Token expired')
   })
 
-  test('lasts no longer where the clock is put back', async () => {
+  test('lasts no longer if the clock is set back', async () => {
     await using at = await scene()
     const token = at.idp.opaque({ id: 'ada' })
     await at.ask(token)
@@ -44,14 +44,14 @@ describe('a verdict', () => {
     assert.equal(told(await at.ask(token)), 'Invalid token')
   })
 
-  test('on a signed token that is bad is not kept: it may become good', async () => {
+  test('on an invalid signed token is not cached, since the token may become valid', async () => {
     await using at = await scene()
     const token = await at.token({ sub: 'ada', expires_in: -1 })
     assert.equal(told(await at.ask(token)), 'Token expired')
     assert.equal(at.known(token), null)
   })
 
-  test('that nobody could give is not kept', async () => {
+  test('is not cached if the provider was unavailable', async () => {
     await using at = await scene()
     at.idp.down()
     const token = at.idp.opaque({ id: 'ada' })
@@ -60,8 +60,8 @@ describe('a verdict', () => {
   })
 })
 
-describe('the verdicts that are kept', () => {
-  test('are two thousand, those that were used last', async () => {
+describe('the cached verdicts', () => {
+  test('are the two thousand that were used last', async () => {
     await using at = await scene()
     const tokens = await users(at, 2_000)
     assert.ok(tokens.every(isKnown(at)))
@@ -73,7 +73,7 @@ describe('the verdicts that are kept', () => {
     assert.ok(more.every(isKnown(at)))
   })
 
-  test('that are good do not make way for made-up tokens', async () => {
+  test('on valid tokens are not evicted by invented tokens', async () => {
     await using at = await scene({ max_entries: 8 })
     const made_up = Array.from({ length: 20 }, (_, n) => `made-up-${n}`)
     for (const token of made_up) await at.ask(token)

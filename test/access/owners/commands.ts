@@ -1,15 +1,15 @@
-// What each implemented command of `/ws` is tried with by a stranger. The compiler says where one is missing.
+// Attempts of a stranger for each implemented command of `/ws`. The compiler reports a missing one.
 import type { WsCommandHandlers } from '../../../generated/messages.ts'
 import { greeting } from '../../http/kit.ts'
 import { submissionsOf } from './operations.ts'
 import type { Things } from './scene.ts'
 
 export type CommandCase =
-  /** Names one of the owner's things: every frame of the answer is as for a thing which does not exist. */
+  /** Names one of the owner's things: every frame of the answer is as for an unknown thing. */
   | { readonly kind: 'addressed'; ask(things: Things): readonly object[] }
-  /** Lists what the caller has: the answer is that for somebody who has nothing. */
+  /** Lists the caller's things: the answer is that for a caller without any. */
   | { readonly kind: 'listed'; readonly data: object }
-  /** Makes something of the caller's own, under the owner's names: the owner's stays as it is. */
+  /** Makes a thing of the caller under the owner's names: the owner's thing is unchanged. */
   | { readonly kind: 'own'; ask(things: Things): readonly object[] }
   | { readonly kind: 'common'; readonly why: string }
 

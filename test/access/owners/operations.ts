@@ -1,4 +1,4 @@
-// What each implemented operation is tried with by a stranger. The compiler says where one is missing.
+// Attempts of a stranger for each implemented operation. The compiler reports a missing one.
 import type { ImplementedOperationId } from '../../../generated/operations.ts'
 import { greeting } from '../../http/kit.ts'
 import { fieldsForm, fileForm } from '../../http/uploads-kit.ts'
@@ -8,14 +8,14 @@ export interface Asked {
   readonly method: string
   readonly path: string
   readonly body?: unknown
-  /** In the place of a body as JSON. */
+  /** Instead of a JSON body. */
   readonly form?: { readonly headers: Readonly<Record<string, string>>; readonly raw: string }
 }
 
 export type OperationCase =
   /**
-   * Names one of the owner's things: the answer is that for a thing which does not exist; `gathered` among others, in a 200. `elsewhere` is its
-   * status for the owner's user in another workspace, where it is not 404: keys of objects are the user's in each.
+   * Names one of the owner's things: the answer is that for an unknown thing; `gathered` in a 200 among others. `elsewhere` is the status for the
+   * owner's user in another workspace, if not 404: keys of objects belong to the user in each workspace.
    */
   | {
       readonly kind: 'addressed'
@@ -23,14 +23,14 @@ export type OperationCase =
       readonly gathered?: true
       readonly elsewhere?: number
     }
-  /** Lists or tells what the caller has: the answer is that for somebody who has nothing. */
+  /** Lists the caller's things: the answer is that for a caller without any. */
   | { readonly kind: 'listed'; readonly ask: readonly Asked[] }
-  /** Makes or changes something of the caller's own, under the owner's names where it takes any: the owner's stays as it is. */
+  /** Makes or changes a thing of the caller, under the owner's names if it takes any: the owner's thing is unchanged. */
   | { readonly kind: 'own'; ask(things: Things): readonly Asked[] }
-  /** Tells nothing of anybody, or what its owner made public: why. */
+  /** Shows nothing of any user, or public things of an owner: the reason. */
   | { readonly kind: 'common'; readonly why: string }
 
-/** What is stored under a key, without changing it: the keys of assets and uploads are not anybody's to write. */
+/** Reads of a key; keys of assets and uploads are not writable. */
 function atKeys(method: string, keys: (things: Things) => string[], elsewhere: number): OperationCase {
   return { kind: 'addressed', ask: (things) => keys(things).map((path) => ({ method, path })), elsewhere }
 }
@@ -69,7 +69,7 @@ const under = (paths: (things: Things) => string[], end: string) => (things: Thi
 
 const assets = ({ asset, folder }: Things) => [`/api/assets/${asset}`, `/api/assets/${folder}`]
 
-/** Assets of a stranger's that name something of the owner's. */
+/** Assets of a stranger that refer to the owner's things. */
 function assetsNaming({ asset, folder, workflow, failed_job, key, temporary_key, object_key }: Things): Asked[] {
   const fields: Record<string, string>[] = [
     { parent_id: folder },
@@ -95,7 +95,7 @@ const preflight: OperationCase = {
     ),
 }
 
-/** Submissions of the owner's workflows, by somebody who has not seen their etags. */
+/** Submissions of the owner's workflows by a caller who does not know their etags. */
 export function submissionsOf({ workflow, shared_workflow }: Things): object[] {
   return [workflow, shared_workflow].map((workflow_id) => ({
     client_request_id: 'attempt',

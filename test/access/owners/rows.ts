@@ -1,6 +1,5 @@
-// Everything that the database holds of one owner, as text: what a stranger did to it shows as a difference. The tables are those of the
-// schema itself, told apart by their columns; one that fits nowhere must be named as nobody's. Indexes for searching, which SQLite has as tables
-// too, hold nothing but what other tables do.
+// All rows of an owner as text, so that a change by a stranger shows as a difference. The tables are those of the schema, classified by their
+// columns; any other table must be listed as shared. Search indexes, which SQLite stores as tables, have no data of their own.
 import type { OwnerScope } from '../../../src/db/owner-scope.ts'
 import type { Statement } from '../../../src/db/statement.ts'
 import type { Store, Tx } from '../../../src/db/store.ts'
@@ -10,7 +9,7 @@ const NOBODYS = ['graph', 'graph_part', 'meta', 'sweep_position', 'kysely_migrat
 
 const MINE = `user_id = ? and ifnull(workspace_id, '') = ifnull(?, '')`
 
-/** How the rows of an owner are found, by a column of their table; the first that fits counts. */
+/** How the rows of an owner are found, by a column of their table; the first match counts. */
 const WAYS: readonly [columns: readonly string[], condition: string][] = [
   [['user_id', 'workspace_id'], MINE],
   [['user_id', 'workspace'], `user_id = ? and workspace = ifnull(?, '')`],

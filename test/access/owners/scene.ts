@@ -1,5 +1,5 @@
-// One server with an identity provider, an owner who has one of everything, and strangers: somebody else in the same workspace, and
-// the same user in another one.
+// A server with an identity provider, an owner who has one thing of each kind, and strangers: another user in the same workspace, and the same user
+// in another workspace.
 import { randomUUID } from 'node:crypto'
 import type { Asset, CreatedToken, JobSnapshot, StoredObject, Thread, Workflow } from '../../../generated/types.ts'
 import type { OwnerScope } from '../../../src/db/owner-scope.ts'
@@ -12,64 +12,64 @@ import { stored } from '../../http/storage-kit.ts'
 import { fieldsForm, given } from '../../http/uploads-kit.ts'
 import { streamed } from '../../sockets/kit.ts'
 
-/** Somebody who calls, with a credential. */
+/** A caller with a credential. */
 export interface Caller extends OwnerScope {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What the owner has, by what it is; each is named in paths, bodies and frames. */
+/** The owner's things by kind; each is named in paths, bodies and frames. */
 export interface Things {
   readonly workflow: string
   readonly shared_workflow: string
   /** A job that has failed. */
   readonly failed_job: string
-  /** A job that waits for a person. */
+  /** A job that waits for a person's input. */
   readonly suspended_job: string
   /** A job that runs and takes values. */
   readonly living_job: string
-  /** A file, which lies at the top level. */
+  /** A file at the top level. */
   readonly asset: string
-  /** Where its bytes are read. */
+  /** The URL of its bytes. */
   readonly key: string
-  /** With nothing in it. */
+  /** An empty folder. */
   readonly folder: string
-  /** Of a temporary file. */
+  /** The key of a temporary file. */
   readonly temporary_key: string
-  /** Of what was put under a key of the owner's choice. */
+  /** The key of an object, chosen by the owner. */
   readonly object_key: string
   readonly token: string
   readonly secret: string
-  /** With a message. */
+  /** A thread with a message. */
   readonly thread: string
 }
 
 export interface Scene extends AsyncDisposable {
   readonly server: TestServer
-  /** What `look` told of the server to somebody before anybody had anything. */
+  /** The result of `look` for a caller before any user had anything. */
   readonly empty: string
   readonly owner: Caller
   readonly things: Things
-  /** The owner's things as nobody has them: of the same length, so that answers can be compared. */
+  /** Unknown names of the owner's things, of the same length, so that answers can be compared. */
   readonly missing: Things
   /** A new caller with the same user, or the same workspace, as the owner. */
   stranger(kind: StrangerKind): Promise<Caller>
-  /** A caller who shares nothing with anybody. */
+  /** A caller without a shared user or workspace. */
   newcomer(): Promise<Caller>
 }
 
 export const STRANGERS = ['another user of the workspace', 'the same user in another workspace'] as const
 export type StrangerKind = (typeof STRANGERS)[number]
 
-/** Names of secrets are their owners' choice: everybody may use this one. */
+/** Owners choose the names of secrets, so any caller may use this name. */
 export const OWNERS_SECRET = 'OWNERS_SECRET'
 
 const OWNER: OwnerScope = { user_id: 'owner', workspace_id: 'workspace-of-both' }
 
-/** `look` is asked once, before the owner has anything. */
+/** `look` is called once, before the owner has anything. */
 export async function startScene(look: (server: TestServer, caller: Caller) => Promise<string>): Promise<Scene> {
   const idp = await startIdentityProvider()
   const server = await startServer({ environment: { ...idp.environment, SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' } })
-  // What is compared are the statements of requests: nothing is to be swept, or looked at, meanwhile.
+  // The statements of requests are compared, so no sweep or check may run meanwhile.
   await server.context.retention[Symbol.asyncDispose]()
   await server.context.previews[Symbol.asyncDispose]()
   const caller = (scope: OwnerScope) => callerOf(idp, scope)
@@ -106,7 +106,7 @@ function mapped(things: Things, change: (text: string) => string): Things {
   return Object.fromEntries(Object.entries(things).map(([name, text]) => [name, change(text)])) as unknown as Things
 }
 
-/** The same text with another letter or digit for each of its last four. */
+/** The same text with its last four characters changed. */
 function elsewhere(text: string): string {
   const end = /([a-z0-9]{4})(\.[a-z]+)?$/i.exec(text)!
   const other = end[1]!.replace(/./g, (letter) => (letter === '0' ? '1' : '0'))
@@ -136,7 +136,7 @@ async function everything(server: TestServer, owner: Caller): Promise<Things> {
   const thread = await ask<Thread>('POST', '/api/threads', { title: 'Of the owner' })
   await ask('POST', `/api/threads/${thread.id}/messages`, { content: 'said by the owner' })
   const made = await jobs(server, owner, ask)
-  // After the jobs: a job with a time limit would end of itself, and be looked at now and then until it does.
+  // After the jobs, since a job with a time limit would end by itself, and be checked until then.
   await ask('PUT', '/api/settings', { values: { 'jobs.timeout_seconds': 77 } })
   return {
     workflow: workflow.id,

@@ -1,4 +1,4 @@
-// What callers are told: of one request, of one command, and of everything that lists.
+// The answers that callers get: to a request, to a command, and to all lists.
 import { call } from '../../helpers/http.ts'
 import type { TestServer } from '../../helpers/server.ts'
 import { type Client, connect, type Frame } from '../../helpers/socket.ts'
@@ -6,7 +6,7 @@ import { COMMANDS } from './commands.ts'
 import { type Asked, OPERATIONS } from './operations.ts'
 import type { Caller, Scene, Things } from './scene.ts'
 
-/** What a caller is told by one request, without what differs from one answer to the next. */
+/** The answer to a request, without parts that differ each time. */
 export async function told(scene: Scene, caller: Caller, { method, path, body, form }: Asked): Promise<string> {
   const sent = { ...caller.headers, ...form?.headers }
   const answer = await call(scene.server, method, path, { body, raw: form?.raw, headers: sent })
@@ -14,7 +14,7 @@ export async function told(scene: Scene, caller: Caller, { method, path, body, f
   return nameless(scene, JSON.stringify([answer.status, answer.text, headers]))
 }
 
-/** The same with the number of statements that the database needed for it. */
+/** The same, with the number of database statements. */
 export async function seen(scene: Scene, caller: Caller, asked: Asked): Promise<string> {
   const { store } = scene.server.context
   const before = store.statements
@@ -22,7 +22,7 @@ export async function seen(scene: Scene, caller: Caller, asked: Asked): Promise<
   return `${text} ${store.statements - before} statements`
 }
 
-/** The text without the names of the owner's things, and of those that do not exist. */
+/** The text without the names of the owner's things, and of unknown ones. */
 function nameless({ things, missing }: Scene, text: string): string {
   const names = [things, missing].flatMap((some) => Object.entries(some) as [keyof Things, string][])
   return names
@@ -33,7 +33,7 @@ function nameless({ things, missing }: Scene, text: string): string {
     )
 }
 
-/** Every frame that answers a command, without ids and times, and the statements that it took. */
+/** All frames that answer a command, without ids and times, and the statements that it took. */
 export async function heard(scene: Scene, client: Client, command: string, data: object): Promise<string> {
   const { store } = scene.server.context
   await client.settled()
@@ -48,7 +48,7 @@ async function answers(client: Client, command: string, data: object): Promise<F
   if (job_id === undefined) await client.ask(command, data, 'asked')
   else {
     client.command(command, data, 'asked')
-    // Commands that name one job are carried out in order.
+    // Commands for the same job are executed in order.
     await client.settledFor(job_id)
   }
   await client.settled()
@@ -58,12 +58,12 @@ async function answers(client: Client, command: string, data: object): Promise<F
     .map(withoutNumbers)
 }
 
-/** Requests of the client itself are numbered on. */
+/** The ids of the client's own requests continue. */
 function withoutNumbers(frame: Frame): Frame {
   return frame.request_id?.startsWith('req-') ? { ...frame, request_id: 'req' } : frame
 }
 
-/** Whatever the operations and commands tell a caller that list what the caller has. */
+/** The answers of all operations and commands that list a caller's things. */
 export async function listings(server: TestServer, { headers }: Caller): Promise<string> {
   const lines: string[] = []
   for (const one of Object.values(OPERATIONS)) {

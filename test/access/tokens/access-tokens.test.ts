@@ -1,4 +1,4 @@
-// Access tokens over a real store: what a check says, what it costs, what is kept of them, and who may mint them.
+// Access tokens over a real store: verification, its cost, stored data, and the right to mint.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -16,8 +16,8 @@ import { ADA, clock, damaged, HOUR_MS, LOCAL_MODE, START, tokensOver, WITH_PROVI
 
 const refused = (code: string) => (error: unknown) => error instanceof ServiceError && error.code === code
 
-describe('a token that is checked', () => {
-  test('stands for its owner in its workspace, with its scopes and no right of the owner beyond them', async () => {
+describe('a verified token', () => {
+  test('has its owner, workspace and scopes, and no further right of the owner', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store, { settings: WITH_PROVIDER })
     const { id, token } = await access.mint(ADA, { name: 'agent' })
@@ -33,7 +33,7 @@ describe('a token that is checked', () => {
     })
   })
 
-  test('ends at the millisecond that it says', async () => {
+  test('ends at its exact millisecond', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const expires_at = new Date(START + HOUR_MS).toISOString()
@@ -47,7 +47,7 @@ describe('a token that is checked', () => {
     assert.equal(access.hasExpired(`${token.slice(0, -43)}${'A'.repeat(43)}`, START + HOUR_MS), false)
   })
 
-  test('is not good once one character of it is another, be it the last one', async () => {
+  test('is invalid if one character is changed, even the last one', async () => {
     await using opened = await openStore()
     const { checks, access } = tokensOver(opened.store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
@@ -71,7 +71,7 @@ describe('a token that is checked', () => {
     assert.equal(access.verify(one.token.slice(0, -43) + other.token.slice(-43), START), null)
   })
 
-  test('asks the database once, and for a token that does not exist once each', async () => {
+  test('is read from the database once, and an unknown token each time', async () => {
     await using opened = await openStore()
     const { store } = opened
     const { access } = tokensOver(store)
@@ -122,7 +122,7 @@ describe('a token that is checked', () => {
 })
 
 describe('a database that cannot be read', () => {
-  test('makes nobody know who calls: neither a refusal nor the local user', async () => {
+  test('gives neither a refusal nor the local user', async () => {
     await using opened = await openStore()
     using watched = watchConnections()
     const store = await opened.reopen()
@@ -142,14 +142,14 @@ describe('a database that cannot be read', () => {
 describe('the right of an administrator', () => {
   const minted: Principal = { ...LOCAL_PRINCIPAL }
 
-  test('goes with the scope admin, as long as its owner has it', async () => {
+  test('comes with the scope admin, as long as the owner is an administrator', async () => {
     await using opened = await openStore()
     const local = tokensOver(opened.store)
     const all = await local.access.mint(minted, { name: 'all', scopes: ['read', 'write', 'admin'] })
     const most = await local.access.mint(minted, { name: 'most' })
     assert.equal(local.access.verify(all.token, START)?.administrator, true)
     assert.equal(local.access.verify(most.token, START)?.administrator, false)
-    // The same rows under a server with an identity provider, where the local user is nobody in particular.
+    // The same rows on a server with an identity provider, where the local user has no special rights.
     assert.equal(
       tokensOver(opened.store, { settings: WITH_PROVIDER }).access.verify(all.token, START)?.administrator,
       false,
@@ -165,7 +165,7 @@ describe('the right of an administrator', () => {
       assert.equal(tokensOver(opened.store, { settings }).access.verify(token, START)?.administrator, false)
   })
 
-  test('cannot be had by asking: FORBIDDEN', async () => {
+  test('cannot be minted by other users: FORBIDDEN', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store, { settings: WITH_PROVIDER })
     await assert.rejects(access.mint(ADA, { name: 'x', scopes: ['read', 'admin'] }), refused('FORBIDDEN'))
@@ -174,7 +174,7 @@ describe('the right of an administrator', () => {
 })
 
 describe('minting, listing and revoking', () => {
-  test('is for people: no token of any kind hands out tokens', async () => {
+  test('is only for people: no token of any kind mints tokens', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const { id } = await access.mint(LOCAL_PRINCIPAL, { name: 'mine' })
@@ -187,7 +187,7 @@ describe('minting, listing and revoking', () => {
     assert.equal(access.list(LOCAL_PRINCIPAL).length, 1)
   })
 
-  test('is within a user and a workspace, and what is foreign is what does not exist', async () => {
+  test('is limited to a user and a workspace, and foreign tokens are unknown tokens', async () => {
     await using opened = await openStore()
     const { store } = opened
     const { access } = tokensOver(store, { settings: WITH_PROVIDER })
@@ -214,7 +214,7 @@ describe('minting, listing and revoking', () => {
     )
   })
 
-  test('gives the newest first', async () => {
+  test('lists the newest first', async () => {
     await using opened = await openStore()
     const platform = clock()
     const { access } = tokensOver(opened.store, { platform })
@@ -228,7 +228,7 @@ describe('minting, listing and revoking', () => {
     )
   })
 
-  test('ends at 1,000 tokens with CONFLICT; expired ones make room', async () => {
+  test('fails at 1,000 tokens with CONFLICT; expired ones do not count', async () => {
     await using opened = await openStore()
     const platform = clock()
     const { access } = tokensOver(opened.store, { platform })
@@ -246,7 +246,7 @@ describe('minting, listing and revoking', () => {
     await assert.rejects(access.mint(LOCAL_PRINCIPAL, { name: 'too many' }), refused('CONFLICT'))
   })
 
-  test('takes a time in the future alone, and tells it in UTC', async () => {
+  test('accepts only a time in the future, and returns it in UTC', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const told = async (expires_at: string) =>
@@ -270,7 +270,7 @@ describe('minting, listing and revoking', () => {
 })
 
 describe('the last use', () => {
-  test('is told to the minute, written later, and survives the end of the process', async () => {
+  test('is precise to the minute, written later, and survives the end of the process', async () => {
     await using opened = await openStore()
     const { store } = opened
     const { access } = tokensOver(store)
@@ -306,7 +306,7 @@ describe('the last use', () => {
     assert.deepEqual(written(), Array(3).fill('2026-01-15T09:30:00.000Z'))
   })
 
-  test('is given up where it cannot be written, and harms nobody', async () => {
+  test('is dropped if it cannot be written, without other effects', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
@@ -318,7 +318,7 @@ describe('the last use', () => {
     assert.notEqual(again.access.verify(token, START), null)
   })
 
-  test('is not noted for a wrong secret', async () => {
+  test('is not recorded for a wrong secret', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
@@ -327,7 +327,7 @@ describe('the last use', () => {
     assert.equal(access.list(LOCAL_PRINCIPAL)[0]?.last_used_at, null)
   })
 
-  test('never goes back, and a clock that was set back does no harm', async () => {
+  test('never goes back, even if the clock was set back', async () => {
     await using opened = await openStore()
     const { access } = tokensOver(opened.store)
     const { token } = await access.mint(LOCAL_PRINCIPAL, { name: 'agent' })
@@ -355,7 +355,7 @@ describe('the secret part', () => {
     }
   })
 
-  test('is redacted wherever a token stands in a text', async () => {
+  test('is redacted in every text with a token', async () => {
     await using opened = await openStore()
     const { access, mcp, signed } = tokensOver(opened.store)
     const visitor = { app_id: 'shop', visitor_id: 'visitor_1', workspace_id: null }

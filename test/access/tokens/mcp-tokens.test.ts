@@ -1,4 +1,4 @@
-// Access tokens of the MCP OAuth flow: for `/mcp` of this server alone, for an hour, until they are revoked.
+// Access tokens of the MCP OAuth flow: only for `/mcp` of this server, for an hour, until they are revoked.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { refuseCaller } from '../../../src/access/auth-verdict.ts'
@@ -13,7 +13,7 @@ import { ADA, bearer, clock, damaged, HOUR_MS, START, tokensOver } from '../toke
 const REQUEST = { client_id: 'client', scopes: ['read', 'write'] } as const
 
 describe('a token of the MCP flow', () => {
-  test('stands for its owner, with its scopes, for an hour', async () => {
+  test('has its owner and scopes for an hour', async () => {
     await using opened = await openStore()
     const { mcp } = tokensOver(opened.store)
     const { id, token, expires_at } = await mcp.issue(ADA, REQUEST)
@@ -36,7 +36,7 @@ describe('a token of the MCP flow', () => {
     )
   })
 
-  test('is no good once the server is reached elsewhere, and good again where it was', async () => {
+  test('is invalid while the server has another URL, and valid again at its own', async () => {
     await using opened = await openStore()
     let url = 'https://svc.example'
     const { mcp } = tokensOver(opened.store, { publicUrl: () => url })
@@ -50,7 +50,7 @@ describe('a token of the MCP flow', () => {
     assert.equal(mcp.isValid(id, START), true)
   })
 
-  test('ends when it is revoked, also for a server that is started later', async () => {
+  test('ends when it is revoked, also after a restart', async () => {
     await using opened = await openStore()
     const { mcp } = tokensOver(opened.store)
     const [kept, ended] = [await mcp.issue(ADA, REQUEST), await mcp.issue(ADA, REQUEST)]
@@ -63,7 +63,7 @@ describe('a token of the MCP flow', () => {
     assert.equal(again.mcp.verify(kept.token, START)?.token_id, kept.id)
   })
 
-  test('is not good with one character changed, and is no access token', async () => {
+  test('is invalid if a character is changed, and is no access token', async () => {
     await using opened = await openStore()
     const { mcp, access } = tokensOver(opened.store)
     const { token } = await mcp.issue(ADA, REQUEST)
@@ -74,7 +74,7 @@ describe('a token of the MCP flow', () => {
     assert.equal(mcp.verify(minted.token.replace('ntk_', 'nta_'), START), null)
   })
 
-  test('leaves no rows behind that have expired', async () => {
+  test('leaves no expired rows behind', async () => {
     await using opened = await openStore()
     const platform = clock()
     const { mcp } = tokensOver(opened.store, { platform })
@@ -86,15 +86,15 @@ describe('a token of the MCP flow', () => {
   })
 })
 
-describe('the procedure', () => {
-  test('takes it at /mcp alone, and answers for it there and elsewhere', async () => {
+describe('authentication with a token of the MCP flow', () => {
+  test('accepts it only at /mcp, and decides finally there and elsewhere', async () => {
     await using opened = await openStore()
     const { mcp, checks } = tokensOver(opened.store)
     const { token } = await mcp.issue(LOCAL_PRINCIPAL, REQUEST)
     const verdict = (path: string, sent: string) =>
       resolvePrincipal({ ...FACTS, path, token: sent }, SETTINGS, checks, START)
     assert.equal((verdict('/mcp', token) as { principal: { trusted_as: string } }).principal.trusted_as, 'mcp_token')
-    // From loopback as well: a token of this kind is the last word.
+    // From loopback as well: the verdict on such a token is final.
     for (const path of ['/api/workflows', '/mcp/', '/mcp/x', '/MCP', '/ws'])
       assert.deepEqual(verdict(path, token), refuseCaller('invalid_token', 'token_rejected'))
     assert.deepEqual(

@@ -1,4 +1,4 @@
-// Tokens that carry their claims: sessions of app visitors, and delegated ones. Nothing but the key and the clock decides about them.
+// Tokens that carry their claims: sessions of app visitors, and delegated tokens. Only the key and the clock decide about them.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { rmSync } from 'node:fs'
@@ -21,14 +21,14 @@ const ENVIRONMENT = { SVC_INTEGRATION_TOKEN: 'long enough for a bridge' }
 
 const signedBy = (master: Uint8Array = MASTER) => new SignedTokenService(new Vault(master), clock())
 
-/** Claims signed with a key of one's own choice. */
+/** Claims signed with a foreign key. */
 function forged(claims: object, key: Uint8Array): string {
   const body = Buffer.from(JSON.stringify(claims)).toString('base64url')
   return `${body}.${createHmac('sha256', key).update(body).digest('base64url')}`
 }
 
 describe('a session of an app', () => {
-  test('is a visitor of that app, who has no scope, for an hour', () => {
+  test('belongs to a visitor of that app, without scopes, for an hour', () => {
     const signed = signedBy()
     const token = signed.issueAppSession(VISITOR)
     assert.match(token, /^nda_[\w-]+\.[\w-]{43}$/)
@@ -53,7 +53,7 @@ describe('a session of an app', () => {
     assert.equal(signed.hasExpired(`${token.slice(0, -43)}${'A'.repeat(43)}`, START + HOUR_MS), false)
   })
 
-  test('is good on /ws alone, and its failure is the last word', async () => {
+  test('is valid only on /ws, and its failure is final', async () => {
     await using opened = await openStore()
     const { signed, checks } = tokensOver(opened.store)
     const token = signed.issueAppSession(VISITOR)
@@ -86,7 +86,7 @@ describe('a delegated token', () => {
     )
   })
 
-  test('is taken only where bridges are on, and falls through to the rules of the mode otherwise', async () => {
+  test('is accepted only if bridges are enabled, and otherwise falls through to the rules of the mode', async () => {
     await using opened = await openStore()
     const facts = { ...FACTS, peer: '203.0.113.7', token: signedBy().issueDelegatedToken(ADA) }
     const verdict = (settings: typeof LOCAL_MODE) =>
@@ -102,7 +102,7 @@ describe('a delegated token', () => {
     assert.equal((await call(server, 'POST', '/api/tokens', { headers, body: { name: 'more' } })).status, 403)
   })
 
-  test('is refused where SVC_INTEGRATION_TOKEN is missing or has less than 16 characters', async () => {
+  test('is refused if SVC_INTEGRATION_TOKEN is missing or has less than 16 characters', async () => {
     for (const environment of [{}, { SVC_INTEGRATION_TOKEN: 'fifteen letters' }]) {
       await using server = await startServer({ environment })
       const headers = bearer(server.context.tokens.signed.issueDelegatedToken(LOCAL_PRINCIPAL))
@@ -113,7 +113,7 @@ describe('a delegated token', () => {
 })
 
 describe('a signature', () => {
-  test('holds no changed character', () => {
+  test('is invalid with a changed character', () => {
     const signed = signedBy()
     const [session, delegated] = [signed.issueAppSession(VISITOR), signed.issueDelegatedToken(ADA)]
     for (let i = 0; i < 200; i++) {
@@ -124,7 +124,7 @@ describe('a signature', () => {
       assert.equal(signed.verifyDelegatedToken(odd, START), null, odd)
   })
 
-  test('of one kind is no signature of the other', () => {
+  test('of one kind is invalid for the other', () => {
     const signed = signedBy()
     const [session, delegated] = [signed.issueAppSession(VISITOR), signed.issueDelegatedToken(ADA)]
     assert.equal(signed.verifyDelegatedToken(session.slice('nda_'.length), START), null)
@@ -133,7 +133,7 @@ describe('a signature', () => {
     assert.equal(signed.verifyAppSession(delegated, START), null)
   })
 
-  test('under the right key says nothing for claims of another kind, or for storage', () => {
+  test('with the right key is invalid for claims of another kind, and for storage', () => {
     const vault = new Vault(MASTER)
     const signed = signedBy()
     const claims = {
@@ -164,7 +164,7 @@ describe('a signature', () => {
     assert.equal(after.verifyDelegatedToken(delegated, START), null)
   })
 
-  test('ends with the master key of the server, which access tokens survive', async () => {
+  test('ends with the master key of the server, unlike access tokens', async () => {
     const data_dir = temporaryFolder()
     try {
       const started = (SECRETS_MASTER_KEY: string) =>

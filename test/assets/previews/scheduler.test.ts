@@ -1,4 +1,4 @@
-// What is seen by looking at content, small pictures by their pixels, and how they are served.
+// Tests the metadata and thumbnails of content, thumbnails by their pixels, and how they are served.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -30,7 +30,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** Keeps bytes as a new asset, as a job does, and gives its id. */
+/** Stores bytes as a new asset, as a job does, and returns its id. */
 async function kept(bytes: Uint8Array, content_type: string | null = null, scope: OwnerScope = ME): Promise<string> {
   const { assets, store } = server.context
   const prepared = assets.prepare(scope, bytes, about({ content_type }))
@@ -38,7 +38,7 @@ async function kept(bytes: Uint8Array, content_type: string | null = null, scope
   return prepared.row.id
 }
 
-/** The row of an asset, once somebody has looked. */
+/** Returns the row of an asset, once its preview was generated. */
 async function seen(id: string, scope: OwnerScope = ME) {
   return until(`a look at ${id}`, () => {
     const row = server.context.assets.findById(scope, id)
@@ -46,7 +46,7 @@ async function seen(id: string, scope: OwnerScope = ME) {
   })
 }
 
-/** What is known of new content, and its small picture as it is served. */
+/** Returns the metadata of new content, and its thumbnail as it is served. */
 async function look(bytes: Uint8Array, content_type: string | null = null) {
   const row = await seen(await kept(bytes, content_type))
   const url = thumbnailUrl(row)
@@ -63,9 +63,9 @@ async function pictured(bytes: Uint8Array, content_type: string | null = null) {
   return { ...pixels, metadata, size: [pixels.width, pixels.height] }
 }
 
-describe('a small picture', () => {
+describe('a thumbnail', () => {
   for (const format of ['png', 'jpeg', 'webp', 'gif', 'tiff', 'avif'] as const)
-    test(`of ${format} fits a square, as the golden one`, async () => {
+    test(`of ${format} fits into a square, and matches the golden picture`, async () => {
       const image = await pictured(await flag(1024, 400).toFormat(format).toBuffer())
       assert.deepEqual([image.size, image.metadata], [[512, 200], { width: 1024, height: 400 }])
       const farthest = distance(image, flagged(512))
@@ -77,16 +77,16 @@ describe('a small picture', () => {
     assert.deepEqual([image.size, image.metadata], [[40, 20], { width: 40, height: 20 }])
   })
 
-  test('stands as the camera was held, and says nothing of it', async () => {
+  test('is rotated as the camera was held, and has no metadata about it', async () => {
     const shot = flag(600, 300).withMetadata({ orientation: 6, exif: { IFD0: { Artist: 'Ada' } } })
     const image = await pictured(await shot.jpeg({ quality: 100, chromaSubsampling: '4:4:4' }).toBuffer())
     assert.deepEqual([image.size, image.metadata], [[256, 512], { width: 300, height: 600 }])
-    // The left half is above.
+    // The left half is on top.
     const golden = flagged(512)
     assert.ok(distance(image, (_x, y) => golden(y)) <= 12)
   })
 
-  test('shows through where the original does', async () => {
+  test('is transparent where the original is', async () => {
     const pixels = Buffer.alloc(40 * 40 * 4)
     for (let at = 0; at < 40 * 40; at++) pixels.set([0, 0, 255, at % 40 < 20 ? 255 : 0], at * 4)
     const hole = await sharp(pixels, { raw: { width: 40, height: 40, channels: 4 } })
@@ -96,7 +96,7 @@ describe('a small picture', () => {
     assert.deepEqual([data[(20 * 40 + 5) * 4 + 3], data[(20 * 40 + 35) * 4 + 3]], [255, 0])
   })
 
-  test('of a moving picture is its first', async () => {
+  test('of an animation is its first frame', async () => {
     const frames = Buffer.concat([Buffer.alloc(20 * 20 * 3, 255), Buffer.alloc(20 * 20 * 3, 0)])
     const raw = { width: 20, height: 40, channels: 3, pageHeight: 20 } as const
     const image = await pictured(await sharp(frames, { raw }).gif().toBuffer())
@@ -140,8 +140,8 @@ describe('a small picture', () => {
   })
 })
 
-describe('what is found', () => {
-  test('of a sound is how long it is, also where it is longer than what is read', async () => {
+describe('the metadata', () => {
+  test('of a sound include its duration, even if it is longer than the bytes that are read', async () => {
     const seconds = 30
     const data = Buffer.alloc(44 + 8_000 * 2 * 2 * seconds)
     data.write('RIFF', 0, 'latin1')
@@ -166,12 +166,12 @@ describe('what is found', () => {
     assert.deepEqual([url, metadata], [null, { duration: seconds, channels: 2, sample_rate: 8_000 }])
   })
 
-  test('is nothing of a text, which nobody looks at', async () => {
+  test('of a text are empty, and no task runs for it', async () => {
     const row = server.context.assets.findById(ME, await kept(Buffer.from('Hello')))!
     assert.deepEqual([row.previewed, row.thumb_key, readMetadata(row.metadata)], [1, null, {}])
   })
 
-  test('lies below what the owner says, and leaves it', async () => {
+  test('do not override what the owner sets', async () => {
     const { assets, store } = server.context
     const { row } = assets.prepare(ME, await flag(30, 10).png().toBuffer(), about())
     const own = formatOwnMetadata({ width: 'wide', title: 'Flag' })
@@ -219,21 +219,21 @@ describe('hostile content', () => {
     'a sound that is cut off': () => Buffer.from('RIFF\x10\0\0\0WAVEfmt \x10\0\0\0', 'latin1'),
   }
   for (const [name, bytes] of Object.entries(cases))
-    test(`${name} has no picture, and the server is well`, async () => {
+    test(`such as ${name} has no thumbnail, and does not harm the server`, async () => {
       const { url, row } = await look(await bytes(), name.includes('SVG') ? 'image/svg+xml' : null)
       assert.deepEqual([url, row.thumb_key, row.metadata], [null, null, '{}'])
       assert.equal((await fetch(`${server.url}/health`)).status, 200)
     })
 
-  test('a page of a square kilometre is drawn small, or not at all', async () => {
+  test('with a page of a square kilometre is drawn small, or not at all', async () => {
     const { row } = await look(pdfOf(['<</Type/Catalog/Pages 2 0 R>>', '<</Type/Pages/Kids[3 0 R]/Count 1>>', page]))
     assert.equal(row.previewed, 1)
     assert.ok((await pictured(await flag(64, 64).png().toBuffer())).width === 64)
   })
 })
 
-describe('under its key', () => {
-  test('a small picture is a file of its own, with an ETag of its bytes', async () => {
+describe('a thumbnail and its key', () => {
+  test('it is a file of its own, with an ETag of its bytes', async () => {
     const { row, url, answer, picture } = await look(await flag(700, 70).png().toBuffer())
     assert.equal(url, `/api/storage/1/${row.id}.thumb.webp`)
     const etag = `"${sha256OfBytes(picture!)}"`
@@ -251,7 +251,7 @@ describe('under its key', () => {
     assert.deepEqual([part.status, await part.text()], [206, 'RIFF'])
   })
 
-  test('one of somebody else is not found, as one that does not exist', async () => {
+  test('one of another owner is not found, like one that does not exist', async () => {
     const bytes = await flag(90, 45).png().toBuffer()
     const theirs = await seen(await kept(bytes, null, BOB), BOB)
     const missing = thumbnailStorageKey({ id: 'asset_missing', user_id: '1' })
@@ -269,7 +269,7 @@ describe('under its key', () => {
     assert.equal(assets.find(other, thumbnailStorageKey(theirs)), null)
   })
 
-  test('equal content of two users has two pictures, and of one user one', async () => {
+  test('equal content of two users has two thumbnails, and of one user one', async () => {
     const bytes = await flag(80, 30).png().toBuffer()
     const [mine, again] = [await seen(await kept(bytes)), await seen(await kept(bytes))]
     const theirs = await seen(await kept(bytes, null, BOB), BOB)
@@ -283,7 +283,7 @@ describe('under its key', () => {
     const key = thumbnailStorageKey(row)
     const seconds = Math.floor(Date.now() / 1_000)
     const signed = (of: string, expires = seconds + 3_600) => server.context.assets.signatures.signUrl(of, expires)
-    /** As somebody without a credential: Local mode trusts no page of another site. */
+    /** Sends a request without a credential: Local mode does not trust a page of another site. */
     const read = (url: string, method = 'GET') =>
       fetch(server.url + url, { method, headers: { Origin: 'http://evil.example' } })
     const answer = await read(signed(key))
@@ -308,7 +308,7 @@ describe('under its key', () => {
     for (const url of [signed(key), signed(row.storage_key)]) assert.equal((await read(url)).status, 404)
   })
 
-  test('one of an asset without a picture is not found, signed or not', async () => {
+  test('one of an asset without a thumbnail is not found, signed or not', async () => {
     const id = await kept(Buffer.from('a text'))
     const key = thumbnailStorageKey({ id, user_id: '1' })
     const signed = server.context.assets.signatures.signUrl(key, Math.floor(Date.now() / 1_000) + 60)
@@ -331,7 +331,7 @@ describe('under its key', () => {
     assert.equal((await fetch(server.url + uri.replace(/\.\w+$/, '.thumb.webp'))).status, 404)
   })
 
-  test('what a job makes has one, and what it is to leave no trace of has none', async () => {
+  test('an asset of a job has one, and a temporary output has none', async () => {
     const noise = { type: 'gaussian', mean: 128, sigma: 60 } as const
     const picture = sharp({ create: { width: 120, height: 120, channels: 3, background: '#000', noise } })
     const params = { in: `data:image/png;base64,${(await picture.png().toBuffer()).toString('base64')}` }

@@ -1,9 +1,9 @@
-// Objects that are removed one after the other.
+// Tests the removal of objects one by one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { removeEach } from '../../../src/assets/stores/bulk-removal.ts'
 
-test('an object that cannot be removed keeps no others, and the first fault is told', async () => {
+test('an object that cannot be removed does not keep the others, and the first error is thrown', async () => {
   const removed: string[] = []
   const remove = async (key: string) => {
     if (key.startsWith('stuck')) throw new Error(key)

@@ -1,4 +1,4 @@
-// Objects as files: whole or not there, within their folder, and gone when they are removed.
+// Tests objects as files: each is complete or absent, lies within its folder, and is gone after its removal.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -46,7 +46,7 @@ async function* broken(): AsyncGenerator<Uint8Array> {
 }
 
 describe('put', () => {
-  test('keeps bytes and streams, and tells their digest', () =>
+  test('stores bytes and streams, and returns their digest', () =>
     inStore(async (store, root) => {
       const expected = { size: 11, sha256: sha256OfBytes(bytesOf('Hello, Ada!')) }
       assert.deepEqual(await store.put('a/b', bytesOf('Hello, Ada!')), expected)
@@ -57,7 +57,7 @@ describe('put', () => {
       assert.deepEqual(filesOf(join(root, 'incoming')), [])
     }))
 
-  test('takes the place of what was there, while readers of that go on', () =>
+  test('replaces the present object, while its readers go on', () =>
     inStore(async (store) => {
       await store.put('k', bytesOf('old'))
       const reader = await store.get('k', { start: 0, length: 3 })
@@ -66,7 +66,7 @@ describe('put', () => {
       assert.equal(await textOf(await store.get('k', { start: 0, length: 5 })), 'newer')
     }))
 
-  test('leaves nothing of a stream that breaks, and what was there as it was', () =>
+  test('stores nothing of a stream that fails, and keeps the present object', () =>
     inStore(async (store, root) => {
       await assert.rejects(store.put('new', broken()), /the line was cut/)
       await store.put('old', bytesOf('old'))
@@ -76,7 +76,7 @@ describe('put', () => {
       assert.deepEqual(filesOf(root), ['old'])
     }))
 
-  test('leaves nothing where the name cannot be had', () =>
+  test('leaves no bytes if the name cannot be used', () =>
     inStore(async (store, root) => {
       await store.put('a', bytesOf('a file'))
       await assert.rejects(store.put('a/b', bytesOf('below a file')))
@@ -97,11 +97,11 @@ describe('put', () => {
 })
 
 describe('putSync', () => {
-  test('keeps bytes, and only dates them anew where they are there already', () =>
+  test('stores bytes, and only updates their time if they are stored already', () =>
     inStore(async (store, root) => {
       store.putSync('a/b/c', bytesOf('abc'))
       const path = join(root, 'objects', 'a', 'b', 'c')
-      // Content never changes under its key: had it been written again, this would be gone.
+      // Content never changes under its key. A second write would remove this change.
       writeFileSync(path, 'xyz')
       utimesSync(path, 1, 1)
       store.putSync('a/b/c', bytesOf('abc'))
@@ -110,7 +110,7 @@ describe('putSync', () => {
       assert.deepEqual(filesOf(root), ['c'])
     }))
 
-  test('writes again what is not whole', () =>
+  test('replaces an incomplete object', () =>
     inStore(async (store, root) => {
       store.putSync('k', bytesOf('abc'))
       truncateSync(join(root, 'objects', 'k'), 1)
@@ -120,7 +120,7 @@ describe('putSync', () => {
 })
 
 describe('get', () => {
-  test('gives the bytes that were asked for', () =>
+  test('returns the requested bytes', () =>
     inStore(async (store) => {
       const content = new Uint8Array(300_000).map((_, i) => i % 251)
       await store.put('k', content)
@@ -136,7 +136,7 @@ describe('get', () => {
       )
     }))
 
-  test('has nothing for a missing key, one through a file and a folder', () =>
+  test('returns null for a missing key, a key through a file and a folder', () =>
     inStore(async (store) => {
       await store.put('a/b', bytesOf('x'))
       const range = { start: 0, length: 1 }
@@ -145,7 +145,7 @@ describe('get', () => {
       for (const key of ['x', 'a/b/c', 'a']) assert.equal(await store.delete(key), false, key)
     }))
 
-  test('never gives fewer bytes than were asked for', () =>
+  test('never returns fewer bytes than requested', () =>
     inStore(async (store) => {
       await store.put('k', bytesOf('abc'))
       await assert.rejects(store.get('k', { start: 1, length: 3 }), /the object k has 3 bytes, too few for 3 from 1/)
@@ -163,7 +163,7 @@ describe('get', () => {
       assert.deepEqual(await store.list(null, 10), [])
     }))
 
-  test('follows no link in the place of a folder, and nor does what is put or deleted', () =>
+  test('follows no link in the place of a folder, and neither do put and delete', () =>
     inStore(async (store, root) => {
       const elsewhere = join(root, 'elsewhere')
       mkdirSync(join(elsewhere, 'b'), { recursive: true })
@@ -184,7 +184,7 @@ describe('get', () => {
       assert.deepEqual(filesOf(join(root, 'incoming')), [])
     }))
 
-  test('waits for nothing that is no file', { skip: process.platform === 'win32' }, () =>
+  test('does not wait for a pipe', { skip: process.platform === 'win32' }, () =>
     inStore(async (store, root) => {
       execFileSync('mkfifo', [join(root, 'objects', 'pipe')])
       assert.equal(await store.get('pipe', { start: 0, length: 1 }), null)
@@ -205,7 +205,7 @@ describe('delete', () => {
       assert.deepEqual(filesOf(root), [])
     }))
 
-  test('leaves what was put since', () =>
+  test('keeps an object that was put since', () =>
     inStore(async (store) => {
       await store.put('k', bytesOf('abc'))
       assert.equal(await store.delete('k', NOW), false)
@@ -215,7 +215,7 @@ describe('delete', () => {
 })
 
 describe('list', () => {
-  test('gives every key once, page by page', () =>
+  test('returns every key once, page by page', () =>
     inStore(async (store) => {
       const keys = ['a', 'b/a', 'b/b', 'b/c/d', 'b-', 'c', 'd/e/f/g', 'd/e/f/h', 'z']
       for (const key of keys) await store.put(key, bytesOf(key))
@@ -230,7 +230,7 @@ describe('list', () => {
       assert.deepEqual(await store.list(null, 0), [])
     }))
 
-  test('goes on behind a key that is gone', () =>
+  test('continues after a deleted key', () =>
     inStore(async (store) => {
       for (const key of ['a/a', 'a/b', 'b/a']) await store.put(key, bytesOf(key))
       await store.delete('a/a')
@@ -238,7 +238,7 @@ describe('list', () => {
     }))
 })
 
-test('no method takes what is no key', () =>
+test('every method refuses an invalid key', () =>
   inStore(async (store, root) => {
     for (const key of ['', '../x', '/etc/passwd', 'a/../../x', 'a\0', 'a\\..\\b', 'a//b']) {
       await assert.rejects(store.put(key, bytesOf('x')), TypeError, key)
@@ -251,7 +251,7 @@ test('no method takes what is no key', () =>
   }))
 
 describe('folders', () => {
-  test('go with the last object in them, and are there again for the next', () =>
+  test('are removed with their last object, and created again for the next one', () =>
     inStore(async (store, root) => {
       const folders = () => readdirSync(join(root, 'objects'), { recursive: true }).sort()
       await store.put('a/b/c', bytesOf('x'))
@@ -264,7 +264,7 @@ describe('folders', () => {
       assert.equal(await textOf(await store.get('a/b/c', { start: 0, length: 1 })), 'y')
     }))
 
-  test('that go while they are listed are no fault, and nor is what comes into them', () =>
+  test('that are removed or filled during a listing cause no error', () =>
     inStore(async (store) => {
       const stays = Array.from({ length: 20 }, (_, at) => `${at}/stays`)
       for (const key of stays) await store.put(key, bytesOf('x'))
@@ -288,7 +288,7 @@ describe('folders', () => {
 })
 
 describe('a start', () => {
-  test('removes what a dead process was writing, and nothing else', () =>
+  test('removes the unfinished files of a dead process, and no others', () =>
     inStore(async (store, root) => {
       await store.put('k', bytesOf('abc'))
       writeFileSync(join(root, 'incoming', 'half'), 'half')
@@ -340,7 +340,7 @@ describe('gathered writes', () => {
       for (const handle of [file, scanty(file, 70_001)]) {
         await file.truncate()
         const writes = new BufferedFileWriter(handle, spare)
-        // Nobody looks at what was taken.
+        // The writer has copied the bytes, so the caller may overwrite them.
         for (const piece of pieces.map((one) => Buffer.from(one))) {
           await writes.add(piece)
           piece.fill(255)
@@ -354,7 +354,7 @@ describe('gathered writes', () => {
       }
     }))
 
-  test('tell what went wrong with an earlier piece', () =>
+  test('report the error of an earlier piece', () =>
     inFile(async (_, path) => {
       const file = await open(path, 'r')
       try {
@@ -374,7 +374,7 @@ describe('pieces of a file', () => {
   const SIZE = 3 * CHUNK_BYTES + 17
   const content = Buffer.from(Array.from({ length: SIZE }, (_, at) => (at * 31 + (at >> 8)) & 255))
 
-  test('are read into memory that was given back, and into no other', () =>
+  test('are read into released memory, and into no other', () =>
     inFile(async (_, path) => {
       writeFileSync(path, content)
       const spare = new BufferPool(2)
@@ -388,7 +388,7 @@ describe('pieces of a file', () => {
           memory.add(piece.buffer)
           if (!release) continue
           stream.release(piece)
-          // Neither a piece that was given back nor a part of one is anybody's memory.
+          // The stream ignores a piece that was released already, and a part of a piece.
           for (const stray of [piece, piece.subarray(1), Buffer.alloc(CHUNK_BYTES)]) stream.release(stray)
         }
         assert.equal(at, SIZE)
@@ -418,7 +418,7 @@ describe('pieces of a file', () => {
       }
     }))
 
-  test('break off where the file ends early, and close it', () =>
+  test('fail if the file ends early, and close it', () =>
     inFile(async (_, path) => {
       writeFileSync(path, content)
       const file = await open(path)
@@ -427,7 +427,7 @@ describe('pieces of a file', () => {
       assert.equal(file.fd, -1)
     }))
 
-  test('are not read on for one who leaves, and the file is closed', () =>
+  test('are not read on after the reader leaves, and the file is closed', () =>
     inFile(async (_, path) => {
       writeFileSync(path, content)
       const file = await open(path)

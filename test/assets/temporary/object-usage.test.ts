@@ -1,4 +1,4 @@
-// Temporary objects that have rows count for their user's quota: as they are now, without a look at all of them for each upload.
+// Tests that temporary objects with rows count for their user's quota, without counting all of them for each upload.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeKeySegment } from '../../../src/assets/storage-keys.ts'
@@ -69,7 +69,7 @@ test('objects count from their commit on, once each, until they are replaced or 
   assert.equal(await used(server, 'bob'), 0)
 })
 
-test('objects that were there before are counted, those that come meanwhile once', async () => {
+test('objects from before are counted, and those that come meanwhile are counted once', async () => {
   await using server = await startServer({ config })
   const { store } = server.context
   await writeRows(store, [
@@ -82,7 +82,7 @@ test('objects that were there before are counted, those that come meanwhile once
   assert.equal(await used(server), 880)
 })
 
-test('to count them takes turns, and is done once', async () => {
+test('counting objects takes turns, and is done once', async () => {
   await using server = await startServer({ config })
   const { store } = server.context
   await writeRows(store, [...Array.from({ length: 5_000 }, (_, at) => rowOf(`of many ${at}`, ADA, 0))])
@@ -104,12 +104,12 @@ test('to count them takes turns, and is done once', async () => {
   assert.equal(reads, 0)
 })
 
-test('what is replaced or removed within the hour has as much room again, until it is gone from the disk', async () => {
+test('objects that were replaced or removed within the hour have as much room again, until they are gone from the disk', async () => {
   let now = Date.now()
   await using server = await startServer({ config, platform: { ...systemPlatform(), now: () => now } })
   for (let at = 0; at < 2; at++) await put(server, 'a', 400, ADA, at)
   await remove(server, 'a')
-  // The same content once more is what lies there already.
+  // The same content again takes no further space.
   for (let at = 0; at < 4; at++) await put(server, 'b', 400, ADA, 9)
   await put(server, 'b', 300, ADA, 10)
   await assert.rejects(put(server, 'c', 1), (error: ServiceError) => {

@@ -1,4 +1,4 @@
-// What the temporary files of one user may take together: counted while they are written, by what is on disk after a restart, and until their time is over.
+// Tests the quota of temporary files: bytes count while they are written, after a restart from the disk, and until they expire.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -43,7 +43,7 @@ async function* pieces(bytes: number): AsyncGenerator<Uint8Array> {
 const put = ({ temporary }: Kit, bytes: number, scope = ADA) =>
   temporary.put(scope, { name: null, content_type: null, bytes: pieces(bytes) })
 
-/** What a user has left: the most that can be taken at once. */
+/** Returns the most that a user can still reserve at once. */
 async function left(kit: Kit, user_id = 'ada'): Promise<number> {
   using room = await kit.quota.reserve(user_id).catch((error) => {
     assert.ok(exceeded(error))
@@ -66,7 +66,7 @@ async function left(kit: Kit, user_id = 'ada'): Promise<number> {
 
 const exceeded = (error: unknown) => error instanceof ServiceError && error.code === 'TEMPORARY_QUOTA_EXCEEDED'
 
-/** What a file counts: its bytes and its record. */
+/** The bytes that a file counts: its content and its record. */
 async function counted(kit: Kit, make: () => Promise<unknown>): Promise<number> {
   const before = await left(kit)
   await make()
@@ -75,7 +75,7 @@ async function counted(kit: Kit, make: () => Promise<unknown>): Promise<number> 
 
 describe('the quota of a user', () => {
   test(
-    'takes what fits, to the byte, and refuses what does not',
+    'accepts what fits, to the byte, and refuses the rest',
     withStore(async (kit) => {
       assert.equal(await left(kit), LIMIT)
       const size = await counted(kit, () => put(kit, 40_000))
@@ -90,7 +90,7 @@ describe('the quota of a user', () => {
   )
 
   test(
-    'says how much is taken, what the limit is, and when there is room again',
+    'reports the used bytes, the limit, and when there is room again',
     withStore(async (kit) => {
       await put(kit, 60_000)
       kit.platform.ms += HOUR
@@ -100,8 +100,8 @@ describe('the quota of a user', () => {
       assert.ok(wrong instanceof ServiceError && exceeded(wrong))
       const { message, headers, status, retryable } = wrong
       assert.deepEqual([status, retryable, headers['Retry-After']], [413, false, String(23 * 3_600)])
-      assert.match(message, /take \d+ of 100000 bytes, .* the first of them go at 2026-01-02T00:00:00/)
-      // A refusal before anything is read.
+      assert.match(message, /take \d+ of 100000 bytes, .* the first of them expire at 2026-01-02T00:00:00/)
+      // This refusal comes before any byte is read.
       const announced = await kit.quota.reserve('ada', LIMIT).catch((error: ServiceError) => error)
       assert.ok(announced instanceof ServiceError && announced.message.includes(`take ${used} of`))
       const alone = await kit.quota.reserve('bob', LIMIT + 1).catch((error: ServiceError) => error)
@@ -110,7 +110,7 @@ describe('the quota of a user', () => {
   )
 
   test(
-    'is for all workspaces, and of nobody else',
+    'covers all workspaces of the user, and no other user',
     withStore(async (kit) => {
       await put(kit, 60_000, { ...ADA, workspace_id: 'w' } as never)
       await assert.rejects(put(kit, 60_000), exceeded)
@@ -120,7 +120,7 @@ describe('the quota of a user', () => {
   )
 
   test(
-    'holds for a hundred at once: what is under way counts',
+    'holds for a hundred uploads at once: bytes under way count',
     withStore(async (kit) => {
       const all = await Promise.allSettled(Array.from({ length: 100 }, () => put(kit, 9_000)))
       const made = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
@@ -128,7 +128,7 @@ describe('the quota of a user', () => {
       assert.ok(made.length >= 1 && made.length <= 10, String(made.length))
       const size = await counted(kit, () => kit.temporary.remove(made[0]!))
       assert.equal(await left(kit), LIMIT + size * (made.length - 1))
-      // Nothing of those that were refused is held back.
+      // Refused uploads hold no bytes.
       for (let count = made.length - 1; count < 10; count += 1) await put(kit, 9_000)
       await assert.rejects(put(kit, 9_000), exceeded)
     }),
@@ -144,7 +144,7 @@ describe('the quota of a user', () => {
       const before = await left(kit)
       const again = open(root, kit.platform)
       assert.equal(await left(again), before)
-      // What comes while the count is under way counts once.
+      // A file that comes during the count counts once.
       const busy = open(root, kit.platform)
       const made = await Promise.all([put(busy, 2_000), put(busy, 2_000), left(busy), put(busy, 2_000)])
       assert.ok(made)
@@ -155,7 +155,7 @@ describe('the quota of a user', () => {
   )
 
   test(
-    'counts what jobs make, and never refuses it',
+    'counts outputs of jobs, and never refuses them',
     withStore(async (kit) => {
       await put(kit, 60_000)
       const kept = kit.temporary.putOutput(ADA, Buffer.alloc(60_000), PLACE, CLAIMS)
@@ -168,7 +168,7 @@ describe('the quota of a user', () => {
   )
 
   test(
-    'counts a file of a job twice for a minute at most, where it was kept again',
+    'counts a file of a job twice for at most a minute, if it was stored again',
     withStore(async (kit) => {
       await left(kit)
       const bytes = Buffer.alloc(30_000)
@@ -180,7 +180,7 @@ describe('the quota of a user', () => {
     }),
   )
 
-  test('has the room of a removed file within a minute, where the store dates it otherwise than its record', async () => {
+  test('has the room of a removed file within a minute, if the store dates it differently than its record', async () => {
     const platform = clock()
     const file = { key: 'k', bytes: LIMIT, expires_at: platform.ms + 24 * HOUR }
     let there = true
@@ -197,7 +197,7 @@ describe('the quota of a user', () => {
   })
 
   test(
-    'has room again once files are past their time, swept or not, or removed',
+    'has room again once files have expired, swept or not, or are removed',
     withStore(async (kit) => {
       const first = await put(kit, 50_000)
       kit.platform.ms += 2 * HOUR
@@ -220,7 +220,7 @@ describe('the quota of a user', () => {
   )
 
   test(
-    'is none where the limit is 0',
+    'does not exist if the limit is 0',
     inFolder(async (folder) => {
       const objects = new LocalObjectStore(join(folder, 'x'), Date.now)
       const never = () => assert.fail('nothing is counted')
@@ -232,7 +232,7 @@ describe('the quota of a user', () => {
   )
 
   test(
-    'counts anew where it could not be counted',
+    'is counted again after a count that failed',
     inFolder(async (folder) => {
       const objects = new LocalObjectStore(join(folder, 'x'), Date.now)
       let broken = true
@@ -249,7 +249,7 @@ describe('the quota of a user', () => {
     }),
   )
 
-  test('goes on while some files cannot be told: by what was counted before, or by those that can', async () => {
+  test('works while some files cannot be listed: by the last count, or by the other files', async () => {
     const platform = clock()
     const expires_at = platform.ms + 24 * HOUR
     const [here, far] = [
@@ -271,7 +271,7 @@ describe('the quota of a user', () => {
     }
     assert.equal(await used('ada'), 50_000)
     outage = fail()
-    // Nobody knows what of this was counted.
+    // The count may or may not include these changes.
     quota.addFile('ada', here, true)
     platform.ms += MINUTE
     assert.equal(await used('ada'), 80_000)
@@ -279,7 +279,7 @@ describe('the quota of a user', () => {
     const kept = { key: 'new', bytes: 5_000, expires_at }
     quota.addFile('bob', kept)
     assert.equal(await used('bob'), 35_000)
-    // Nobody waits for an answer to the question that found none before.
+    // No call waits for the count that failed before.
     const silence = Promise.withResolvers<never>()
     outage = silence.promise
     platform.ms += MINUTE
@@ -293,7 +293,7 @@ describe('the quota of a user', () => {
     for (const user_id of ['ada', 'bob']) assert.equal(await used(user_id), 50_000)
   })
 
-  test('is what is on disk, whatever is done in whatever order', async () => {
+  test('matches the disk after any operations in any order', async () => {
     type Step = { do: 'put' | 'keep' | 'remove' | 'wait' | 'sweep' | 'restart'; user: 'ada' | 'bob'; bytes: number }
     const step = fc.record<Step>({
       do: fc.constantFrom('put', 'put', 'keep', 'remove', 'wait', 'sweep', 'restart'),
@@ -323,7 +323,7 @@ describe('the quota of a user', () => {
             const room = await left(kit, user)
             kit.temporary.putOutput(scope, Buffer.alloc(bytes), { ...PLACE, ordinal: at }, CLAIMS)
             const after = await left(kit, user)
-            // What goes beyond the limit shows in no room that is left: it is counted from the disk.
+            // Bytes beyond the limit do not show in the remaining room, so they are counted from the disk.
             const size = after > 0 ? room - after : await onDisk(kit, user, used(user))
             files.push({ user, file: null, size, until })
           } else if (what === 'remove') {
@@ -347,7 +347,7 @@ describe('the quota of a user', () => {
 })
 
 describe('bytes that expire', () => {
-  test('are gone at the minute after their time, and add up until then', () => {
+  test('are gone a minute after their expiry, and add up until then', () => {
     const add = fc.tuple(fc.integer({ min: 0, max: 1_000 }), fc.integer({ min: 1, max: 100 * MINUTE }))
     const property = fc.property(fc.array(add), fc.integer({ min: 0, max: 110 * MINUTE }), (all, now) => {
       const bytes = new ExpiringByteCount()

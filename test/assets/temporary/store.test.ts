@@ -1,4 +1,4 @@
-// The temporary store: what goes in comes out for its owner alone, until its time is over; then it is gone, and its bytes with the sweep.
+// Tests the temporary store: only the owner can read a file, until it expires; then it is gone, and the sweep removes its bytes.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { cpSync, readdirSync, truncateSync } from 'node:fs'
@@ -26,7 +26,7 @@ interface Kit {
 interface Options {
   platform?: Clock
   secret?: Uint8Array
-  /** Bytes of one user. */
+  /** The quota of one user, in bytes. */
   limit?: number
 }
 
@@ -54,7 +54,7 @@ async function contentOf({ temporary }: Kit, found: TemporaryFile, start = 0, le
 
 describe('a temporary file', () => {
   test(
-    'is what was put, and says so',
+    'has the bytes that were put, and the right facts',
     withStore(async (kit) => {
       const put = await kit.temporary.put(ADA, file('', { bytes: pieces('Hello', '', ', ', 'Ada!') }))
       assert.match(put.storage_key, /^temp\/ada\/[0-9a-f]{48}\.txt$/)
@@ -68,7 +68,7 @@ describe('a temporary file', () => {
   )
 
   test(
-    'comes back whatever it is called, whoever owns it and however it comes',
+    'is returned for any name, owner and pieces',
     withStore(async (kit) => {
       const id = fc.string({ unit: 'binary', minLength: 1, maxLength: 512 })
       const scope = fc.record({ user_id: id, workspace_id: fc.option(id) })
@@ -105,14 +105,14 @@ describe('a temporary file', () => {
         'application/json',
         'json',
       ])
-      // What is told by its first bytes is told however small the pieces are.
+      // The type is detected from the first bytes, however small the pieces are.
       const crumbs = pieces(...Array.from(png, (byte) => Uint8Array.of(byte)))
       assert.deepEqual(await put({ bytes: crumbs, name: null }), ['file.png', 'image/png', 'png'])
     }),
   )
 
   test(
-    'is there for its owner alone',
+    'is found by its owner only',
     withStore(async ({ temporary }) => {
       const { storage_key } = await temporary.put(ADA, file('of Ada'))
       assert.ok(await temporary.find(ADA, storage_key))
@@ -136,19 +136,19 @@ describe('a temporary file', () => {
   )
 
   test(
-    'has a key that nobody guesses',
+    'has a key that cannot be guessed',
     withStore(async ({ temporary }) => {
       const put = await Promise.all(Array.from({ length: 20 }, () => temporary.put(ADA, file('the same'))))
       const parts = new Set(put.map(({ storage_key }) => storage_key.split('/')[2]!.split('.')[0]!))
       assert.equal(parts.size, 20)
-      // No two share more than chance gives them: nothing of the time or a count is in them.
+      // Two keys share only a prefix that chance explains: they contain neither a time nor a count.
       for (let at = 0; at < 48; at += 12)
         assert.equal(new Set([...parts].map((one) => one.slice(at, at + 12))).size, 20)
     }),
   )
 
   test(
-    'that broke off leaves nothing',
+    'that was interrupted leaves nothing',
     withStore(async (kit) => {
       async function* broken() {
         yield Buffer.alloc(10_000)
@@ -166,7 +166,7 @@ describe('a file that a job made', () => {
   const CLAIMS = { name: 'note.txt', content_type: 'text/plain' }
 
   test(
-    'is there at once, by its id and its address',
+    'is found at once, by its id and its URL',
     withStore(async (kit) => {
       const { asset_id, uri, ...rest } = kit.temporary.putOutput(ADA, Buffer.from('made'), PLACE, CLAIMS)
       const found = await kit.temporary.findById(ADA, asset_id)
@@ -187,7 +187,7 @@ describe('a file that a job made', () => {
   )
 
   test(
-    'is another one for another place, content or owner, and the same again otherwise, from then on for a day',
+    'is another file for another place, content or owner, and otherwise the same, with a new day',
     withStore(async (kit) => {
       const { temporary, platform } = kit
       const keep = (scope: OwnerScope, content: string, place: Partial<AssetOutputLocation> = {}) =>
@@ -201,7 +201,7 @@ describe('a file that a job made', () => {
       assert.deepEqual({ ...again, expires_at: null }, { ...first, expires_at: null })
       assert.ok(await temporary.findById(ADA, first.asset_id))
       assert.equal(await temporary.sweep(10, RUNNING), 3)
-      // Whoever has another secret cannot tell what it is called.
+      // Without the secret, the id cannot be computed.
       const { temporary: other } = open(kit.root, { platform, secret: new Uint8Array(32).fill(1) })
       assert.notEqual(other.putOutput(ADA, Buffer.from('made'), PLACE, CLAIMS).asset_id, first.asset_id)
     }),
@@ -227,7 +227,7 @@ describe('the time of a temporary file', () => {
   )
 
   test(
-    'is what the sweep goes by, in steps that come around',
+    'decides what the sweep removes, in rounds of steps',
     withStore(async (kit) => {
       const { temporary, platform } = kit
       const old = []
@@ -240,7 +240,7 @@ describe('the time of a temporary file', () => {
       for (let step = 0; step < 8; step += 1) removed += await temporary.sweep(5, RUNNING)
       assert.equal(removed, 7)
       for (const { storage_key } of fresh) assert.ok(await temporary.find(ADA, storage_key))
-      // Those that came meanwhile are found by the next way round.
+      // The next round finds the files that came meanwhile.
       platform.ms += 24 * HOUR
       for (let step = 0; step < 8; step += 1) removed += await temporary.sweep(5, RUNNING)
       assert.equal(removed, 32)
@@ -258,7 +258,7 @@ describe('the time of a temporary file', () => {
   )
 
   test(
-    'is not over for a reader who has begun',
+    'does not end a read that has begun',
     withStore(async ({ temporary, platform }) => {
       const put = await temporary.put(ADA, file('x'.repeat(1_000_000)))
       const stream = await temporary.read(put, { start: 0, length: put.size })
@@ -270,9 +270,9 @@ describe('the time of a temporary file', () => {
   )
 })
 
-describe('what a process leaves that was killed', () => {
+describe('a file that a killed process', () => {
   test(
-    'while it wrote is gone with the next start, and nothing else is',
+    'was writing is removed by the next start, and no other file is',
     inFolder(async (folder) => {
       const kit = open(join(folder, 'a'))
       const put = await kit.temporary.put(ADA, file('whole'))
@@ -294,14 +294,14 @@ describe('what a process leaves that was killed', () => {
   )
 
   test(
-    'damaged is a fault of ours, and is swept all the same',
+    'left damaged is a server error, and is swept all the same',
     withStore(async (kit) => {
       const put = await kit.temporary.put(ADA, file('x'.repeat(20_000)))
       const id = put.storage_key.split('/')[2]!.split('.')[0]!
       const [path] = readdirSync(kit.root, { recursive: true }).filter((one) => String(one).endsWith(id))
       truncateSync(join(kit.root, String(path)), 100)
       await assert.rejects(kit.temporary.find(ADA, put.storage_key), /has no record/)
-      // Writing to it has dated it anew, by the clock of the machine.
+      // Writing to the file has set its time, by the clock of the machine.
       kit.platform.ms = Date.now() + 25 * HOUR
       assert.equal(await kit.temporary.sweep(10, RUNNING), 1)
     }),

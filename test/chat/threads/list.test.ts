@@ -1,4 +1,4 @@
-// Threads are sought by their titles in steps, however many an owner has.
+// The search for threads by title runs in steps, for any number of threads.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -11,7 +11,7 @@ const OWNER = { user_id: 'ada', workspace_id: null }
 const COUNT = 1_000
 const timeOf = (at: number) => new Date(1_700_000_000_000 + Math.floor(at / 3) * 1_000).toISOString()
 
-test('titles are looked through some at a time, and pages go on behind a thread', async () => {
+test('titles are searched in steps, and a page starts after a given thread', async () => {
   await using opened = await openStore()
   const { store } = opened
   await store.write((tx) => {

@@ -1,4 +1,4 @@
-// The tools of a message: how large they may be together.
+// The limit of the total size of a message's tools.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatTool } from '../../../generated/types.ts'

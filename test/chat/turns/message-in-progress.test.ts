@@ -1,4 +1,4 @@
-// What is told of a message that is being written: of thoughts and text that interrupt each other, neither tells a credential in parts.
+// The frames of a message that is being written: alternating thoughts and text show no parts of a credential.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageInProgress } from '../../../src/chat/turns/message-in-progress.ts'
@@ -8,7 +8,7 @@ const KEY = 'planted-key-4711-of-a-caller'
 const place = { thread_id: 'thread', turn_id: 'turn', sequence: 2 }
 const use = { model: 'led/model', input_tokens: 1, output_tokens: 1, cost: null, duration_ms: 1 }
 
-/** What was told of each kind when the parts came in turn, and then the end. */
+/** The joined text of each kind after all parts and the end. */
 function told(parts: readonly (readonly ['text' | 'thinking', string])[]): { text: string; thinking: string } {
   const redactor = new Redactor().forOwner('me')
   redactor.add(KEY, 'me')
@@ -29,7 +29,7 @@ function told(parts: readonly (readonly ['text' | 'thinking', string])[]): { tex
   return { text: joined(false), thinking: joined(true) }
 }
 
-test('a part that decides about much that waits is taken in in steps, and told as at once', () => {
+test('a part that decides about much held text is processed in steps, with the same result', () => {
   const redactor = new Redactor().forOwner('me')
   redactor.add(`${'a'.repeat(60_000)}b`, 'me')
   const writing = new MessageInProgress(place, redactor)
@@ -48,7 +48,7 @@ test('a part that decides about much that waits is taken in in steps, and told a
   assert.equal(writing.isWaitingLong, false)
 })
 
-test('thoughts and text that interrupt each other at any place tell no credentials', () => {
+test('thoughts and text that interrupt each other at any place show no credentials', () => {
   const [thought, text] = [`Hm, ${KEY}, or Bearer abc123def456?`, `It is ${KEY}, Basic dXNlcjpwYXNz!`]
   const whole = { thinking: 'Hm, [redacted], or Bearer [redacted]?', text: 'It is [redacted], Basic [redacted]!' }
   for (let at = 0; at <= thought.length; at++)

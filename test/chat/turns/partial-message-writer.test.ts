@@ -1,4 +1,4 @@
-// The text so far of a turn, kept durable: each piece is written once, whatever the length, and what fails is written with the next one.
+// The stored partial text of a turn: each piece is written once, and a failed write is repeated with the next piece.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const PIECE = LIMITS.draft_characters
 const owner = { user_id: '1', workspace_id: null }
 const at = '2026-01-01T00:00:00.000Z'
 
-/** A store with a turn that is under way. */
+/** A store with a running turn. */
 async function withTurn(path: string, options: StoreOptions = {}): Promise<{ store: Store; state: TurnState }> {
   const store = await Store.open(path, options)
   const thread = { id: 'thread', title: null, last_sequence: 1, size: 0, spoken_at: at, created_at: at, updated_at: at }
@@ -65,7 +65,7 @@ test(
 )
 
 test(
-  'what could not be written is written with the next piece, and a message that is stored begins another text',
+  'a failed write is repeated with the next piece, and a stored message starts another text',
   inFolder(async (folder) => {
     const path = join(folder, 'svc.db')
     using watched = watchConnections()

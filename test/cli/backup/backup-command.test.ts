@@ -1,4 +1,4 @@
-// `svc backup` and `svc restore`: what is copied, what is refused, and that nothing is ever lost on the way.
+// `svc backup` and `svc restore`: what they copy, what they refuse, and that no data is ever lost.
 import assert from 'node:assert/strict'
 import {
   appendFileSync,
@@ -76,7 +76,7 @@ describe('svc backup', () => {
     rmSync(join(sound, 'master.key'))
     assert.deepEqual([code, stdout], [0, ''])
     assert.match(stderr, /^svc: \S+ holds the database \([\d,]+ bytes\) and 1 file of assets \(21 bytes\)\n/)
-    assert.match(stderr, /\nsvc: the master key is not included, .*: keep a copy of it in another place\n$/)
+    assert.match(stderr, /\nsvc: the master key is not included, .*: keep a copy of the key in another place\n$/)
     assert.deepEqual(readdirSync(target).sort(), ['manifest.json', 'objects', 'svc.db'])
     const manifest = JSON.parse(readFileSync(join(target, 'manifest.json'), 'utf8'))
     assert.deepEqual(
@@ -91,7 +91,7 @@ describe('svc backup', () => {
     assert.equal(statSync(target).mode & 0o077, 0, 'nobody else may read it')
   })
 
-  test('replaces nothing, unless it is told to, and then a backup alone', async () => {
+  test('replaces only a backup, and only with --force', async () => {
     const target = copyOf(kept)
     const refused = await backup(sound, target)
     assert.deepEqual([refused.code, refused.stderr], [1, `${target} exists; --force replaces it\n`])
@@ -102,7 +102,7 @@ describe('svc backup', () => {
     mkdirSync(other)
     writeFileSync(join(other, 'novel.txt'), 'Call me Ishmael.')
     const { code, stderr } = await backup(sound, other, '--force')
-    assert.deepEqual([code, stderr], [1, `${other} is no backup, and is not replaced\n`])
+    assert.deepEqual([code, stderr], [1, `${other} is not a backup, and is not replaced\n`])
     assert.deepEqual(readdirSync(other), ['novel.txt'])
   })
 
@@ -129,16 +129,19 @@ describe('svc backup', () => {
     assert.deepEqual(readdirSync(disk.path), [])
   })
 
-  test('of nothing, into nowhere, and with wrong usage', async () => {
+  test('of missing data, into a missing folder, or with wrong usage fails', async () => {
     assert.match((await backup(next(), next())).stderr, /^there is no database \S+; check SVC_DATA_DIR/)
     assert.match((await backup(sound, join(next(), 'below'))).stderr, /cannot be written \(ENOENT\)\n$/)
     assert.equal((await backup(sound)).code, 2)
     assert.equal((await backup(sound, 'a', 'b')).code, 2)
     const memory = { SVC_DATA_DIR: sound, SVC_DATABASE_URL: 'sqlite::memory:' }
-    assert.match((await command(runBackup, [next()], memory)).stderr, /nothing is stored, so there is nothing to do/)
+    assert.match(
+      (await command(runBackup, [next()], memory)).stderr,
+      /names a database in memory, so no stored data exists/,
+    )
   })
 
-  test('copies a database that lies elsewhere', async () => {
+  test('copies a database outside the data folder', async () => {
     const elsewhere = copyOf(sound)
     rmSync(join(elsewhere, 'svc.db'))
     const environment = { SVC_DATA_DIR: elsewhere, SVC_DATABASE_URL: `sqlite:${join(sound, 'svc.db')}` }
@@ -147,7 +150,7 @@ describe('svc backup', () => {
     assert.equal(jobsIn(join(target, 'svc.db')), 301)
   })
 
-  test('of a store with a damaged row takes the place of no other, and is made where an incomplete one is asked for', async () => {
+  test('of a store with a damaged row is made only with --incomplete, and replaces no other backup', async () => {
     const data = copyOf(sound)
     const target = next()
     assert.equal((await backup(data, target)).code, 0)
@@ -157,15 +160,15 @@ describe('svc backup', () => {
     db.close()
     const refused = await backup(data, target, '--force')
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, /^the backup would not be whole; --incomplete makes it all the same\n/)
+    assert.match(refused.stderr, /^the backup would be incomplete; --incomplete makes it nevertheless\n/)
     assert.match(refused.stderr, /a row of asset is not what was written: /)
     assert.deepEqual(readFileSync(join(target, 'svc.db')), whole)
     const made = await backup(data, next(), '--incomplete')
     assert.equal(made.code, 0, made.stderr)
-    assert.match(made.stderr, /^svc: not whole: svc\.db: a row of asset is not what was written: /m)
+    assert.match(made.stderr, /^svc: incomplete: svc\.db: a row of asset is not what was written: /m)
   })
 
-  test('of a store that has lost rows takes the place of no other, and is made where an incomplete one is asked for', async () => {
+  test('of a store that has lost rows is made only with --incomplete, and replaces no other backup', async () => {
     const data = copyOf(sound)
     const db = new Database(join(data, 'svc.db'))
     for (const name of ['FIRST', 'SECOND', 'THIRD'])
@@ -179,19 +182,19 @@ describe('svc backup', () => {
     loseLastRow(join(data, 'svc.db'), 'user_secret')
     const refused = await backup(data, target, '--force')
     assert.equal(refused.code, 1)
-    assert.match(refused.stderr, /^the backup would not be whole; --incomplete makes it all the same\n/)
+    assert.match(refused.stderr, /^the backup would be incomplete; --incomplete makes it nevertheless\n/)
     assert.match(refused.stderr, /rows of user_secret may be missing, its structure is damaged: /)
     assert.deepEqual(readFileSync(join(target, 'svc.db')), whole)
     assert.equal((await backup(data, target, '--force', '--incomplete')).code, 1)
     const made = await backup(data, next(), '--incomplete')
     assert.equal(made.code, 0, made.stderr)
-    assert.match(made.stderr, /^svc: not whole: svc\.db: rows of user_secret may be missing, /m)
+    assert.match(made.stderr, /^svc: incomplete: svc\.db: rows of user_secret may be missing, /m)
   })
 
-  test('of a store that lacks files of assets fails with a list, unless an incomplete one is asked for', async () => {
+  test('of a store that lacks files of assets fails with a list of them, unless --incomplete is given', async () => {
     const spoiled: readonly [spoil: (file: string) => void, told: RegExp][] = [
       [(file) => rmSync(file), /\n\S+ is missing\n$/],
-      [(file) => writeFileSync(file, 'THE BYTES OF AN ASSET'), /\n\S+ has another content than it was written with\n$/],
+      [(file) => writeFileSync(file, 'THE BYTES OF AN ASSET'), /\n\S+ has different content than was written\n$/],
     ]
     for (const [spoil, told] of spoiled) {
       const data = copyOf(sound)
@@ -201,24 +204,21 @@ describe('svc backup', () => {
       for (const args of [[target], [older, '--force']]) {
         const refused = await backup(data, ...args)
         assert.equal(refused.code, 1)
-        assert.match(refused.stderr, /^the backup would not be whole; --incomplete makes it all the same\n/)
+        assert.match(refused.stderr, /^the backup would be incomplete; --incomplete makes it nevertheless\n/)
         assert.match(refused.stderr, told)
       }
       const instead = await backup(data, older, '--force', '--incomplete')
-      assert.match(
-        instead.stderr,
-        /^the backup would not be whole; a backup that is there already is not replaced by it/,
-      )
+      assert.match(instead.stderr, /^the backup would be incomplete; an existing backup is not replaced by it/)
       assert.equal(readFileSync(join(older, 'manifest.json'), 'utf8'), before)
       assert.deepEqual([existsSync(target), partials()], [false, []])
       const { code, stderr } = await backup(data, target, '--incomplete')
       assert.equal(code, 0)
-      assert.match(stderr, /^svc: not whole: objects: \S+ (is missing|has another content)/)
+      assert.match(stderr, /^svc: incomplete: objects: \S+ (is missing|has different content)/)
       assert.equal((await restore(next(), target)).code, 0)
     }
   })
 
-  test('does not go into the data folder, wherever links lead', async () => {
+  test('refuses a target in the data folder, even through links', async () => {
     const data = copyOf(sound)
     const link = next()
     symlinkSync(join(data, 'storage'), link)
@@ -248,21 +248,21 @@ describe('svc backup', () => {
       assert.equal(statSync(join(kept, entry)).mode & 0o077, 0, entry)
   })
 
-  test('shows paths without what a terminal would obey', async () => {
+  test('shows paths without control characters', async () => {
     const target = `${next()}\nodd\u001b[31m`
     assert.match((await backup(sound, target)).stderr, /-\d+\ufffdodd\ufffd\[31m holds the database/)
     assert.match((await backup(sound, target)).stderr, /^\S+\ufffdodd\ufffd\[31m exists; --force replaces it\n$/)
-    assert.match((await restore(next(), target)).stderr, /^svc: \S+\ufffdodd\ufffd\[31m of \S+ is back/)
+    assert.match((await restore(next(), target)).stderr, /^svc: \S+\ufffdodd\ufffd\[31m of \S+ is restored/)
   })
 })
 
 describe('svc restore', () => {
-  test('brings everything back into an empty folder, and says what is needed besides', async () => {
+  test('restores everything into an empty folder, and says which key is needed', async () => {
     const data = next()
     const { code, stderr } = await restore(data, kept)
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /^svc: \S+ of 20\S+Z is back: the database and 1 file of assets\n/)
-    assert.match(stderr, /put back the master\.key that belongs to it, or set SECRETS_MASTER_KEY\n$/)
+    assert.match(stderr, /^svc: \S+ of 20\S+Z is restored: the database and 1 file of assets\n/)
+    assert.match(stderr, /put back the master\.key of the backup, or set SECRETS_MASTER_KEY\n$/)
     assert.equal((await check(data)).code, 0)
     assert.equal(jobsIn(join(data, 'svc.db')), 301)
     assert.equal(readFileSync(data + asset, 'utf8'), 'the bytes of an asset')
@@ -271,7 +271,7 @@ describe('svc restore', () => {
     openDataFolder(data, 'a server')[Symbol.dispose]()
   })
 
-  test('leaves a folder that holds data as it is, unless it is told to move that aside', async () => {
+  test('does not change a folder that holds data, unless --force moves the data aside', async () => {
     const data = copyOf(sound)
     const old = new Database(join(data, 'svc.db'))
     old.exec("insert into job_tombstone (user_id, workspace, id, expired_at) values ('1', '', 'mine', 'z')")
@@ -298,7 +298,7 @@ describe('svc restore', () => {
     assert.equal((await check(data)).code, 0)
   })
 
-  test('again and again keeps all that was there before', async () => {
+  test('keeps all previous data, however often it is repeated', async () => {
     const data = copyOf(sound)
     const endings = new Set<string>()
     for (let i = 0; i < 3; i++) {
@@ -326,11 +326,11 @@ describe('svc restore', () => {
     assert.match(stderr, /belongs to a running server \(process 17, 127\.0\.0\.1:7777\); stop it/)
   })
 
-  test('looks at every file before it touches anything', async () => {
+  test('checks every file of the backup before it changes anything', async () => {
     const spoiled: Record<string, (backup: string) => void> = {
-      'svc.db is not what was backed up': (path) => appendFileSync(join(path, 'svc.db'), 'x'),
+      'svc.db differs from the manifest': (path) => appendFileSync(join(path, 'svc.db'), 'x'),
       'objects/\\S+ is missing': (path) => rmSync(join(path, asset.slice('/storage/'.length))),
-      'objects/\\S+ is not what': (path) =>
+      'objects/\\S+ differs from': (path) =>
         writeFileSync(join(path, asset.slice('/storage/'.length)), 'THE BYTES OF AN ASSET'),
     }
     for (const [message, spoil] of Object.entries(spoiled)) {
@@ -340,14 +340,14 @@ describe('svc restore', () => {
       const before = readdirSync(data)
       const { code, stderr } = await restore(data, source, '--force')
       assert.equal(code, 1)
-      assert.match(stderr, new RegExp(`is not whole\\n${message}`))
+      assert.match(stderr, new RegExp(`is incomplete or damaged\\n${message}`))
       assert.deepEqual(readdirSync(data), before)
     }
   })
 
-  test('refuses what is no backup, or names what lies outside of it', async () => {
+  test('refuses a folder that is not a backup, or whose manifest names files outside of it', async () => {
     const manifests: [change: (manifest: Record<string, unknown>) => unknown, message: RegExp][] = [
-      [() => 'no manifest', /is no backup: its manifest\.json is damaged|cannot be read/],
+      [() => 'no manifest', /is not a backup: its manifest\.json is damaged|cannot be read/],
       [(manifest) => ({ ...manifest, format: 2 }), /was made by another version of the service \(format 2\)/],
       [(manifest) => ({ ...manifest, files: [] }), /manifest\.json is damaged/],
       ...['../svc.db', '/etc/passwd', 'objects/../../x', 'objects//x', 'objects/a\\b', 'lock', 'objects/./x'].map(
@@ -365,11 +365,11 @@ describe('svc restore', () => {
       assert.equal(code, 1)
       assert.match(stderr, message)
     }
-    assert.match((await restore(next(), sound)).stderr, /is no backup: its manifest\.json cannot be read\n$/)
+    assert.match((await restore(next(), sound)).stderr, /is not a backup: its manifest\.json cannot be read\n$/)
     assert.equal((await restore(next())).code, 2)
   })
 
-  test('that was interrupted keeps servers away until it has come to its end', async () => {
+  test('that was interrupted keeps servers from starting until it has completed', async () => {
     const data = next()
     mkdirSync(join(data, 'restoring', 'objects'), { recursive: true })
     writeFileSync(join(data, 'restoring', 'svc.db'), 'half of it')
@@ -379,7 +379,7 @@ describe('svc restore', () => {
     assert.equal((await check(data)).code, 0)
   })
 
-  test('that was interrupted while it copied locks nobody out, and the next one clears up', async () => {
+  test('that was interrupted while it copied blocks no server, and the next one removes its files', async () => {
     const data = copyOf(sound)
     mkdirSync(join(data, 'restore-incoming', 'objects'), { recursive: true })
     writeFileSync(join(data, 'restore-incoming', 'svc.db'), 'half of it')
@@ -392,12 +392,12 @@ describe('svc restore', () => {
     )
   })
 
-  test('that fails after an interrupted one still keeps servers away', async () => {
+  test('that fails after an interrupted one still keeps servers from starting', async () => {
     const [data, source] = [next(), copyOf(kept)]
     mkdirSync(join(data, 'restoring'), { recursive: true })
     const path = join(source, 'manifest.json')
     const manifest = JSON.parse(readFileSync(path, 'utf8'))
-    // Its pages are those of no database: that shows only when it is copied.
+    // The damage is in pages of no table: only copying the file shows it.
     writeFileSync(join(source, 'svc.db'), '')
     const digest = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
     manifest.files[0] = { path: 'svc.db', size: 0, sha256: digest }
@@ -418,11 +418,11 @@ describe('svc restore', () => {
     writeFileSync(join(disk.path, 'filler'), Buffer.alloc(900 * 1024))
     const { code, stderr } = await restore(data, kept)
     assert.equal(code, 1)
-    assert.match(stderr, /^the backup needs [\d,]+ bytes at \S+restore-incoming, and [\d,]+ of them are not free\n$/)
+    assert.match(stderr, /^the backup needs [\d,]+ bytes at \S+restore-incoming, but [\d,]+ of them are not free\n$/)
     assert.deepEqual(readdirSync(data), ['lock', 'svc.db.lock'])
   })
 
-  test('needs no room for the files of assets that are there, and takes them only as they were backed up', {
+  test('needs no room for files of assets that exist already, if they equal those of the backup', {
     skip: cannotMount,
   }, async () => {
     using disk = smallDisk(40 * MIB)
@@ -437,9 +437,9 @@ describe('svc restore', () => {
     assert.equal(first.code, 0, first.stderr)
     assert.equal(statSync(data + large).nlink, 2)
     assert.equal((await check(data)).code, 0)
-    // The old data and the new share the file; the backup shares it with neither.
+    // Old and new data share the file; the backup shares it with neither.
     assert.equal(statSync(join(source, large.slice('/storage/'.length))).nlink, 1)
-    // Another content of the same size is not taken for it.
+    // A file of the same size with different content is not used.
     rmSync(data + large)
     writeFileSync(data + large, Buffer.alloc(14 * MIB, 8))
     const { code, stderr } = await restore(data, source, '--force')
@@ -464,7 +464,7 @@ describe('svc restore', () => {
     assert.equal(jobsIn(join(data, 'svc.db')), 12)
   })
 
-  test('puts a database where it belongs', async () => {
+  test('restores a database outside the data folder to its place', async () => {
     const environment = { SVC_DATA_DIR: next(), SVC_DATABASE_URL: `sqlite:${next()}.db` }
     assert.equal((await command(runRestore, [kept], environment)).code, 0)
     assert.equal(jobsIn(environment.SVC_DATABASE_URL.slice('sqlite:'.length)), 301)

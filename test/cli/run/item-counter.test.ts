@@ -1,4 +1,4 @@
-// How many items a node has given, as the views of a run tell it.
+// The number of items of a node, as the views of a run show it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { formatItems } from '../../../src/cli/run/plain-views.ts'
@@ -8,7 +8,7 @@ import { executePlan } from '../../../src/engine/runtime/execution.ts'
 import { graphOf, planOf } from '../kit.ts'
 
 describe('the items of a node', () => {
-  /** What a run says of each node in the end, by its id, and its outputs. */
+  /** The final state of each node of a run, by its id, and the outputs of the run. */
   async function told(nodes: GraphNode[], edges: string[]) {
     const plan = planOf(graphOf(nodes, edges))
     const progress = new RunProgress(plan, () => 0)
@@ -19,7 +19,7 @@ describe('the items of a node', () => {
     return { items, outputs: outcome.outputs }
   }
 
-  test('are those that it gave, not those that it read', async () => {
+  test('count the items that it produced, not those that it read', async () => {
     const { items, outputs } = await told(
       [
         { id: 'many', type: 'control.Numbers', data: { start: 0 } },
@@ -35,7 +35,7 @@ describe('the items of a node', () => {
     assert.ok(Number.parseInt(items.double!, 10) >= 6)
   })
 
-  test('of a branch are those of all its ways, and of a list none', async () => {
+  test('of a branch count all its outputs, and of a list are not counted', async () => {
     const { items } = await told(
       [
         { id: 'each', type: 'control.ForEach', data: { list: [5, 0, 7] } },
@@ -60,7 +60,7 @@ describe('the items of a node', () => {
     assert.deepEqual(items, { ...expected, all: '', out: '' })
   })
 
-  test('of several outputs are those of one of them', async () => {
+  test('of a node with several outputs are those of one output', async () => {
     const { items } = await told(
       [
         { id: 'each', type: 'control.ForEach', data: { list: ['a', 'b', ''] } },
@@ -73,7 +73,7 @@ describe('the items of a node', () => {
     assert.deepEqual(items, { each: '3 items', diff: '3 items', up: '3 items', sum: '3 items' })
   })
 
-  test('of a node whose outputs go nowhere are its firings, if one input tells them', async () => {
+  test('of a node without edges at its outputs are its firings, if it has one input', async () => {
     const { items } = await told(
       [
         { id: 'each', type: 'control.ForEach', data: { list: ['a', 'b', 'c'] } },

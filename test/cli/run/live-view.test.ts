@@ -1,4 +1,4 @@
-// What a run looks like while it goes on: the pictures, how they fold, and how they are drawn over one another.
+// The live view of a run: its frames, how they fold, and how they replace each other.
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { describe, test } from 'node:test'
@@ -16,7 +16,7 @@ import { delayed, echo, failing, graphOf, planOf, Screen } from '../kit.ts'
 const config = readConfig({}, { host: '', port: 0 })
 const NO_VIEW: ProgressView = { nodeClosed() {}, say() {}, end() {} }
 
-/** A progress whose nodes are in the given states, all begun at 0 and seen at 1,500 ms. */
+/** The progress of nodes in the given states, all started at 0 and shown at 1,500 ms. */
 function progressOf(states: readonly NodeState[]): RunProgress {
   const nodes = states.map((_, index) => ({ id: `n${index}`, type: 'input.String', data: { name: `n${index}` } }))
   const time = { now: 0 }
@@ -33,7 +33,7 @@ function progressOf(states: readonly NodeState[]): RunProgress {
 
 const WIDE = { columns: 60, rows: 20, paint: paintPlain }
 
-describe('a picture', () => {
+describe('a frame of the live view', () => {
   test('has a line per node with its state and time, and a total', () => {
     const progress = progressOf(['completed', 'running', 'waiting', 'skipped', 'error'])
     assert.deepEqual(renderProgress(progress, formatTotalSoFar(progress), WIDE), [
@@ -58,7 +58,7 @@ describe('a picture', () => {
     assert.deepEqual(lines(2), ['… and 2 waiting, 1 running, 2 done, 1 skipped, 1 failed', 'tota'])
   })
 
-  test('is never wider or higher than the window, and tells of every node', () => {
+  test('is never wider or higher than the window, and accounts for every node', () => {
     const states: NodeState[] = ['waiting', 'running', 'completed', 'skipped', 'error']
     fc.assert(
       fc.property(
@@ -81,7 +81,7 @@ describe('a picture', () => {
     )
   })
 
-  test('of 100,000 nodes takes less than half of the time between two', async () => {
+  test('of 100,000 nodes takes less than half of the time between two frames', async () => {
     const nodes = Array.from({ length: 100_000 }, (_, at) => ({
       id: `n${at}`,
       type: 'input.String',
@@ -111,12 +111,12 @@ describe('the labels of nodes', () => {
     assert.deepEqual(labels({ id: 'a', data: { name: 'a' } }, { id: 'b', data: { name: 'Guest' } }), ['a', 'b (Guest)'])
   })
 
-  test('hold nothing that a terminal would obey', () => {
+  test('hold no control characters', () => {
     assert.deepEqual(labels({ id: 'a\u001b[2J\nb', data: { name: '\u0007c' } }), ['a b (c)'])
   })
 })
 
-/** Runs a graph with this window, and gives what it shows in the end. */
+/** Runs a graph with this window, and returns the final screen. */
 async function shown(graph: object, window: Screen, more: { stop?: AbortSignal; environment?: Environment } = {}) {
   const stdout = new Screen(80, 24)
   const terminal: Terminal = {
@@ -135,7 +135,7 @@ async function shown(graph: object, window: Screen, more: { stop?: AbortSignal; 
 }
 
 describe('a run on a terminal', () => {
-  test('is drawn over itself, and ends as one picture with the total', async () => {
+  test('is redrawn in place, and ends as one frame with the total', async () => {
     const window = new Screen(70, 24)
     const { code, lines } = await shown(delayed(3, 0.3), window)
     assert.equal(code, 0)
@@ -160,13 +160,13 @@ describe('a run on a terminal', () => {
     assert.equal(lines.at(-1), 'completed: 64 nodes in T')
   })
 
-  test('that fails shows where, and what did not come to its end', async () => {
+  test('that fails shows the failed node, and the unfinished nodes', async () => {
     const { code, lines, stdout } = await shown(failing(), new Screen(200, 24))
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(lines[1]!, /^✗ read \(Read JSON\) /)
     assert.equal(lines[2], '· out')
     assert.equal(lines[3], 'failed: 3 nodes in T, 1 failed, 1 not finished')
-    assert.match(lines[4]!, /^svc: failed at node "read" \(json\.Parse\): The text is no JSON.* \(not_json\)$/)
+    assert.match(lines[4]!, /^svc: failed at node "read" \(json\.Parse\): The text is not JSON.* \(not_json\)$/)
   })
 
   test('that is cancelled says so', async () => {

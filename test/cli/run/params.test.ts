@@ -1,4 +1,4 @@
-// Parameters from the command line: how each type is read, which source wins, and every problem at once.
+// Parameters of the command line: how each type is read, which source wins, and every problem at once.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -53,7 +53,7 @@ async function refusal(inputs: readonly InputSpec[], given: Given): Promise<Comm
   return assert.fail('the parameters were taken')
 }
 
-describe('one value', () => {
+describe('a single param value', () => {
   const READ: readonly (readonly [type: string, text: string, value: unknown])[] = [
     ['String', 'Ada', 'Ada'],
     ['String', '5', '5'],
@@ -95,7 +95,7 @@ describe('one value', () => {
 describe('a streamed input', () => {
   const stream = { name: 'x', type: 'Integer', data: { stream: true } }
 
-  test('takes one item for each time that it is given', async () => {
+  test('takes one item per --param', async () => {
     assert.deepEqual(await read([stream], { param: ['x=1', 'x=2', 'x=3'] }), { x: [1, 2, 3] })
     assert.deepEqual(await read([stream], { param: ['x=1'] }), { x: [1] })
     assert.deepEqual(await read([stream], {}), {})
@@ -111,10 +111,10 @@ describe('a streamed input', () => {
   })
 })
 
-describe('several sources', () => {
+describe('several sources of params', () => {
   const inputs = ['a', 'b', 'c'].map((name) => ({ name, type: 'String' }))
 
-  test('--param goes before --params, and both before the own ones', async () => {
+  test('--param overrides --params, and both override those of the record', async () => {
     const params = file('params.json', '{"b": "file", "c": "file"}')
     const own = { a: 'own', b: 'own', c: 'own' }
     assert.deepEqual(await read(inputs, { own, params, param: ['c=single'] }), { a: 'own', b: 'file', c: 'single' })
@@ -136,7 +136,7 @@ describe('several sources', () => {
   })
 })
 
-describe('problems', () => {
+describe('problems with params', () => {
   test('unknown, missing and mistyped inputs are listed together, with what was meant', async () => {
     const inputs = [
       { name: 'name', type: 'String' },
@@ -156,11 +156,11 @@ describe('problems', () => {
         ['/age', 'The input "age" must be at least 0.'],
         [
           '/tags',
-          'The input "tags" takes list[any], and the value is a string. As JSON it cannot be read: It ends too early. (line 1, column 4)',
+          'The input "tags" takes list[any], and the value is a string. It is not valid JSON: It ends too early. (line 1, column 4)',
         ],
         [
           '/ok',
-          `The input "ok" takes a boolean (bool), and the value is a string. As JSON it cannot be read: Unexpected token 'y'. (line 1, column 1)`,
+          `The input "ok" takes a boolean (bool), and the value is a string. It is not valid JSON: Unexpected token 'y'. (line 1, column 1)`,
         ],
       ],
     )

@@ -1,4 +1,4 @@
-// Reading files and standard input: in pieces, within the limit, and never for longer than the process shall live.
+// Reads files and standard input: in pieces, within the limit, and no longer than until the stop signal.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -24,13 +24,13 @@ function reader(stdin: Readable, stop = new AbortController().signal, limit = 10
 const endless = () => new Readable({ read() {} })
 
 describe('standard input', () => {
-  test('may come in pieces that cut a character', async () => {
+  test('may arrive in pieces that cut a character', async () => {
     const bytes = Buffer.from('"a€"')
     const pieces = [...bytes].map((byte) => Buffer.of(byte))
     assert.equal(await reader(Readable.from(pieces)).json('-'), 'a€')
   })
 
-  test('that never ends is given up at Ctrl-C', async () => {
+  test('that never ends is abandoned at Ctrl-C', async () => {
     for (const [signal, code] of [
       ['SIGINT', EXIT_CODES.interrupted],
       ['SIGTERM', EXIT_CODES.terminated],
@@ -44,7 +44,7 @@ describe('standard input', () => {
     }
   })
 
-  test('is not waited for once the process shall end', async () => {
+  test('is not awaited after the stop signal', async () => {
     await assert.rejects(reader(endless(), AbortSignal.abort('SIGINT')).text('-'), { code: EXIT_CODES.interrupted })
   })
 
@@ -64,7 +64,7 @@ describe('standard input', () => {
     assert.ok(given < 200, `${given} bytes`)
   })
 
-  test('that breaks is told', async () => {
+  test('that fails is reported', async () => {
     const stdin = new Readable({
       read() {
         this.destroy(Object.assign(new Error('it broke'), { code: 'EIO' }))
@@ -94,7 +94,7 @@ describe('a file', () => {
     assert.deepEqual(await reading, [1])
   })
 
-  test('that is a pipe without a writer is given up at Ctrl-C', async () => {
+  test('that is a pipe without a writer is abandoned at Ctrl-C', async () => {
     const path = join(folder, 'silent')
     execFileSync('mkfifo', [path])
     const stop = new AbortController()

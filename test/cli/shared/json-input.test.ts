@@ -1,4 +1,4 @@
-// JSON that people wrote: the place of every usual mistake.
+// JSON that people wrote: the position of every common mistake.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -15,7 +15,7 @@ function refusal(text: string): JsonInputError {
   return assert.fail(`${text} is JSON`)
 }
 
-describe('a text that is no JSON', () => {
+describe('a text that is not JSON', () => {
   const MISTAKES: readonly (readonly [what: string, text: string, line: number, column: number, message: RegExp])[] = [
     ['nothing', '', 1, 1, /ends too early/],
     ['an end too early', '{\n  "a": [1,', 2, 11, /ends too early/],
@@ -45,7 +45,7 @@ describe('a text that is no JSON', () => {
     })
   }
 
-  test('the place of a wrong character is found wherever it stands', () => {
+  test('is located at its wrong character, wherever that stands', () => {
     const place = (text: string, at: number) => [
       text.slice(0, at).split('\n').length,
       at - text.slice(0, at).lastIndexOf('\n'),

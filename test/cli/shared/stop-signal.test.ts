@@ -1,4 +1,4 @@
-// Ctrl-C: the first asks, the second ends, and the echo of one is no second.
+// Ctrl-C: the first signal asks to stop, the second ends the process, and an echo of the first does not count.
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, test } from 'node:test'
@@ -12,7 +12,7 @@ function signalled() {
   return { emitter, exits, time, stop: createStopSignal(target, () => time.now) }
 }
 
-describe('stopSignal', () => {
+describe('createStopSignal', () => {
   test('the first signal aborts with its name', () => {
     const { emitter, exits, stop } = signalled()
     assert.equal(stop.aborted, false)

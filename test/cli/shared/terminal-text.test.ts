@@ -1,4 +1,4 @@
-// Texts for terminals: what they may not do there, and how wide they are.
+// Texts for terminals: they are harmless there, and their width is known.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -44,7 +44,7 @@ describe('the width of a text', () => {
     test(`"${text}" takes ${columns}`, () => assert.equal(displayWidth(text), columns))
   }
 
-  test('cutting never gives more columns than asked for, and fitting exactly so many', () => {
+  test('is at most the limit after cutting, and exactly the limit after fitting', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), fc.integer({ min: 2, max: 60 }), (text, columns) => {
         const line = toSingleLine(text)
@@ -85,7 +85,7 @@ test('counts agree with their nouns', () => {
 })
 
 describe('a long text in lines', () => {
-  test('goes on below where it began, or further left where there is little room', () => {
+  test('continues below its start, or further left if there is little room', () => {
     assert.equal(wrapText('ab  ', 'one two three', 12, 2), 'ab  one two\n  three')
     assert.equal(
       wrapText('name  ', 'one two three four five six seven', 36),

@@ -1,4 +1,4 @@
-// `svc check`, `svc backup` and `svc restore` where files of assets lie in a bucket.
+// `svc check`, `svc backup` and `svc restore` with files of assets in a bucket.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => server[Symbol.asyncDispose]())
 
-/** A sound data folder whose asset has gone to the bucket. */
+/** A sound data folder whose asset was moved to the bucket. */
 beforeEach(async () => {
   folder = temporaryFolder()
   data_dir = join(folder, 'data')
@@ -58,21 +58,15 @@ function openStore(data_dir: string): Promise<SpooledBucketStore> {
 
 const run = (what: typeof runCheckCommand, ...args: string[]) => command(what, args, environment)
 
-describe('check', () => {
-  test('looks into the bucket for what is not in the data folder', async () => {
+describe('svc check with a bucket', () => {
+  test('reads files from the bucket that are not in the data folder', async () => {
     assert.match((await run(runCheckCommand)).stdout, / is sound: /)
     await server.put(`cli-${prefixes}/storage/${key}`, Buffer.from(CONTENT.toUpperCase()))
     const changed = await run(runCheckCommand)
     assert.equal(changed.code, 1)
-    assert.match(
-      changed.stdout,
-      new RegExp(`the files of assets: ${key} has another content than it was written with\n`),
-    )
+    assert.match(changed.stdout, new RegExp(`the files of assets: ${key} has different content than was written\n`))
     await server.put(`cli-${prefixes}/storage/${key}`, Buffer.from('short'))
-    assert.match(
-      (await run(runCheckCommand)).stdout,
-      new RegExp(`${key} has 5 bytes, and should have ${CONTENT.length}\n`),
-    )
+    assert.match((await run(runCheckCommand)).stdout, new RegExp(`${key} has 5 bytes instead of ${CONTENT.length}\n`))
     await using store = await openStore(data_dir)
     await store.delete(key)
     assert.match((await run(runCheckCommand)).stdout, new RegExp(`${key} is missing\n`))
@@ -86,14 +80,14 @@ describe('check', () => {
   })
 })
 
-describe('backup', () => {
-  test('holds what is in the bucket, and a restore brings it back there', async () => {
+describe('svc backup with a bucket', () => {
+  test('copies the files in the bucket, and a restore puts them back there', async () => {
     const target = join(folder, 'backup')
     const { code, stderr } = await run(runBackupCommand, target)
     assert.equal(code, 0, stderr)
     assert.match(stderr, /1 file of assets \(21 bytes\)/)
     assert.equal(readFileSync(join(target, 'objects', key), 'utf8'), CONTENT)
-    // Into another bucket, or one that has lost it.
+    // Restores into another bucket, or into one that has lost the files.
     environment.SVC_DATA_DIR = join(folder, 'restored')
     {
       await using store = await openStore(data_dir)
@@ -108,7 +102,7 @@ describe('backup', () => {
     assert.equal((await store.stat(key))?.size, CONTENT.length)
   })
 
-  test('is none where the bucket lacks a file, or cannot be used', async () => {
+  test('fails if the bucket lacks a file, or cannot be used', async () => {
     const target = join(folder, 'backup')
     server.fault = ({ method }) => (method === 'GET' ? { answer: { status: 500, code: 'InternalError' } } : null)
     const refused = await run(runBackupCommand, target)
@@ -117,7 +111,7 @@ describe('backup', () => {
     server.fault = ({ method }) => (method === 'GET' ? { corrupt_answer: true } : null)
     const lacking = await run(runBackupCommand, target)
     assert.equal(lacking.code, 1)
-    assert.match(lacking.stderr, new RegExp(`the backup would not be whole[^]*${key} is missing`))
+    assert.match(lacking.stderr, new RegExp(`the backup would be incomplete[^]*${key} is missing`))
     assert.equal(existsSync(target), false)
   })
 })

@@ -1,4 +1,5 @@
-// Calls of tools on their way from a server's chunks to a client: functions and custom tools, whole and in pieces.
+// Conversion of tool calls from a server's chunks to a client's format: functions and custom tools, whole and in
+// pieces.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatCompletionChunk } from '../../../generated/types.ts'
@@ -22,7 +23,7 @@ async function* answer(): AsyncGenerator<AnswerPart, void, void> {
   yield { type: 'end', use, finish_reason: 'tool_calls' }
 }
 
-test('a call of a custom tool is one in the whole answer', async () => {
+test('a call of a custom tool keeps its type in a whole answer', async () => {
   const { choices } = await assembleCompletion(answer(), HEAD)
   assert.deepEqual(choices[0]!.message.tool_calls, [
     { id: 'a', type: 'custom', custom: { name: 'query', input: 'SELECT 1' } },
@@ -30,7 +31,7 @@ test('a call of a custom tool is one in the whole answer', async () => {
   ])
 })
 
-test('and its pieces are those of one', async () => {
+test('a streamed call of a custom tool keeps its type in each piece', async () => {
   const chunks: ChatCompletionChunk[] = []
   for await (const chunk of encodeChunks(answer(), HEAD, false)) chunks.push(chunk)
   const told = chunks.flatMap(({ choices }) => choices[0]!.delta.tool_calls ?? [])

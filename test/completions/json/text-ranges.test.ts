@@ -1,4 +1,4 @@
-// Members of JSON objects by their places in a text.
+// Members of JSON objects as ranges of their text.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -9,7 +9,7 @@ const latin1 = (text: string) => Buffer.from(text).toString('latin1')
 const utf8 = (text: string) => Buffer.from(text, 'latin1').toString()
 
 describe('the members of an object', () => {
-  test('are those that JSON.parse finds, in whatever way they are written', () => {
+  test('are those that JSON.parse finds, in any notation', () => {
     const space = fc.constantFrom(undefined, 1, '\t', '\r\n ')
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), space, (value, indent) => {
@@ -22,7 +22,7 @@ describe('the members of an object', () => {
     )
   })
 
-  test('are none of what is cut off at any place, nor of what is no object', () => {
+  test('are not found in an object that is cut off, or in another value', () => {
     const text = '{"a": [1, {"b": "}\\""}], "c": "\\\\", "d": -1.5e+400, "e": null}'
     assert.equal(findMembers(text)?.length, 4)
     for (let length = 0; length < text.length; length++)
@@ -42,33 +42,33 @@ describe('the members of an object', () => {
       assert.equal(findMembers(other), null, other)
   })
 
-  test('are replaced with every other byte as it was', () => {
+  test('can be replaced without a change of any other byte', () => {
     const bytes = Buffer.from('{ "ä": 1.0, "b" :[ 1e400 ] }')
     const member = findMembers(bytes.toString('latin1'))![1]!
     assert.equal(applyEdits(bytes, [{ ...member, text: '"é"' }]).toString(), '{ "ä": 1.0, "b" :"é" }')
   })
 })
 
-describe('a request that goes on', () => {
+describe('a request to a model server', () => {
   const on = (text: string, include_usage = false) =>
     Buffer.from(createUpstreamBody(Buffer.from(text), { model: 'm', include_usage })).toString()
 
-  test('has another model, and is otherwise the same, byte by byte', () => {
+  test('has the model name of the provider, and is otherwise the same byte for byte', () => {
     assert.equal(on('{"model":"up/m"}'), '{"model":"m"}')
     const text = (model: string) =>
       `\r\n{ "seed" : 1152921504606846976,"x":1e400,\t"temperature":1.0, "model"  : ${model} , "messages":[{"model":"up/m"}],"é":"\\u00e9\\ud83d\\ude00" } `
     assert.equal(on(text('"up/m"')), text('"m"'))
   })
 
-  test('has it in the place of each one where it comes more than once, or is written with escapes', () => {
+  test('has the model name in place of each duplicate, also of escaped names', () => {
     assert.equal(on('{"model":"a","mod\\u0065l":"b","a":1}'), '{"model":"m","mod\\u0065l":"m","a":1}')
   })
 
-  test('loses the mark of a byte order', () => {
+  test('loses its byte order mark', () => {
     assert.equal(on('\ufeff{"model":"up/m"}'), '{"model":"m"}')
   })
 
-  test('wishes for the usage of a stream, and for everything else that it did', () => {
+  test('requests the usage of a stream, and keeps its other options', () => {
     const wishes: [string, string][] = [
       ['{"model":"a"}', '{"model":"m","stream_options":{"include_usage":true}}'],
       ['{"stream_options":null,"model":"a"}', '{"stream_options":{"include_usage":true},"model":"m"}'],

@@ -1,18 +1,18 @@
-// Changes of values as edits of their texts.
+// Changes of values as edits of their text.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { applyEdits, findItems } from '../../../src/completions/json/text-ranges.ts'
 import { AS_JSON_TEXT, diffAsEdits } from '../../../src/completions/json/value-diff.ts'
 
-/** The text of `wanted`, made of that of `given`. */
+/** Applies the edits from `given` to `wanted` to the text of `given`. */
 function changed(text: string, wanted: (given: unknown) => unknown): string {
   const bytes = Buffer.from(text)
   const given: unknown = JSON.parse(text)
   return applyEdits(bytes, diffAsEdits(bytes.toString('latin1'), given, wanted(given))).toString()
 }
 
-/** The same value with another one at some places, and with more members. */
+/** A copy with some changed values and some new members. */
 function otherwise(value: unknown, at: number): unknown {
   if (Array.isArray(value) && value.length > 0)
     return value.map((one, index) => (index === at % value.length ? otherwise(one, at + 1) : one))
@@ -23,7 +23,7 @@ function otherwise(value: unknown, at: number): unknown {
 }
 
 describe('the changes of a value', () => {
-  test('make the other value of its text, however that is written', () => {
+  test('turn its text into the text of the other value, in any notation', () => {
     const space = fc.constantFrom(undefined, 1, '\t', '\r\n ')
     fc.assert(
       fc.property(fc.jsonValue(), space, fc.nat(5), (value, indent, at) => {
@@ -34,14 +34,14 @@ describe('the changes of a value', () => {
     )
   })
 
-  test('are none of the same value', () => {
+  test('are empty for an equal value', () => {
     assert.equal(
       changed('{"a":[1, {"b":2}]}', (given) => given),
       '{"a":[1, {"b":2}]}',
     )
   })
 
-  test('leave every byte of what stays', () => {
+  test('keep every byte of unchanged parts', () => {
     const text = '{ "é": 1.0, "list" : [ {}, 1e400 ,{"a":-0, "b":"x"} ], "n":1152921504606846976 }'
     const wanted = (given: unknown) => {
       const { list, ...rest } = given as { list: unknown[] }
@@ -52,13 +52,13 @@ describe('the changes of a value', () => {
     assert.equal(changed(text, wanted), expected)
   })
 
-  test('can make a text of a value, which has every digit that it had', () => {
+  test('can encode a value as text without losing a digit', () => {
     const text = '{"arguments": { "id": 1152921504606846976, "é":"\\n" } }'
     const made = changed(text, () => ({ arguments: AS_JSON_TEXT }))
     assert.equal(JSON.parse(made).arguments, '{ "id": 1152921504606846976, "é":"\\n" }')
   })
 
-  test('are of the last one of members that come twice', () => {
+  test('apply to the last of duplicate members', () => {
     assert.equal(
       changed('{"a":1,"a":2}', () => ({ a: 3 })),
       '{"a":1,"a":3}',
@@ -66,7 +66,7 @@ describe('the changes of a value', () => {
   })
 })
 
-test('the items of a list are those that JSON.parse finds, and none of what is cut off', () => {
+test('the items of a list are those that JSON.parse finds, and a list that is cut off has none', () => {
   const text = ' [1, {"b": "}\\""} ,"c]", [ ], null ]'
   const items = findItems(text)
   assert.deepEqual(

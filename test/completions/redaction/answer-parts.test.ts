@@ -1,4 +1,4 @@
-// Parts of an answer that wait because one of their caller's secrets begins as they do.
+// Parts of an answer that are held because a secret of their caller has the same prefix.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AnswerPart } from '../../../src/completions/answers/generator.ts'
@@ -6,7 +6,7 @@ import { redactAnswerParts } from '../../../src/completions/redaction/answer-par
 import { Redactor } from '../../../src/redaction/redactor.ts'
 import { type Steps, TimeSliceScheduler } from '../../../src/shared/time-slices.ts'
 
-test('a short part that decides about a long text that waits is looked through in time slices', async () => {
+test('a short part that decides about a long held text is redacted in time slices', async () => {
   const redactor = new Redactor()
   redactor.add(`${'a'.repeat(60_000)}b`, 'me')
   const slices = new TimeSliceScheduler()

@@ -1,4 +1,4 @@
-// The texts of an answer, and the keys that name them: keys are kept, however an answer is nested.
+// The texts of an answer and their keys: keys are stored, so their length is limited for any nesting.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collectTextsSteps, isJsonText, type TextPiece } from '../../../src/completions/redaction/choice-texts.ts'
@@ -8,7 +8,7 @@ const LONGEST = 256
 const textsOf = (choice: object) => atOnce(collectTextsSteps({ choices: [choice] }))
 const longest = (pieces: readonly TextPiece[]) => Math.max(...pieces.map(({ key }) => key.length))
 
-test('no key is longer than some, also of names without end in each other', () => {
+test('keys have a limited length, also for deeply nested names', () => {
   let nested: unknown = 'x'
   for (let at = 0; at < 400; at++) nested = { a: 'x', ['n'.repeat(1_000)]: nested }
   const pieces = textsOf({ index: 0, delta: { nested, ['m'.repeat(1_000)]: { arguments: '{}' } } })
@@ -17,7 +17,7 @@ test('no key is longer than some, also of names without end in each other', () =
   assert.ok(isJsonText(pieces.at(-1)!.key))
 })
 
-test('numbers of choices and calls are numbers, whatever stands in their place', () => {
+test('indexes of choices and calls are numbers, even if the server sends other values', () => {
   const index = { toString: 'none' }
   const call = { index: Array.from({ length: 100_000 }, () => 1), function: { name: 'f', arguments: '{}' } }
   const pieces = textsOf({ index, message: { tool_calls: [call, { ...call, index }] } })

@@ -1,4 +1,4 @@
-// Streams of several choices by turns, cut anywhere: no choice tells a key, and each says what its server said of it.
+// Streams with alternating choices, cut anywhere: no choice shows a key, and each shows all other text of its server.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ const KEY = 'sk-Planted/key+4711-9f8e7d6c5b4a/3210zyxw'
 const DONE = 'data: [DONE]\n\n'
 const FIELDS = ['content', 'reasoning', 'anything'] as const
 
-/** A piece of a choice's text, by how far it goes, and how many signs of life follow. */
+/** The end of a piece of a choice's text, and the number of keep-alive events after it. */
 interface Turn {
   readonly choice: number
   readonly length: number
@@ -30,7 +30,7 @@ const turns = fc.array(
   { maxLength: 60 },
 )
 
-/** The turns that there are, and then one for the rest of each text. */
+/** The given pieces, and then the rest of each text. */
 function eventsOf(texts: readonly string[], field: string, played: readonly Turn[]): string[] {
   const rests = [...texts]
   const last = texts.map((text, choice) => ({ choice, length: text.length, pings: 0 }))
@@ -53,7 +53,7 @@ async function told(pieces: readonly string[]): Promise<string> {
   return text
 }
 
-test('no choice tells a key, and each says everything else', async () => {
+test('no choice shows a key, and each shows all other text', async () => {
   await fc.assert(
     fc.asyncProperty(choices, fc.constantFrom(...FIELDS), turns, async (texts, field, played) => {
       const events = [...eventsOf(texts, field, played), DONE]

@@ -1,5 +1,5 @@
-// Pictures and files in conversations: fetched where callers may reach, loaded where they are the caller's own, and otherwise refused with the
-// place in the request.
+// Pictures and files in conversations: fetched from allowed URLs, loaded from the caller's own assets, and otherwise
+// refused with their location.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { ChatCompletionRequest } from '../../../generated/types.ts'
@@ -34,7 +34,7 @@ before(async () => {
     asked.push(request.url!)
     const answers: Record<string, () => unknown> = {
       '/picture': () => response.end(PNG),
-      // What it says of itself counts for nothing.
+      // The declared type is ignored.
       '/called-text': () => response.setHeader('Content-Type', 'text/plain').end(PNG),
       '/page': () => response.setHeader('Content-Type', 'image/png').end('<html>hello</html>'),
       '/svg': () =>
@@ -100,7 +100,7 @@ async function shown(part: Part, more: Partial<InlineMediaParts> = {}, owner = M
   return found!
 }
 
-/** What is said of a part that is refused. */
+/** The error for a refused part. */
 async function why(part: Part, param: string, more: Partial<InlineMediaParts> = {}, owner = ME): Promise<string> {
   let message = ''
   await assert.rejects(inlineMedia(showing(part), owner, tools(more)), (error: ServiceError) => {
@@ -114,13 +114,13 @@ async function why(part: Part, param: string, more: Partial<InlineMediaParts> = 
 
 const URL_AT = 'image_url.url'
 
-describe('a picture at an address', () => {
+describe('a picture at a URL', () => {
   for (const path of ['/picture', '/called-text', '/moved'])
-    test(`is fetched, and is what its bytes are: ${path}`, async () => {
+    test(`is fetched, and its type comes from its bytes: ${path}`, async () => {
       assert.deepEqual(await shown(picture(web.url + path)), picture(PNG_URL))
     })
 
-  test('is fetched once, however often it is shown', async () => {
+  test('is fetched once if it occurs several times', async () => {
     asked.length = 0
     const url = `${web.url}/picture?once`
     const body = await inlineMedia(showing(picture(url), picture(url), picture(url)), ME, tools())
@@ -128,12 +128,12 @@ describe('a picture at an address', () => {
     assert.deepEqual([urls, asked], [[PNG_URL, PNG_URL, PNG_URL], ['/picture?once']])
   })
 
-  test('counts wherever it is shown, as it is sent everywhere', async () => {
+  test('counts at each occurrence, since it is sent each time', async () => {
     const large = picture(`${web.url}/large`)
     await inlineMedia(showing(large, large), ME, tools())
     await assert.rejects(inlineMedia(showing(large, large, large), ME, tools()), (error: ServiceError) => {
       assert.deepEqual([error.code, error.param], ['INVALID_REQUEST', `messages[1].content[3].${URL_AT}`])
-      assert.match(error.publicMessage, /together have more than 50 MiB/)
+      assert.match(error.publicMessage, /together have more than the limit of 50 MiB/)
       return true
     })
   })
@@ -143,7 +143,7 @@ describe('a picture at an address', () => {
     ['a drawing that may hold scripts', () => `${web.url}/svg`, /not a picture/],
     ['nothing', () => `${web.url}/gone`, /answered 404\.$/],
     ['a redirect to a private address', () => `${web.url}/inside`, /refused/],
-    ['redirects without an end', () => `${web.url}/round`, /sent on more than 5 times/],
+    ['redirects without an end', () => `${web.url}/round`, /redirected more than 5 times/],
     ['a picture that says it is huge', () => `${web.url}/huge`, /larger/],
     ['a picture without an end', () => `${web.url}/endless`, /larger/],
     ['a private address', () => 'http://10.0.0.1/x.png', /refused/],
@@ -151,9 +151,9 @@ describe('a picture at an address', () => {
     ['this machine by its name', () => 'http://localhost:2002/x.png', /refused/],
     ['this machine in disguise', () => 'http://[::ffff:127.0.0.1]:2003/x.png', /refused/],
     ['an address of clouds', () => 'http://169.254.169.254/latest/meta-data', /refused/],
-    ['a file', () => 'file:///etc/passwd', /not an address/],
-    ['something else', () => 'ftp://example.org/x.png', /not an address/],
-    ['a word', () => 'picture', /not an address/],
+    ['a file', () => 'file:///etc/passwd', /URL is not supported/],
+    ['something else', () => 'ftp://example.org/x.png', /URL is not supported/],
+    ['a word', () => 'picture', /URL is not supported/],
   ]
   for (const [what, url, text] of refused)
     test(`is refused where there is ${what}`, async () => {
@@ -162,11 +162,11 @@ describe('a picture at an address', () => {
       assert.doesNotMatch(message, /sk-secret|hello/)
     })
 
-  test('is refused where it does not come in time', async () => {
+  test('is refused if it does not arrive in time', async () => {
     assert.match(await why(picture(`${web.url}/hanging`), URL_AT, { fetch_ms: 50 }), /in time/)
   })
 
-  test('is given up with the request', async () => {
+  test('is no longer fetched when the request is cancelled', async () => {
     const leaving = new AbortController()
     const wait = inlineMedia(showing(picture(`${web.url}/hanging`)), ME, tools({ signal: leaving.signal }))
     leaving.abort(new Error('gone'))
@@ -184,8 +184,8 @@ describe('a picture at an address', () => {
   })
 })
 
-describe('a picture of the caller’s', () => {
-  test('is loaded by its id, by its path and by its address', async () => {
+describe('a picture of the caller', () => {
+  test('is loaded by its id, by its path and by its URL', async () => {
     const { id, storage_key } = await stored(server, PNG)
     for (const url of [`asset://${id}`, `/api/storage/${storage_key}`, `${server.url}/api/storage/${storage_key}`])
       assert.deepEqual(await shown(picture(url)), picture(PNG_URL))
@@ -196,7 +196,7 @@ describe('a picture of the caller’s', () => {
     assert.deepEqual(await shown(picture(`/api/storage/${storage_key}`)), picture(PNG_URL))
   })
 
-  test('is as one that does not exist to everybody else', async () => {
+  test('does not exist for other callers', async () => {
     const mine = await stored(server, PNG)
     const there = await why(picture(`asset://${mine.id}`), URL_AT, {}, OTHER)
     const missing = await why(picture('asset://missing'), URL_AT, {}, OTHER)
@@ -206,16 +206,16 @@ describe('a picture of the caller’s', () => {
     assert.match(await why(picture(server.url + at), URL_AT, {}, OTHER), /There is no asset/)
   })
 
-  test('is refused where it is none, or an odd path', async () => {
+  test('is refused if it is not a picture, or if its path is invalid', async () => {
     const { id } = await stored(server, 'just text')
     assert.match(await why(picture(`asset://${id}`), URL_AT), /not a picture/)
     for (const url of ['asset://', '/api/storage/', '/api/storage/../secret', '/api/storage/%2e%2e/x'])
-      assert.match(await why(picture(url), URL_AT), /not the address|no asset/)
+      assert.match(await why(picture(url), URL_AT), /not a reference|no asset/)
   })
 })
 
-describe('what is inline', () => {
-  test('is left as it is, and the request with it', async () => {
+describe('inline content', () => {
+  test('stays unchanged, as does its request', async () => {
     const sound = { type: 'input_audio', input_audio: { data: PNG.toString('base64'), format: 'wav' } }
     for (const body of [showing(), showing(picture(PNG_URL), sound, file(`data:application/pdf;base64,AAAA`))])
       assert.equal(await inlineMedia(body, ME, tools()), body)
@@ -252,40 +252,40 @@ describe('what is inline', () => {
 })
 
 describe('a file', () => {
-  test('of the caller’s is loaded, and named where it has no name', async () => {
+  test('of the caller is loaded, and gets a name if it has none', async () => {
     const { id } = await stored(server, '%PDF-1.7 x', { name: 'paper.pdf' })
     const data = `data:application/pdf;base64,${Buffer.from('%PDF-1.7 x').toString('base64')}`
     assert.deepEqual(await shown(file(`asset://${id}`)), file(data, { filename: 'paper.pdf' }))
     assert.deepEqual(await shown(file(`asset://${id}`, { filename: 'a.pdf' })), file(data, { filename: 'a.pdf' }))
   })
 
-  test('by the provider’s own id is the provider’s business', async () => {
+  test('with an id of the provider is left to the provider', async () => {
     const part = { type: 'file', file: { file_id: 'file-abc' } }
     assert.deepEqual(await shown(part), part)
   })
 
-  test('is not fetched from elsewhere', async () => {
+  test('is not fetched from other URLs', async () => {
     assert.match(await why(file(`${web.url}/picture`), 'file.file_data'), /data: URL or asset/)
   })
 })
 
-describe('a model that says what it takes', () => {
+describe('a model that lists its modalities', () => {
   const model = (modalities: readonly ('text' | 'image')[]) => ({ model: { id: 'some/model', modalities } })
 
-  test('is not asked about what it does not take, and nothing is fetched', async () => {
+  test('is not called with unsupported content, and nothing is fetched', async () => {
     asked.length = 0
     assert.match(await why(picture(`${web.url}/picture`), URL_AT, model(['text'])), /"some\/model" takes no pictures/)
     assert.match(await why(file('data:a/b;base64,AAAA'), 'file.file_data', model(['text', 'image'])), /takes no files/)
     assert.deepEqual(asked, [])
   })
 
-  test('is asked about what it takes, and one that says nothing about everything', async () => {
+  test('is called with supported content, and a model without a list with any content', async () => {
     for (const modalities of [['text', 'image'], []] as const)
       assert.deepEqual(await shown(picture(`${web.url}/picture`), model(modalities)), picture(PNG_URL))
   })
 })
 
-test('very many pictures hold up nobody, and of very many addresses few are looked at', async () => {
+test('very many pictures do not delay others, and of very many URLs only a few are checked', async () => {
   const many = (url: string) => showing(...Array.from({ length: 100_000 }, () => picture(url)))
   const inline = many(PNG_URL)
   await belowInSome(50, () =>

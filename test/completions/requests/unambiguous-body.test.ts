@@ -1,4 +1,4 @@
-// Requests that go on to a server mean there what they mean here, whatever its parser makes of names that come twice or in other letters.
+// Requests mean the same to a model server as here, also with duplicate names or names that differ only in case.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encodeUnambiguousBody } from '../../../src/completions/requests/unambiguous-body.ts'
@@ -43,13 +43,13 @@ describe('a request that is passed on', () => {
       '{"model":"m","messages":[{"content":[{"type":"image_url","image_url":{"url":"data:","URL":"http://10.0.0.1/"}}]}]}',
     '/body/messages/0/content/0/Type': `{"model":"m","messages":[{"content":[{"type":"text","Type":"image_url"}]}],"x":"${LONG}"}`,
   }))
-    test(`is refused where ${path} is another member in other letters`, async () => {
+    test(`is refused if ${path} differs from another member only in case`, async () => {
       const refusal = (error: unknown) => error instanceof ServiceError && error.problems[0]?.path === path
       await assert.rejects(passed(text), refusal)
     })
 })
 
-test('a server gets no other model than the one that is paid for, and no address that nobody has looked at', async () => {
+test('a server receives only the model that is paid for, and only URLs that were checked', async () => {
   await using at = await startGateway()
   const refused = await post(at.server, asking({ Model: 'expensive' }))
   assert.equal(refused.status, 400, refused.text)

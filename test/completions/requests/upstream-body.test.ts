@@ -1,11 +1,11 @@
-// A request on its way to its server: what is changed of it, and that nothing else is.
+// What changes in a request on its way to a model server, and that nothing else does.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createBodyWithoutStreamOptions, createUpstreamBody } from '../../../src/completions/requests/upstream-body.ts'
 
 const sent = (text: string) => String(createBodyWithoutStreamOptions(Buffer.from(text), 'there'))
 
-describe('a request without its wish for usage', () => {
+describe('a request without stream_options', () => {
   for (const [what, given, expected] of [
     [
       'has nothing in its place',
@@ -39,7 +39,7 @@ describe('a request without its wish for usage', () => {
     })
   }
 
-  test('is none where it wishes for something else as well', () => {
+  test('does not exist if the client set other stream options', () => {
     for (const options of ['{"include_obfuscation":false}', '{"include_usage":true,"x":1}'])
       assert.equal(
         createBodyWithoutStreamOptions(Buffer.from(`{"model":"m","stream_options":${options}}`), 'there'),
@@ -47,7 +47,7 @@ describe('a request without its wish for usage', () => {
       )
   })
 
-  test('is what the same request with it is, but for that', () => {
+  test('is otherwise the same as the request with them', () => {
     const raw = Buffer.from('{"model":"m","messages":[{"content":"é😀"}],"stream":true,"seed":1152921504606846976}')
     const wishing = createUpstreamBody(raw, { model: 'there', include_usage: true })
     assert.equal(

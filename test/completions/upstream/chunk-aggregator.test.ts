@@ -8,7 +8,7 @@ const chunk = (z: unknown) => ({ id: 'a', choices: [{ index: 0, delta: { content
 const record = (from: number, count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${from + at}`, at]))
 
-test('lists and records go on with what comes next, in steps where that is much', () => {
+test('lists and records are extended by the next chunk, in steps if there is much', () => {
   const chunks = new ChunkAggregator()
   atOnce(chunks.add(chunk({ list: [0], of: { a: record(0, 3) } })))
   const steps = chunks.add(
@@ -22,7 +22,7 @@ test('lists and records go on with what comes next, in steps where that is much'
   assert.deepEqual([content, z.list.length, z.of], ['xx', 100_001, { a: { ...record(0, 3), ...record(3, 100_000) } }])
 })
 
-test('chunks that bring new names without end are no answer', () => {
+test('chunks with too many names are refused', () => {
   for (const chunkOf of [
     (names: object) => ({ ...names, choices: [] }),
     (names: object) => ({ choices: [{ index: 0, ...names, delta: {} }] }),

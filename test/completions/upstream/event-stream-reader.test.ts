@@ -1,4 +1,4 @@
-// Streams of chunks on their way: what goes on of them, wherever they are split, and what is known afterwards.
+// The output of chunk streams for any split, and the state after them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EventStreamReader } from '../../../src/completions/upstream/event-stream-reader.ts'
@@ -38,7 +38,7 @@ function readAll(events: readonly string[]): Pick<Read, 'reader'> {
   return { reader }
 }
 
-/** What comes of bytes that are split at some offsets, and of the end. */
+/** The output for bytes that are split at some offsets, and at the end of the stream. */
 function read(bytes: Buffer, offsets: readonly number[], include_usage: boolean): Read {
   const reader: EventStreamReader = new EventStreamReader({
     include_usage,
@@ -54,7 +54,7 @@ function read(bytes: Buffer, offsets: readonly number[], include_usage: boolean)
   return { text: Buffer.concat(out).toString(), reader }
 }
 
-/** The same wherever it is split in two, and split into its bytes. Of the end of the last line a part may be missing, which says nothing. */
+/** Checks that all splits give the same result. A part of the last line end may be missing, which changes nothing. */
 function always(given: string, include_usage: boolean, expected: string): EventStreamReader {
   const bytes = Buffer.from(given)
   const is = ({ text, reader }: Read, how: string): EventStreamReader => {
@@ -73,7 +73,7 @@ describe('a stream of chunks', () => {
     ['returns and feeds', '\r\n'],
     ['returns', '\r'],
   ] as const) {
-    test(`goes on as it came, with lines that end with ${name}`, () => {
+    test(`passes unchanged, with lines that end with ${name}`, () => {
       const given = stream([...texts, usage(3, 4), '[DONE]'], end)
       const reader = always(given, true, given)
       assert.deepEqual(reader.reported_usage, { input_tokens: 3, output_tokens: 4 })
@@ -81,23 +81,23 @@ describe('a stream of chunks', () => {
     })
   }
 
-  test('goes on with its comments, and with names of its events', () => {
+  test('keeps its comments and event names', () => {
     const given = `: hello\n\n${stream([texts[0]!])}event: chunk\nid: 7\n${stream([texts[1]!])}:\n\n${stream([finish, '[DONE]'])}`
     always(given, false, given)
   })
 
-  test('loses the chunk with the usage where nobody asked for it, and nothing else', () => {
+  test('loses only the usage chunk if the client did not request it', () => {
     const reader = always(stream([...texts, usage(3, 4), '[DONE]']), false, stream([...texts, '[DONE]']))
     assert.deepEqual(reader.reported_usage, { input_tokens: 3, output_tokens: 4 })
   })
 
-  test('keeps a chunk with the usage and a choice, asked or not', () => {
+  test('keeps a chunk with usage and a choice in any case', () => {
     const both = chunk({ content: 'x' }, { usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 } })
     const given = stream([texts[0]!, both, finish, '[DONE]'])
     for (const asked of [false, true]) assert.equal(always(given, asked, given).reported_usage?.output_tokens, 4)
   })
 
-  test('gains a chunk with the usage where somebody asked and nobody counted', () => {
+  test('gains a usage chunk if the client requested it and the server sent none', () => {
     const { text } = read(Buffer.from(stream([...texts, '[DONE]'])), [], true)
     const made = { id: 'chatcmpl-1', created: 17, model: 'm', object: 'chat.completion.chunk', choices: [] }
     // The text has 23 characters in 27 bytes, and two escapes.
@@ -112,29 +112,29 @@ describe('a stream of chunks', () => {
     assert.equal(events[4], 'data: [DONE]')
   })
 
-  test('has zeros counted anew', () => {
+  test('gets estimates in place of zero counts', () => {
     const { text } = read(Buffer.from(stream([...texts, usage(0, 7), '[DONE]'])), [], true)
     const last = JSON.parse(text.split('\n\n').at(-3)!.slice(6))
     assert.deepEqual(last.usage, { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 })
   })
 
-  test('is ended where its server says why it ended, and no more', () => {
+  test('gets an end if its server sends only a finish reason', () => {
     always(stream(texts), false, stream([...texts, '[DONE]']))
     always(`${stream(texts)}data: [DONE]`, false, stream([...texts, '[DONE]']))
     always(`${stream(texts)}data: [DONE]\n`, false, stream([...texts, '[DONE]']))
   })
 
-  test('is nothing behind its end', () => {
+  test('has no output after its end', () => {
     always(`${stream([...texts, '[DONE]'])}garbage ${stream(texts)}`, false, stream([...texts, '[DONE]']))
   })
 
-  test('is cut off where it ends without saying so, or within an event', () => {
+  test('is cut off if it ends without a finish reason, or inside an event', () => {
     const whole = stream([texts[0]!, texts[1]!])
     for (const given of [whole, `${stream(texts)}data: {"id"`, `${stream(texts)}data: {"id":1}\n`, ''])
       assert.throws(() => read(Buffer.from(given), [], false), { name: 'Malformed' }, given)
   })
 
-  test('has the reason of its end where its server just ends', () => {
+  test('gets a finish reason if its server ends without one', () => {
     const ended = (finish_reason: string, index = 0) => ({
       ...{ id: 'chatcmpl-1', created: 17, model: 'm', object: 'chat.completion.chunk' },
       choices: [{ index, delta: {}, finish_reason }],
@@ -151,7 +151,7 @@ describe('a stream of chunks', () => {
     }
   })
 
-  test('has numbers of choices and plain texts, whatever its server makes of them', () => {
+  test('has choice indexes and plain texts, even if its server sends neither', () => {
     const of = (choice: object) => chunk({}, { choices: [choice] })
     const delta = {
       content: [
@@ -175,7 +175,7 @@ describe('a stream of chunks', () => {
     assert.equal(reader.text_length, 8)
   })
 
-  test('is at fault at garbage, and what came before goes on', () => {
+  test('is at fault at garbage, and earlier events pass', () => {
     const before = stream([texts[0]!, texts[1]!])
     const error = JSON.stringify({ error: { message: 'overloaded' } })
     for (const garbage of [
@@ -200,7 +200,7 @@ describe('a stream of chunks', () => {
     }
   })
 
-  test('is read as others read it: marks, unknown fields, fields without a value', () => {
+  test('is parsed by the standard: byte order marks, unknown fields, fields without a value', () => {
     const given = `\ufeffdata\nx: y\nretry: 5\n${stream(texts)}id\n${stream(['[DONE]'])}`
     always(given, false, given)
     const [head, ...rest] = texts
@@ -211,7 +211,7 @@ describe('a stream of chunks', () => {
     )
   })
 
-  test('hands on nothing that is no chunk', () => {
+  test('passes only chunks on', () => {
     const strange = `${stream(['{"type":"ping"}'])}<html>the server said so\n\n`
     always(
       `${strange}${stream([texts[0]!])}${strange}${stream([texts[1]!, texts[2]!, '[DONE]'])}`,
@@ -220,7 +220,7 @@ describe('a stream of chunks', () => {
     )
   })
 
-  test('is still there where it says so, which is a comment to its client', () => {
+  test('turns a keep-alive event into a comment', () => {
     const pings = [
       'event: ping\ndata: null\n\n',
       'event: ping\ndata: {"type":"ping"}\n\n',
@@ -241,7 +241,7 @@ describe('a stream of chunks', () => {
     assert.deepEqual([text, reader.fault === null], [stream([texts[0]!]), false])
   })
 
-  test('begins with its first choice, whatever a filter says before', () => {
+  test('begins with its first choice, after any results of a filter', () => {
     const filters = JSON.stringify({
       choices: [],
       created: 0,
@@ -270,7 +270,7 @@ describe('a stream of chunks', () => {
     }
   })
 
-  test('is nothing where it only ends', () => {
+  test('is at fault if it only ends', () => {
     const reader = (given: string) => {
       const made = new EventStreamReader({
         include_usage: true,
@@ -283,7 +283,7 @@ describe('a stream of chunks', () => {
     assert.throws(() => reader('data: [DONE]')[1].end(), { name: 'Malformed' })
   })
 
-  test('with several choices ends when all of them have', () => {
+  test('with several choices ends after all of them', () => {
     const of = (index: number, finish_reason: string | null = null) =>
       chunk({}, { choices: [{ index, delta: { content: 'x' }, finish_reason }] })
     const ends = (events: readonly string[], choices: number) => {
@@ -302,7 +302,7 @@ describe('a stream of chunks', () => {
     assert.equal(ends([of(0), of(1), of(0, 'stop'), of(1, 'length')], 2), 'data: [DONE]\n\n')
   })
 
-  test('counts whatever a model makes', () => {
+  test('counts every kind of model output', () => {
     for (const delta of [
       { reasoning: 'I think' },
       { tool_calls: [{ index: 0, type: 'custom', custom: { name: 'sh', input: 'ls -l' } }] },
@@ -321,7 +321,7 @@ describe('a stream of chunks', () => {
     }
   })
 
-  test('keeps a sum that has more in it than its two parts', () => {
+  test('keeps a total that is more than its two parts', () => {
     const counts = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 90 }
     const given = stream([...texts, chunk({}, { choices: [], usage: counts }), '[DONE]'])
     always(given, true, given)
@@ -335,7 +335,7 @@ describe('a stream of chunks', () => {
     assert.deepEqual(counted, { ...counts, total_tokens: 7 })
   })
 
-  test('begins with something that is JSON', () => {
+  test('is at fault if it begins with something that is not JSON', () => {
     assert.ok(read(Buffer.from(stream(['{garbage}'])), [], false).reader.fault)
   })
 
@@ -347,11 +347,11 @@ describe('a stream of chunks', () => {
     const piece = Buffer.alloc(65_536, 'x')
     assert.deepEqual(atOnce(reader.take(Buffer.from('data: {'))), [])
     for (let mebibytes = 0; mebibytes <= 16; mebibytes += 1 / 16) atOnce(reader.take(piece))
-    assert.match(reader.fault!.message, /without an end/)
+    assert.match(reader.fault!.message, /an event that is too long/)
   })
 
-  test('is read in a time that grows with it: many lines in one piece', () => {
-    // Searched again for a return from each line on, this would be eight trillion characters.
+  test('is read in linear time: many lines in one piece', () => {
+    // A search for a return from each line on would read eight trillion characters.
     const bytes = Buffer.concat([Buffer.from('\r'), Buffer.alloc(4_000_000, '\n')])
     const reader = new EventStreamReader({
       include_usage: false,
@@ -361,7 +361,7 @@ describe('a stream of chunks', () => {
     assert.equal(reader.fault, null)
   })
 
-  test('is read in a time that grows with it: one line in many pieces', (t) => {
+  test('is read in linear time: one line in many pieces', (t) => {
     const data = Buffer.from(stream([chunk({ content: 'x'.repeat(300_000) })]))
     const { concat } = Buffer
     let joined = 0
@@ -380,15 +380,15 @@ describe('a stream of chunks', () => {
     assert.ok(out.length < 2_000, `${out.length} pieces`)
   })
 
-  test('is at fault where its counts have names without end', () => {
+  test('is at fault if its usage has too many names', () => {
     const { reader } = readAll(Array.from({ length: 200 }, (_, at) => chunk({}, { usage: { [`n${at}`]: 1 } })))
-    assert.match(String(reader.fault?.message), /a count without an end/)
+    assert.match(String(reader.fault?.message), /usage with too many or too large fields/)
   })
 
-  test('is at fault where a count has values without end', () => {
+  test('is at fault if its usage has too large values', () => {
     const { reader } = readAll([
       chunk({}, { usage: { prompt_tokens: 1, more: Array.from({ length: 10_000 }, () => ({})) } }),
     ])
-    assert.match(String(reader.fault?.message), /a count without an end/)
+    assert.match(String(reader.fault?.message), /usage with too many or too large fields/)
   })
 })

@@ -1,10 +1,10 @@
-// The ends of lines, whichever they are, and how much of a text is looked at for them.
+// The ends of lines, and how many characters are read to find them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { LineEndFinder } from '../../../src/completions/upstream/line-ends.ts'
 
-/** All ends of the lines of a text, and how many characters were looked at. */
+/** All line ends of a text, and the number of characters that were read. */
 function endsOf(text: string): { ends: number[]; seen: number } {
   let seen = 0
   const counted = {
@@ -20,7 +20,7 @@ function endsOf(text: string): { ends: number[]; seen: number } {
   return { ends, seen }
 }
 
-test('lines end at feeds and at returns, and each character is looked at once for each of them', () => {
+test('lines end at feeds and at returns, and each character is read once for each kind', () => {
   const texts = fc
     .array(fc.constantFrom('\n', '\r', 'x', 'data: y'), { maxLength: 60 })
     .map((pieces) => pieces.join(''))
@@ -36,7 +36,7 @@ test('lines end at feeds and at returns, and each character is looked at once fo
   )
 })
 
-test('one return among many feeds is not looked for from each of them', () => {
+test('one return among many feeds is searched only once', () => {
   for (const text of [`\r${'\n'.repeat(5_000)}`, `${'\n'.repeat(5_000)}\r`, '\r\n'.repeat(5_000)])
     assert.ok(endsOf(text).seen <= 2 * text.length)
 })

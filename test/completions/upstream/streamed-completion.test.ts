@@ -1,4 +1,4 @@
-// What an answer that is handed on is charged, however it ends: once its head has come it is paid for.
+// The charges for a passthrough answer, however it ends: after its head it is paid for.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -20,14 +20,14 @@ interface StreamOptions {
 interface Watched {
   readonly passing: StreamedCompletion
   readonly used: Counted[]
-  /** The time, in milliseconds. */
+  /** The time in milliseconds. */
   now: number
 }
 
 const chunk = (content: string, completion_tokens: number) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }], usage: { prompt_tokens: 7, completion_tokens } })}\n\n`
 
-/** A stream that brings these pieces, each of which may take a while, and then hangs. */
+/** A stream with these pieces, each with an optional delay, that then hangs. */
 async function watched(pieces: Brings, ms = 0, more: Partial<Provider & StreamOptions> = {}): Promise<Watched> {
   const { include_usage = false, ...known } = more
   const provider = { ...pricedProvider(), ...known }
@@ -60,7 +60,7 @@ async function watched(pieces: Brings, ms = 0, more: Partial<Provider & StreamOp
   return made
 }
 
-/** Reads pieces of a stream that then hangs, and goes. */
+/** Reads pieces of a stream that hangs, and closes it. */
 async function left(...pieces: readonly string[]): Promise<Counted[]> {
   const { passing, used } = await watched(pieces)
   for (const _ of pieces) await passing.next()
@@ -76,9 +76,9 @@ const FILTERS = `data: ${JSON.stringify({ choices: [], id: '', model: '', create
 const FAILED = 'data: {"error":{"message":"overloaded"}}\n\n'
 const CUT = new ProviderError('failed', 'cut')
 
-describe('what comes before an answer', () => {
+describe('the events before an answer', () => {
   for (const [what, before] of Object.entries({ 'a comment': COMMENT, 'a ping': PING, 'what filters say': FILTERS })) {
-    test(`waits with its head for the first piece: ${what}`, async () => {
+    test(`wait for the first piece before the response starts: ${what}`, async () => {
       const { passing } = await watched([before, before, chunk('one', 1), chunk('two', 2)])
       const seen = before === PING ? ':\n\n' : before
       assert.equal(String(await passing.next()), seen + seen + chunk('one', 1))
@@ -86,7 +86,7 @@ describe('what comes before an answer', () => {
       passing.close()
     })
 
-    test(`is no answer that failed later: ${what}`, async () => {
+    test(`are not passed on if the answer fails: ${what}`, async () => {
       for (const failure of [FAILED, CUT, 'data: garbage\n\n']) {
         const { passing } = await watched([before, failure])
         await assert.rejects(passing.next(), { name: 'ProviderError', fault: 'failed' })
@@ -95,7 +95,7 @@ describe('what comes before an answer', () => {
       await assert.rejects(passing.next(), { name: 'ProviderError' }, 'in one piece')
     })
 
-    test(`is handed on where it goes on for long: ${what}`, async () => {
+    test(`are passed on after a long time: ${what}`, async () => {
       const { passing } = await watched([...Array(4).fill(before), FAILED], 4_000)
       const seen = before === PING ? ':\n\n' : before
       assert.equal(String(await passing.next()), seen.repeat(4))
@@ -103,25 +103,25 @@ describe('what comes before an answer', () => {
     })
   }
 
-  test('is handed on where it is much', async () => {
+  test('are passed on if there are many', async () => {
     const { passing } = await watched([...Array(1_000).fill(COMMENT)])
     assert.equal(String(await passing.next()), COMMENT.repeat(1_000))
     passing.close()
   })
 
-  test('is handed on where it has many bytes', async () => {
+  test('are passed on if they have many bytes', async () => {
     const long = `: ${'x'.repeat(32_764)}\n\n`
     const { passing } = await watched([long, long, FAILED])
     assert.equal(String(await passing.next()), long.repeat(2))
     assert.match(String(await passing.next()), /^data: \{"error":/)
   })
 
-  test('is no answer by itself', async () => {
+  test('are not an answer alone', async () => {
     const { passing } = await watched([FILTERS, 'data: [DONE]\n\n'])
     await assert.rejects(passing.next(), { name: 'ProviderError', fault: 'failed' })
   })
 
-  test('is followed by what its answer has in the end, with the head of the answer', async () => {
+  test('are followed by the answer and its end', async () => {
     const first =
       'data: {"id":"a","model":"b","created":3,"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\n'
     const { passing } = await watched([FILTERS, first, 'data: [DONE]\n\n'])
@@ -131,18 +131,18 @@ describe('what comes before an answer', () => {
   })
 })
 
-describe('an answer that is handed on, and that its client leaves', () => {
-  test('is charged what went in, before it said a word', async () => {
+describe('a passthrough answer whose client disconnects', () => {
+  test('costs its input if it has no text yet', async () => {
     assert.deepEqual(await left(), [{ input_tokens: 3, output_tokens: 0 }])
   })
 
-  test('is charged what its server counted, or what it wrote since', async () => {
+  test('costs what its server counted, or the text since then', async () => {
     assert.deepEqual(await left(chunk('one', 40)), [{ input_tokens: 7, output_tokens: 40 }])
     assert.deepEqual(await left(chunk('one', 1), chunk('x'.repeat(400), 1)), [{ input_tokens: 7, output_tokens: 101 }])
   })
 })
 
-test('what was sent is counted once, however many counts of a stream lack it', async () => {
+test('input tokens are counted once, even if many usage chunks lack them', async () => {
   let looks = 0
   const countTokens = (text: string) => {
     looks++

@@ -1,4 +1,4 @@
-// Answers of workflows that are large: what is stored of them is read and written in time slices, and what nobody asks for is not read.
+// Large answers of workflows: stored values are read and written in time slices, and unneeded values are not read.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { streamWorkflowAnswer } from '../../../src/completions/workflow-models/answer.ts'
@@ -10,7 +10,7 @@ import { type Steps, TimeSliceScheduler } from '../../../src/shared/time-slices.
 import { collect } from '../../helpers/loop.ts'
 import { jobRow } from '../../helpers/store.ts'
 
-test('a large answer is parsed and written in slices, and the result of its job is not parsed', async () => {
+test('a large answer is parsed and encoded in slices, and the result of its job is not parsed', async () => {
   const value = Array.from({ length: 20_000 }, (_, at) => ({ at, name: 'a name of one' }))
   const output = new LazyOutputEvent(JSON.stringify({ output_name: 'answer', value }))
   const end = new LazyTerminalEvent('completed', {

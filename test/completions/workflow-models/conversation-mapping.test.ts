@@ -1,4 +1,4 @@
-// Which workflows are models, and that a list of thousands does not look at each graph again.
+// Which workflows are models, and that a list of thousands does not check each graph again.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -59,11 +59,11 @@ describe('a workflow is a model', () => {
     })
 })
 
-describe('a workflow is no model', () => {
+describe('a workflow is not a model', () => {
   const cases: [string, PlanInput[], PlanOutput[], RegExp][] = [
     ['without inputs', [], [reply], /no input/],
     ['that needs a number', [input('n', 'int'), input('a', 'str', optional)], [reply], /no input/],
-    ['that needs two texts', [text, input('b', 'str')], [reply], /several inputs/],
+    ['that needs two texts', [text, input('b', 'str')], [reply], /several required inputs/],
     [
       'with two texts, none of them required',
       [input('a', 'str', optional), input('b', 'str', optional)],
@@ -80,7 +80,7 @@ describe('a workflow is no model', () => {
 })
 
 describe('the list of workflows that are models', () => {
-  test('has the owner’s own ones that can run, by id, as they are now', async () => {
+  test('has the runnable workflows of the owner, sorted by id, in their current state', async () => {
     await using server = await startServer()
     const { workflow_models, workflows } = server.context
     const own = async (owner = OWNER) => (await workflow_models.list(owner)).filter(({ created }) => created > 0)
@@ -116,7 +116,7 @@ describe('the list of workflows that are models', () => {
     assert.deepEqual(await own(), [])
   })
 
-  test('has the bundled examples that fit, behind the owner’s own, for everybody', async () => {
+  test('has the fitting bundled examples for every owner, after the owner’s workflows', async () => {
     await using server = await startServer()
     const { workflow_models, workflows } = server.context
     const id = await stored(server, hello())
@@ -142,7 +142,7 @@ describe('the list of workflows that are models', () => {
     assert.deepEqual(workflow_models.get(STRANGER, 'greeting'), greeting)
   })
 
-  test('looks at each graph once, and lets others have their turns meanwhile', async () => {
+  test('checks each graph once, and lets others have their turns meanwhile', async () => {
     await using server = await startServer({ config: { durability: 'normal' } })
     const count = scaled(400)
     const { workflows } = server.context
@@ -152,7 +152,7 @@ describe('the list of workflows that are models', () => {
     let looks = 0
     const counting = {
       runnable(...asked: Parameters<typeof workflows.runnable>) {
-        // Some of them take as long as large graphs do.
+        // Some of them take as long as large graphs.
         const end = performance.now() + (looks++ < 20 ? 1 : 0)
         while (performance.now() < end);
         return workflows.runnable(...asked)

@@ -1,4 +1,5 @@
-// Workflows as models: an answer is the text output of an ordinary job, which ends as the job ends and does not end it.
+// Workflows as models: the answer is the text output of an ordinary job. The end of the job ends the answer, but not
+// the reverse.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -31,7 +32,7 @@ describe('the answer of a workflow', () => {
   })
   after(() => server[Symbol.asyncDispose]())
 
-  test('names its job first, then is the text output, then says what it most likely used', async () => {
+  test('names its job first, then has the text output, then an estimate of the usage', async () => {
     const id = await stored(server, hello())
     const used: unknown[] = []
     const { job_id, texts, end } = await said(answer(server, id, says('Bob', 'Ada'), { used: used as never[] }))
@@ -43,7 +44,7 @@ describe('the answer of a workflow', () => {
     assert.deepEqual([row.workflow_id, row.status], [id, 'completed'])
   })
 
-  test('comes in the pieces of a streamed output, with what its models used and cost', async () => {
+  test('comes in the pieces of a streamed output, with the usage and cost of its models', async () => {
     const id = await stored(server, asking('priced/small'))
     const { texts, end } = await said(answer(server, id))
     assert.deepEqual(texts, ['one', ' two', ' three'])
@@ -51,7 +52,7 @@ describe('the answer of a workflow', () => {
     assert.deepEqual(end.use, { model: `workflow/${id}`, input_tokens: 7, output_tokens: 3, cost })
   })
 
-  test('is to all messages where its input takes them, as nodes take them', async () => {
+  test('uses all messages if its input accepts them', async () => {
     const id = await stored(server, conversing('priced/small'))
     const content = [
       { type: 'text' as const, text: 'What' },
@@ -72,7 +73,7 @@ describe('the answer of a workflow', () => {
     ])
   })
 
-  test('has no text where its output got nothing', async () => {
+  test('has no text if its output got no value', async () => {
     const of = hello()
     const edges = of.graph.edges.filter(({ target }) => target !== 'out')
     const idle = { id: 'if', type: 'control.If', data: { condition: false } }
@@ -98,7 +99,7 @@ describe('the answer of a workflow', () => {
     logprobs: true,
     something_new: 1,
   })) {
-    test(`is refused to a request with ${field}, before there is a job`, async () => {
+    test(`is refused before a job starts if the request has ${field}`, async () => {
       const id = await stored(server, hello())
       const body = { ...says('Ada'), [field]: value }
       await assert.rejects(answer(server, id, body).next(), coded('INVALID_REQUEST', field))
@@ -106,13 +107,13 @@ describe('the answer of a workflow', () => {
     })
   }
 
-  test('is given to fields that change nothing of it, and to those that are null', async () => {
+  test('ignores fields without an effect, and null fields', async () => {
     const id = await stored(server, hello())
     const harmless = { stream: true, user: 'ada', metadata: { a: 'b' }, n: 1, tools: [], temperature: null, stop: null }
     assert.deepEqual((await said(answer(server, id, { ...says('Ada'), ...harmless }))).texts, ['Hello, Ada!'])
   })
 
-  test('needs a message of the user, and messages that can be said to it', async () => {
+  test('needs a message of the user, and only supported messages', async () => {
     const [text, list] = [await stored(server, hello()), await stored(server, conversing('priced/small'))]
     const system = { role: 'system' as const, content: 'x' }
     const tool = { role: 'tool' as const, content: 'x', tool_call_id: 'a' }
@@ -132,7 +133,7 @@ describe('the answer of a workflow', () => {
       )
   })
 
-  test('is given by the owner’s own workflows and the bundled examples that are models, and by no others', async () => {
+  test('comes only from models: workflows of the owner and bundled examples', async () => {
     const id = await stored(server, hello())
     const number = await stored(server, hello({ name: 'prompt' }))
     const { record } = await server.context.workflows.get(OWNER, number)
@@ -171,7 +172,7 @@ describe('the answer of a workflow', () => {
 })
 
 describe('a job that answers', () => {
-  test('is heard while it goes on, and goes on when nobody listens', async () => {
+  test('sends output while it runs, and runs on when the client disconnects', async () => {
     const opened = Promise.withResolvers<void>()
     const provider = pricedProvider({ answer: () => ({ waits: { before: 1, for: () => opened.promise } }) })
     await using server = await startServer({ providers: [provider] })
@@ -194,7 +195,7 @@ describe('a job that answers', () => {
     assert.equal(provider.calls.length, 2)
   })
 
-  test('ends the answer as it fails, with its own words and its id, after what there was', async () => {
+  test('ends the answer with its error and its id, after the output so far', async () => {
     const heard = Promise.withResolvers<void>()
     const waits = { before: 1, for: () => heard.promise }
     const provider = pricedProvider({ answer: () => ({ waits, fails: { before: 1, with: new Error('sk-secret') } }) })
@@ -211,7 +212,7 @@ describe('a job that answers', () => {
     })
   })
 
-  test('ends the answer where somebody cancels it', async () => {
+  test('ends the answer if it is cancelled', async () => {
     const gated = gate()
     await using server = await startServer({ registry: gated.registry })
     const graph = waiting('test.Gate', {}, 'output')
@@ -223,7 +224,7 @@ describe('a job that answers', () => {
     await assert.rejects(next, coded('JOB_CANCELLED'))
   })
 
-  test('ends the answer where it waits for a person, and can be resumed', async () => {
+  test('ends the answer if it waits for a person, and can be resumed', async () => {
     await using server = await startServer()
     const parts = answer(server, await stored(server, waiting('human.Approval', { message: 'Go on?' }, 'approved')))
     const job = (await parts.next()).value
@@ -238,7 +239,7 @@ describe('a job that answers', () => {
     await until('the job', async () => (await status(server, job_id)) === 'completed')
   })
 
-  test('is waited for while it waits for time', async () => {
+  test('keeps the answer open while it waits for a time', async () => {
     let ahead = 0
     const real = systemPlatform()
     const now = () => real.now() + ahead
@@ -255,20 +256,20 @@ describe('a job that answers', () => {
     await waits(parts)
     const next = parts.next()
     ahead = 3_600_000
-    // Another job that comes to wait has the alarm look again.
+    // Another job that starts to wait makes the alarm check again.
     await waits(later)
     assert.deepEqual((await next).value, { type: 'text', text: 'Hello, Ada!' })
     assert.equal((await parts.next()).value?.type, 'end')
   })
 
-  test('ends the answer where the server stops', async () => {
+  test('ends the answer when the server stops', async () => {
     const gated = gate()
     await using server = await startServer({ registry: gated.registry })
     const parts = answer(server, await stored(server, waiting('test.Gate', {}, 'output')))
     await parts.next()
     const next = parts.next()
     const [told] = await Promise.all([next.catch((error: ServiceError) => error), server.close(0)])
-    // The job goes on: a client that asked again would have it run twice.
+    // The job goes on: a client's retry would run it twice.
     const error = told as ServiceError
     coded('OUTCOME_UNKNOWN')(error)
     const { headers, job_id } = error
@@ -277,7 +278,7 @@ describe('a job that answers', () => {
   })
 })
 
-test('the bundled examples are listed for one user though another one, who asked first, has much else to read', async () => {
+test('the bundled examples are listed for one user while an earlier request of another user still reads many workflows', async () => {
   await using server = await startServer()
   const { workflows, jobs, events, slices } = server.context
   const reading = new TimeSliceScheduler()

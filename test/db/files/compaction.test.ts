@@ -1,4 +1,4 @@
-// Databases that an older version made: they are rewritten once, so that they can shrink, and whatever comes in between takes nothing away.
+// Databases of an older version: they are rewritten once, so that they can shrink, and no interruption loses data.
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -22,7 +22,7 @@ import { cannotMount, fill, keysOf, loseLastRow, memoryLog, putting, smallDisk }
 const MIB = 1024 * 1024
 const KEYS = [1, 2, 3, 4, 5, 6]
 
-/** A database with a job for each of `KEYS`, as versions before made it: a file that never shrinks. */
+/** A database with a job for each of `KEYS`, as earlier versions created it: its file never shrinks. */
 async function giveOld(path: string, bytes = 64 * 1024): Promise<void> {
   await giveDatabase(path)
   {
@@ -38,7 +38,7 @@ async function giveOld(path: string, bytes = 64 * 1024): Promise<void> {
 
 const OWNER = { user_id: '1', workspace_id: null }
 
-/** Gives it three secrets, of which the last is lost. */
+/** Adds three secrets, of which the last is lost. */
 function loseRow(path: string): void {
   const db = new Database(path)
   registerChecksumFunctions(db)
@@ -52,7 +52,7 @@ function loseRow(path: string): void {
 
 const inPlace = (run: (path: string) => Promise<void>) => inFolder((folder) => run(join(folder, 'svc.db')))
 
-/** What a server's start makes of it: whether it shrinks then, and what the log says. */
+/** The outcome of a server's start: whether the database can shrink, and what the log says. */
 async function started(path: string, more: { max_compacted_bytes?: number } = {}) {
   const { log, lines } = memoryLog()
   await using store = await openServerStore(path, { log, ...more })
@@ -84,7 +84,7 @@ describe('a database that cannot shrink', () => {
   )
 
   test(
-    'is rewritten while the log hears how far it has come',
+    'is rewritten while the log shows the progress',
     inPlace(async (path) => {
       await giveOld(path, 4 * MIB)
       const { log, lines } = memoryLog()
@@ -135,7 +135,7 @@ describe('a database that cannot shrink', () => {
     const path = join(disk.path, 'svc.db')
     await giveOld(path, MIB)
     {
-      // What an interrupted attempt left does not count.
+      // Leftovers of an interrupted attempt do not count.
       writeFileSync(`${path}.rewriting`, Buffer.alloc(8 * MIB))
       using _less = fill(disk.path)
       writeFileSync(join(disk.path, 'filler'), Buffer.alloc(40 * MIB))
@@ -148,7 +148,7 @@ describe('a database that cannot shrink', () => {
   })
 
   test(
-    'keeps what tells that rows are lost, however large it is: nothing is rewritten, and nothing more is written',
+    'is neither rewritten nor written any more once rows are lost, however large it is',
     inPlace(async (path) => {
       await giveOld(path, 6 * MIB)
       loseRow(path)
@@ -167,7 +167,7 @@ describe('a database that cannot shrink', () => {
   )
 
   test(
-    'is rewritten by a thread whose warnings are no text on standard error',
+    'is rewritten by a thread that prints no warnings on standard error',
     inFolder(async (folder) => {
       await giveOld(join(folder, 'svc.db'))
       const warner = `--import=data:text/javascript,${encodeURIComponent("process.emitWarning('early')")}`
@@ -198,7 +198,7 @@ describe('a database that cannot shrink', () => {
         db.close()
         assert.equal((await started(path)).shrinks, true)
         assert.deepEqual(
-          // A process that is killed leaves its lock file, which holds nothing then.
+          // A killed process leaves its lock file, which locks nothing.
           readdirSync(folder).filter((name) => name.startsWith('svc.db') && !/\.(lock|owner)$/.test(name)),
           ['svc.db'],
         )
@@ -210,7 +210,7 @@ describe('a database that cannot shrink', () => {
 
 describe('svc compact', () => {
   test(
-    'makes the file no longer than it has to be, also that of an older version',
+    'shrinks the file to its minimal size, even that of an older version',
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
       await giveOld(path, MIB)
@@ -230,7 +230,7 @@ describe('svc compact', () => {
   )
 
   test(
-    'refuses a database that has lost rows, and leaves what tells of it',
+    'refuses a database that has lost rows, and does not change it',
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
       await giveOld(path)
@@ -239,7 +239,7 @@ describe('svc compact', () => {
       assert.equal(code, 1)
       assert.match(
         stderr,
-        /svc\.db is as it was: it is damaged, and a copy would lack what cannot be reached \(user_secret: Fragmentation of /,
+        /svc\.db was not rewritten: it is damaged, and a copy would lack unreachable rows \(user_secret: Fragmentation of /,
       )
       const [found] = await checkDatabase(path)
       assert.equal(found?.check, 'the file')
@@ -248,7 +248,7 @@ describe('svc compact', () => {
   )
 
   test(
-    'refuses while a server runs, and where there is nothing',
+    'refuses while a server runs, and if there is no database',
     inFolder(async (folder) => {
       assert.match((await svc(['compact'], { SVC_DATA_DIR: folder })).stderr, /there is no database/)
       await using _server = await serve(folder)

@@ -1,4 +1,4 @@
-// The data folder belongs to one process: a second owner is told who holds it, a dead one holds nothing.
+// The data folder belongs to one process: a second process is told the owner, and a dead process holds no lock.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,7 +42,7 @@ async function holder(path: string): Promise<ChildProcess> {
 
 describe('data folder', () => {
   test(
-    'it is made where it is missing, readable for its owner alone',
+    'is created if it is missing, readable only for its owner',
     inFolder((folder) => {
       const path = join(folder, 'a', 'b')
       using opened = openDataFolder(path, 'the first')
@@ -53,11 +53,11 @@ describe('data folder', () => {
   )
 
   test(
-    'in a folder that others may look into, every file is its owner’s alone, and the start says so',
+    'that others may list has only private files, and the start warns',
     inFolder(async (folder) => {
       const path = join(folder, 'open')
       mkdirSync(path)
-      // What a copy without modes, or an earlier version, has left.
+      // Leftovers of a copy without modes, or of an earlier version.
       chmodSync(path, 0o755)
       mkdirSync(join(path, 'journal'))
       chmodSync(join(path, 'journal'), 0o755)
@@ -73,10 +73,7 @@ describe('data folder', () => {
       assert.deepEqual(openEntries(path), [])
       assert.ok(existsSync(join(path, 'svc.db-wal')))
       assert.equal(lines.length, 1, lines.join(''))
-      assert.match(
-        JSON.parse(lines[0]!).msg,
-        /^other users may look into the data folder .*open \(mode 755\).*chmod 700$/,
-      )
+      assert.match(JSON.parse(lines[0]!).msg, /^other users may list the data folder .*open \(mode 755\).*chmod 700$/)
     }),
   )
 
@@ -112,7 +109,7 @@ describe('data folder', () => {
   )
 
   test(
-    'an owner that has given it back holds nothing',
+    'can be taken again after its owner has released it',
     inFolder((folder) => {
       openDataFolder(folder, 'the first')[Symbol.dispose]()
       assert.equal(existsSync(join(folder, 'owner')), false)
@@ -146,7 +143,7 @@ describe('data folder', () => {
   )
 
   test(
-    'a file, and a path below one, are no folder',
+    'must not be a file, nor lie below a file',
     inFolder((folder) => {
       const file = join(folder, 'file')
       writeFileSync(file, '')
@@ -225,7 +222,7 @@ describe('a database outside the data folder', () => {
   )
 
   test(
-    'may be that of the data folder, and belongs to no server with another folder then',
+    'may be that of the data folder, and then cannot be used with another folder',
     inFolder((folder) => {
       using first = openDataFolder(join(folder, 'first'), 'process 17')
       using second = openDataFolder(join(folder, 'second'), 'process 18')
@@ -238,7 +235,7 @@ describe('a database outside the data folder', () => {
   )
 
   test(
-    'keeps others from the data folder whose it is',
+    'keeps other processes from the data folder that it belongs to',
     inFolder((folder) => {
       using first = openDataFolder(join(folder, 'first'), 'process 17')
       mkdirSync(join(folder, 'second'))

@@ -1,4 +1,4 @@
-// Room that is kept for a start on a full disk: let go of where it is needed, and taken again when there is some.
+// Disk space that is reserved for a start on a full disk: released when it is needed, and reserved again when there is room.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { cannotMount, fill, sizeOf, smallDisk } from '../kit.ts'
 const WHOLE = 128 * 1024
 
 describe('reserved room', { skip: cannotMount }, () => {
-  test('is let go of on a full disk alone, and taken again as far as there is any', (t) => {
+  test('is released only on a full disk, and reserved again as far as there is room', (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] })
     using disk = smallDisk(4 << 20)
     const path = join(disk.path, 'svc.db')
@@ -29,7 +29,7 @@ describe('reserved room', { skip: cannotMount }, () => {
     const filled = fill(disk.path)
     using room = new ReservedDiskSpace(path)
     assert.equal(size(), 0)
-    // What the start needs.
+    // The space that the start needs.
     writeFileSync(`${path}-shm`, Buffer.alloc(32 * 1024))
     room.keepReserved()
     assert.ok(size() > 0 && size() <= WHOLE - 32 * 1024, `${size()} bytes`)
@@ -40,7 +40,7 @@ describe('reserved room', { skip: cannotMount }, () => {
     assert.equal(size(), WHOLE)
   })
 
-  test('is made by no start that fails, unless it was there', () => {
+  test('is not created by a failing start, unless it existed', () => {
     using disk = smallDisk(4 << 20)
     const path = join(disk.path, 'svc.db')
     const size = () => sizeOf(reservedSpacePath(path))

@@ -1,4 +1,4 @@
-// A database whose disk fails: what is refused, what stays as it was, what the log says, and that it goes on by itself.
+// A database whose disk fails: what is refused, what stays unchanged, what the log says, and that the database recovers by itself.
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -29,7 +29,7 @@ import {
 } from '../kit.ts'
 
 const MIB = 1024 * 1024
-/** What a client is told: to come back later, and nothing else. */
+/** The client's error: it may retry later, and learns nothing else. */
 function refusedLater(error: unknown): boolean {
   assert.ok(error instanceof ServiceError, String(error))
   assert.equal(error.code, 'SERVICE_UNAVAILABLE')
@@ -44,11 +44,11 @@ interface Opened extends AsyncDisposable {
   readonly store: Store
   readonly path: string
   readonly lines: LogLine[]
-  /** Lets the store's clock go on. */
+  /** Advances the store's clock. */
   later(ms: number): void
 }
 
-/** A store whose log and clock the test holds. */
+/** A store with a log and a clock of the test. */
 async function openIn(folder: string, more: StoreOptions = {}): Promise<Opened> {
   const path = join(folder, 'svc.db')
   const { log, lines } = memoryLog()
@@ -79,7 +79,7 @@ describe('a disk that is full', () => {
       assert.deepEqual(store.read(keysOf), [1])
       assert.equal(probeDatabaseHealth(store), 'full')
       assert.equal(errors(lines).length, 1)
-      assert.match(errors(lines)[0]!, /svc\.db cannot be written, the disk is full: make room/)
+      assert.match(errors(lines)[0]!, /svc\.db cannot be written because the disk is full: make room/)
       db.pragma('max_page_count = 1000000')
       assert.equal(probeDatabaseHealth(store), 'full', 'a write was tried a moment ago')
       later(2_000)
@@ -371,7 +371,7 @@ describe('a damaged database', () => {
       }
       await using opened = await openIn(folder)
       const { store, path, lines } = opened
-      // With a commit in its log, SQLite takes the number of pages from there, and does not look how long the file is.
+      // With a commit in its log, SQLite takes the number of pages from there, and does not check the length of the file.
       await store.write(putting(2))
       truncateSync(path, statSync(path).size - long / 2)
       assert.throws(() => store.read((tx) => findJobByKey(tx, 1)), refusedLater)
@@ -397,7 +397,7 @@ describe('a damaged database', () => {
   )
 })
 
-describe('what follows a commit', () => {
+describe('a callback after a commit', () => {
   test(
     'may throw without keeping others from hearing, or ending the process',
     inFolder(async (folder) => {
@@ -409,7 +409,7 @@ describe('what follows a commit', () => {
       opened.store.writeThen(putting(2), (error) => heard.push(String(error)))
       opened.store.flush()
       assert.deepEqual(heard, ['null'])
-      assert.deepEqual(errors(opened.lines), ['what follows a commit failed'])
+      assert.deepEqual(errors(opened.lines), ['a callback after a commit failed'])
       assert.deepEqual(opened.store.read(keysOf), [1, 2])
     }),
   )

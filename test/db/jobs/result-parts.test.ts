@@ -1,4 +1,4 @@
-// Results of jobs: small ones whole, large ones in parts that are written before the row that counts them.
+// Results of jobs: small results are stored whole, large results in parts that are written before the row that counts them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import Database from 'better-sqlite3'
@@ -41,7 +41,7 @@ function ended(key: number, more: Partial<JobTable> = {}): JobTable {
   return jobRow(key, { ...row, ...more })
 }
 
-/** What a check finds, but that the jobs of a test have no real graph. */
+/** The findings of a check, except that the jobs of a test have no real graph. */
 async function findings(path: string): Promise<string[]> {
   return (await checkDatabase(path)).map(({ text }) => text).filter((text) => !text.startsWith('graph g'))
 }
@@ -69,7 +69,7 @@ describe('a result in parts', () => {
     assert.equal(read(await opened.reopen())?.result, WHOLE)
   })
 
-  test('is read a part at a time, and is nothing once its job was removed', async () => {
+  test('is read part by part, and is undefined once its job was removed', async () => {
     await using opened = await openStore()
     const { store } = opened
     const row = ended(1, { result: 'abc', result_parts: 3 })
@@ -104,7 +104,7 @@ describe('a result in parts', () => {
     assert.deepEqual(await findings(path), [])
   })
 
-  test('goes with its job, as much at once as there is time for', async () => {
+  test('is removed with its job, as much at once as time permits', async () => {
     await using opened = await openStore()
     const { store, path } = opened
     await putParts(store, 1)

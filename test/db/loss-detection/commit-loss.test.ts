@@ -1,4 +1,4 @@
-// What a start finds lost beside its database, and what is done before and after an operator accepts it: what is rare, by stores alone.
+// The losses that a start detects, and its behaviour before and after an operator accepts them: rare cases, with stores only.
 import assert from 'node:assert/strict'
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ function placeIn(folder: string): Killed {
   return { folder, path, log: `${path}-wal`, mark: commitMarkPath(path) }
 }
 
-/** The files of a store that was killed after it had stored some jobs: those of a store that is open. */
+/** The files of a store that was killed after storing some jobs: those of an open store. */
 async function killedIn(folder: string, name = 'killed', jobs = JOBS): Promise<Killed> {
   const living = join(folder, `${name}-living`)
   mkdirSync(living)
@@ -75,16 +75,16 @@ const check = ({ folder }: Killed, ...args: string[]) => command(runCheck, args,
 
 const LACKS_ALL = /svc\.db lacks the last 5 commits: commit 5 of \S+ was acknowledged, and it holds none; put back/
 
-/** What the log of a start says of a loss that it goes on without. */
+/** The log line of a start that continues after a loss. */
 async function tellings(place: Killed): Promise<LogLine[]> {
   const log = memoryLog()
   await jobsIn(place, log)
   return log.lines.filter((line) => 'lost' in line)
 }
 
-describe('a database in the place of another', () => {
+describe('a database that replaces another', () => {
   test(
-    'is refused where it has another name, and served where its mark came along',
+    'is refused if it has another id, and served if its mark was copied as well',
     inFolder(async (folder) => {
       const mine = await killedIn(folder, 'mine')
       const other = await killedIn(folder, 'other', [...JOBS, 6, 7])
@@ -118,7 +118,7 @@ describe('a database in the place of another', () => {
 
 describe('an acceptance that was interrupted', () => {
   test(
-    'before the mark was removed lets no start go on, and is made anew',
+    'before the mark was removed lets no start continue, and is repeated',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
       rmSync(place.log)
@@ -135,7 +135,7 @@ describe('an acceptance that was interrupted', () => {
   )
 
   test(
-    'is forgotten where the log was put back instead: nothing is lost then, and no log says so',
+    'is dropped if the log was put back instead, without a log line',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
       const [log, mark] = [place.log, place.mark].map((path) => readFileSync(path))
@@ -150,7 +150,7 @@ describe('an acceptance that was interrupted', () => {
   )
 })
 
-describe('an acceptance', () => {
+describe('an accepted loss', () => {
   test(
     'waits for a start that has a log, whatever a command commits before',
     inFolder(async (folder) => {
@@ -169,7 +169,7 @@ describe('an acceptance', () => {
   )
 
   test(
-    'lets a start begin anew beside the log of a database that was deleted',
+    'lets a start create a new database beside the log of a deleted one',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
       rmSync(place.path)
@@ -181,21 +181,21 @@ describe('an acceptance', () => {
   )
 
   test(
-    'is for what was lost then: a database that is deleted afterwards is refused',
+    'does not cover later losses: a database that is deleted afterwards is refused',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
       writeKeyFile(join(place.folder, 'master.key'), generateMasterKey())
       rmSync(place.log)
       assert.equal((await check(place, '--accept-loss')).code, 0)
       rmSync(place.path)
-      assert.match(await refusal(place), /svc\.db is missing, and the key in master\.key was made for a database/)
+      assert.match(await refusal(place), /svc\.db is missing, and the key in master\.key was generated for a database/)
       assert.equal((await check(place, '--accept-loss')).code, 0)
       assert.match(String((await tellings(place))[0]?.lost), /svc\.db is missing/)
     }),
   )
 
   test(
-    'is not needed where SVC_DURABILITY allows the loss, of which the next log tells though a command opened the database first',
+    'is not needed where SVC_DURABILITY allows the loss, and the next log reports it even if a command opened the database first',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
       const { database, number } = readCommitMark(place.mark) as StoredCommitMark
@@ -244,7 +244,7 @@ describe('a database that lacks commits', () => {
   )
 
   test(
-    'takes the place of no backup, and is backed up where that is asked for',
+    'is backed up only with --incomplete, and replaces no backup',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
       const target = join(folder, 'backup')
@@ -261,12 +261,12 @@ describe('a database that lacks commits', () => {
       rmSync(target, { recursive: true })
       const made = await run('--incomplete')
       assert.equal(made.code, 0, made.stderr)
-      assert.match(made.stderr, /not whole: svc\.db: .*lacks the last 5 commits/)
+      assert.match(made.stderr, /incomplete: svc\.db: .*lacks the last 5 commits/)
     }),
   )
 
   test(
-    'is refused at the second look, before anything is written, where a journal had to be rolled back for it',
+    'is refused at the second comparison, before anything is written, if a journal had to be rolled back',
     inFolder(async (folder) => {
       const { place, before } = await interruptedIn(folder)
       acknowledgeOneMore(place)
@@ -276,23 +276,20 @@ describe('a database that lacks commits', () => {
   )
 
   test(
-    'is missing also where the loss of a part of it was accepted before',
+    'is reported missing even if the loss of some commits was accepted before',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
       rmSync(place.log)
       assert.equal((await check(place, '--accept-loss')).code, 0)
       for (const ending of ['', '-wal', '-shm']) rmSync(place.path + ending, { force: true })
-      assert.match(
-        await refusal(place),
-        /svc\.db is missing, and it was there when a loss of a part of it was accepted/,
-      )
+      assert.match(await refusal(place), /svc\.db is missing, and it existed when a loss of some commits was accepted/)
       assert.equal((await check(place, '--accept-loss')).code, 0)
       assert.deepEqual(await jobsIn(place), [])
     }),
   )
 
   test(
-    'is missing also beside a mark that is damaged',
+    'is reported missing even beside a damaged mark',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
       for (const ending of ['', '-wal', '-shm']) rmSync(place.path + ending)
@@ -316,7 +313,7 @@ function acknowledgeOneMore({ mark }: Killed): void {
 
 describe('a log that was deleted after a kill in the midst of its copying', () => {
   test(
-    'is never missed in silence: commits are, or the structure is damaged',
+    'is always detected: by missing commits, or a damaged structure',
     inFolder(async (folder) => {
       const place = await killedIn(folder)
       const more = await copiedLater(place, join(folder, 'more'))
@@ -332,7 +329,7 @@ describe('a log that was deleted after a kill in the midst of its copying', () =
   )
 })
 
-describe('a log that was deleted while the file held a part of it, where no index tells', () => {
+describe('a log that was deleted while the file held a part of it, without damage to an index', () => {
   const LIMITS = { bytes: 256 * 1024, look_every_ms: 600_000 }
   const OWNER = { user_id: '1', workspace: '' }
   const NAMES = Array.from({ length: 200 }, (_, at) => `KEY_${String(at).padStart(3, '0')}`)
@@ -347,7 +344,7 @@ describe('a log that was deleted while the file held a part of it, where no inde
     return values.map(String)
   }
 
-  /** A server that was killed while another program had kept it from copying all of its log; some of it is in the file. */
+  /** A server that was killed after another program had kept it from copying its whole log; a part of the log is in the file. */
   async function halfCopied(folder: string): Promise<{ half: Killed; living: Killed }> {
     const living = placeIn(join(folder, 'living'))
     mkdirSync(living.folder)
@@ -369,7 +366,7 @@ describe('a log that was deleted while the file held a part of it, where no inde
   }
 
   test(
-    'is refused until that is accepted, and served where the log is there',
+    'lets no server start until the loss is accepted, or the log is put back',
     inFolder(async (folder) => {
       const { half, living } = await halfCopied(folder)
       assert.equal(isCheckpointRecorded(living.mark), false, 'after an orderly end')
@@ -385,7 +382,7 @@ describe('a log that was deleted while the file held a part of it, where no inde
   )
 
   test(
-    'is refused whichever pages were copied, also where none of them has an index',
+    'lets no server start, whichever pages were copied, even without an index',
     inFolder(async (folder) => {
       const place = placeIn(join(folder, 'living'))
       mkdirSync(place.folder)
@@ -418,7 +415,7 @@ describe('a log that was deleted while the file held a part of it, where no inde
         const compacted = await command(runCompactCommand, [], { SVC_DATA_DIR: half.folder })
         assert.equal(compacted.code, 1)
         assert.deepEqual(readFileSync(half.path), found)
-        // The header, and the first frame: SQLite takes both logs for empty ones.
+        // The header, and the first frame: SQLite treats both logs as empty.
         for (const at of [17, 32 + 24 + 100]) {
           const damaged = Buffer.from(log)
           damaged[at]! ^= 1
@@ -438,7 +435,7 @@ describe('a log that was deleted while the file held a part of it, where no inde
       rmSync(half.log)
       assert.match(await refusal(half), /may lack a part of its last commits/)
       assert.match((await check(half)).stdout, /acknowledged commits: \S+ may lack a part/)
-      // The values are no sealed ones, of which the check tells as well.
+      // The values are not encrypted, which the check reports as well.
       assert.match((await check(half, '--accept-loss')).stdout, /^accepted: \S+ may lack a part/)
       assert.equal((await tellings(half)).length, 1)
       assert.equal((await tellings(half)).length, 0)
@@ -448,7 +445,7 @@ describe('a log that was deleted while the file held a part of it, where no inde
 
 const PAGE = 4096
 
-/** The folder after more jobs, with all of the log in the database's file. */
+/** The folder after further jobs, with the whole log in the database file. */
 async function copiedLater(place: Killed, to: string): Promise<Killed> {
   const more = copied(place, to)
   await jobsIn(place)
@@ -457,7 +454,7 @@ async function copiedLater(place: Killed, to: string): Promise<Killed> {
   return more
 }
 
-/** The pages that SQLite copies, in the order in which it does: that of the file. */
+/** The pages that SQLite copies, in its order, which is that of the file. */
 function changedPages(before: Buffer, after: Buffer): number[] {
   const at = (bytes: Buffer, page: number) => bytes.subarray(page * PAGE, (page + 1) * PAGE)
   return Array.from({ length: after.length / PAGE }, (_, page) => page).filter(
@@ -474,7 +471,7 @@ function withPages(before: Buffer, after: Buffer, pages: readonly number[]): Buf
 
 describe('a database whose journal has to be rolled back', () => {
   test(
-    'is served whole, once its mark was compared at the second look',
+    'is served completely after its mark was compared a second time',
     inFolder(async (folder) => {
       const { place } = await interruptedIn(folder)
       assert.deepEqual(await jobsIn(place), JOBS)
@@ -483,7 +480,7 @@ describe('a database whose journal has to be rolled back', () => {
   )
 })
 
-/** A database that another program was killed in, in the midst of a transaction; `before` is its file before that. */
+/** A database in which another program was killed within a transaction; `before` is its file before that. */
 async function interruptedIn(folder: string): Promise<{ place: Killed; before: Buffer }> {
   const other = await killedIn(folder, 'other')
   const db = new Database(other.path)

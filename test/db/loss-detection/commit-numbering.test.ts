@@ -1,4 +1,4 @@
-// The mark of the last acknowledged commit: which commits it counts, and what happens where it cannot be written or is ahead of its database.
+// The mark of the last acknowledged commit: which commits it counts, and what happens if it cannot be written or is ahead of its database.
 import assert from 'node:assert/strict'
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,14 +18,14 @@ import { giveDatabase } from '../../helpers/migrated.ts'
 import { cannotMount, fill, memoryLog, putting, smallDisk } from '../kit.ts'
 
 const deleted = statement()((db) => db.deleteFrom('job').where('key', '=', 0).returning('key'))
-/** A user without rights, and how many files this process has open. */
+/** A user without rights, and the number of files that this process has open. */
 const NOBODY = 65_534
 const openFiles = () => readdirSync('/proc/self/fd').length
 const markOf = (path: string) => readCommitMark(commitMarkPath(path)) as StoredCommitMark
 
 describe('the mark of the last commit', () => {
   test(
-    'counts commits that changed rows, each before it is acknowledged, and goes on after a start',
+    'counts commits that changed rows, each before it is acknowledged, and continues after a start',
     inFolder(async (folder) => {
       const path = join(folder, 'svc.db')
       {

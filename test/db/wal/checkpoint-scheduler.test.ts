@@ -1,4 +1,4 @@
-// The write-ahead log: a thread copies it away while commits go on, it stays small, and what goes wrong with it is told.
+// The write-ahead log: a thread copies it while commits continue, it stays small, and faults are reported.
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -46,7 +46,7 @@ async function open(
   return { store, wal: () => sizeOf(`${path}-wal`), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() }
 }
 
-/** A reader that keeps what it sees until it is closed. */
+/** A reader that keeps its snapshot until it is closed. */
 function readerOf(path: string): Database.Database {
   const reader = new Database(path, { readonly: true })
   reader.exec('begin')
@@ -54,7 +54,7 @@ function readerOf(path: string): Database.Database {
   return reader
 }
 
-/** Another connection, which waits `ms` for readers to let it copy all of the log: nobody else can copy meanwhile. */
+/** Another connection, which waits `ms` for readers so that it can copy the whole log: no other connection can copy meanwhile. */
 async function copyFully(path: string, ms: number): Promise<void> {
   const source = `
     const { workerData: [library, path, ms] } = require('node:worker_threads')
@@ -85,7 +85,7 @@ describe('the write-ahead log', () => {
           await opened.store.write(putting(++key, BYTES))
           return copiers.of(path).length > 0
         })
-        // Eight callers, so that there is never a pause; in all several times as much as the log may hold.
+        // Eight callers, so that there is never a pause; together they write several times as much as the log may hold.
         const caller = async () => {
           while (key * BYTES < Math.max(12 * MIB, 3 * high)) {
             await opened.store.write(putting(++key, BYTES))
@@ -123,7 +123,7 @@ describe('the write-ahead log', () => {
   )
 
   test(
-    'tells once of a reader, also where another connection keeps passes from looking',
+    'reports a long reader once, even if another connection prevents passes',
     atPath(async (path) => {
       const { log, lines } = memoryLog()
       await using opened = await open(path, { wal: LIMITS, log })
@@ -134,7 +134,7 @@ describe('the write-ahead log', () => {
       const told = () => lines.filter(({ msg }) => /another program has been reading/.test(msg)).length
       await until('the warning', () => told() > 0)
       await copyFully(path, 300)
-      // So that passes look again.
+      // So that passes run again.
       await setTimeout(20 * LIMITS.look_every_ms)
       reader.close()
       assert.equal(told(), 1)
@@ -214,7 +214,7 @@ describe('the close of a store', () => {
     }),
   )
 
-  test('empties it as far as a reader allows', async () => {
+  test('empties the log as far as a reader allows', async () => {
     await using opened = await openStore()
     await opened.store.write(putting(1))
     const reader = readerOf(opened.path)
@@ -252,7 +252,7 @@ describe('a process', () => {
   )
 
   test(
-    'ends although its thread is there',
+    'ends although its checkpoint thread is running',
     atPath(async (path) => {
       await using child = runProcess(WRITE_ON, [path, '60'])
       await until('its end', () => child.child.exitCode !== null)
@@ -267,7 +267,7 @@ interface Heard {
   lost: unknown[]
 }
 
-/** A thread for the database at `path`, and what became of one pass. */
+/** A thread for the database at `path`, and the outcome of one pass. */
 async function once(path: string, data: object | null = { path, durability: 'full' }): Promise<Heard> {
   const heard: Heard = { passed: 0, failed: [], lost: [] }
   const copier = new CheckpointThread(data as never, () => 0, {
@@ -284,7 +284,7 @@ async function once(path: string, data: object | null = { path, durability: 'ful
 
 describe('a pass that fails', () => {
   test(
-    'makes no database where there is none, and says what is wrong with one that is none',
+    'creates no missing database, and reports a file that is not a database',
     atPath(async (path) => {
       const missing = await once(path)
       assert.deepEqual(missing.failed.map(errorCode), ['SQLITE_CANTOPEN'])
@@ -299,9 +299,9 @@ describe('a pass that fails', () => {
   )
 
   test(
-    'for want of a thread is told, and the process goes on',
+    'because the thread failed is reported, and the process continues',
     atPath(async (path) => {
-      // The thread meets with an error of its own before it can do anything; the other one cannot be started at all.
+      // The thread meets an error of its own before its first pass; the other thread cannot be started at all.
       const ended = await once(path, null)
       const impossible = await once(path, { path, durability: () => {} })
       for (const { passed, failed, lost } of [ended, impossible]) {
@@ -312,7 +312,7 @@ describe('a pass that fails', () => {
   )
 
   test(
-    'for want of a thread leaves the log to the event loop',
+    'because there is no thread leaves the log to the event loop',
     atPath(async (path) => {
       await using opened = await open(path, { wal: { ...LIMITS, look_every_ms: NEVER_MS } })
       await opened.store[Symbol.asyncDispose]()
@@ -345,7 +345,7 @@ describe('a pass that fails', () => {
     }),
   )
 
-  test('since the disk is full is a fault like any other, and the log is copied when there is room', {
+  test('on a full disk is a fault like any other, and the log is copied when there is room', {
     skip: cannotMount,
   }, async () => {
     using disk = smallDisk(8 * MIB)
@@ -363,7 +363,10 @@ describe('a pass that fails', () => {
     reader.close()
     await until('the fault', () => store.fault === 'full')
     assert.equal(store.read(keysOf).length, 80)
-    assert.match(lines.find(({ level }) => level === 50)!.msg, /svc\.db cannot be written, the disk is full: make room/)
+    assert.match(
+      lines.find(({ level }) => level === 50)!.msg,
+      /svc\.db cannot be written because the disk is full: make room/,
+    )
     filled[Symbol.dispose]()
     later += 5_000
     await until('an empty log', () => wal() === 0)

@@ -1,5 +1,5 @@
-// Opens the database of its first argument with a log of few bytes, and writes jobs; each line is the key of one that was
-// acknowledged. With a number as its second argument it stops after so many, closes nothing, and has nothing more to do.
+// Opens the database of its first argument with a small log, and writes jobs; each line is the key of an acknowledged job. With a number as its
+// second argument the process stops after so many jobs without closing the database, and becomes idle.
 import { Store } from '../../../src/db/store.ts'
 import { jobRow, putJob } from '../../helpers/store.ts'
 

@@ -1,4 +1,4 @@
-// What keeps no graph from running but is told all the same, and that the telling stays cheap however much is wrong.
+// Warnings, which keep no graph from running, and their cost in graphs with many faults.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../../src/engine/compile/compiler.ts'
@@ -13,7 +13,7 @@ const messages = (list: { message: string }[]) => list.map((one) => one.message)
 describe('warnings', () => {
   const codes = (of: Parameters<typeof warnings>[0]) => warnings(of).map((one) => [one.code, one.node_id, one.pin_name])
 
-  test('a key that is nearly a property', () => {
+  test('report a key that is nearly a property', () => {
     const join = (data: object) => graph([node('n', 'text.Join', { list: [], ...data })], [])
     assert.deepEqual(messages(warnings(join({ seperator: ',' }))), [
       'Node "n" (text.Join) has no property "seperator", so its value is not used. Did you mean "separator"?',
@@ -26,20 +26,20 @@ describe('warnings', () => {
     assert.deepEqual(warnings(join({ comment: 'mine', color: 'red', retry: { attempts: 2 } })), [])
   })
 
-  test('a key beside an edge or a dynamic input', () => {
+  test('do not report a key beside an edge or a dynamic input', () => {
     const nodes = [source('in', 'x'), node('n', 'text.Trim', { txt: 5 }), sink('out')]
     assert.deepEqual(warnings(graph(nodes, ['in.output->n.text', 'n.output->out.value'])), [])
     const formula = node('n', 'math.Formula', { formula: '1', formul: 2 }, { dynamic_properties: { formul: null } })
     assert.deepEqual(warnings(graph([formula], [])), [])
   })
 
-  test('a required property under a wrong name is missing, and the name is told', () => {
+  test('report the wrong name of a required property, which is also missing', () => {
     const of = graph([node('n', 'text.Template', { templte: '' })], [])
     only(of, 'missing_property')
     assert.deepEqual(codes(of), [['unknown_property', 'n', 'templte']])
   })
 
-  test('a placeholder that no input has', () => {
+  test('report a placeholder without an input', () => {
     const of = (template: string, more: (string | object)[] = [], type = 'text.Template') =>
       messages(
         warnings(
@@ -50,10 +50,10 @@ describe('warnings', () => {
         ),
       )
     const told = (type: string, name: string, hint: string) =>
-      `Property "template" of node "n" (${type}) uses "${name}", which is no input of it.${hint}`
+      `Property "template" of node "n" (${type}) uses "${name}", which is not an input of the node.${hint}`
     assert.deepEqual(of('Hi {{ nmae }}'), [told('text.Template', 'nmae', ' Did you mean "name"?')])
     assert.deepEqual(of('{{who.first}}', [], 'text.RenderHtml'), [
-      told('text.RenderHtml', 'who.first', ' There is only "name".'),
+      told('text.RenderHtml', 'who.first', ' Available: "name".'),
     ])
     for (const fine of ['', '{{name}}', '{{ name.first[0] }}', '{{']) assert.deepEqual(of(fine), [], fine)
     assert.deepEqual(of('{{nmae}}', ['in.output->n.template']), [])
@@ -61,7 +61,7 @@ describe('warnings', () => {
 
   const call = (more: object) => graph([node('n', 'workflow.Call', { workflow_id: 'w' }, more)], [])
 
-  test('a dynamic output of no type', () => {
+  test('report a dynamic output of unknown type', () => {
     const [text, list] = [{ type: 'string' }, { type: 'list', type_args: [{ type: 'number' }] }]
     const told = messages(warnings(call({ dynamic_outputs: { a: text, b: list, c: 'str', d: { type: 'teapot' } } })))
     assert.equal(told[0], 'Dynamic output "a" of node "n" (workflow.Call): "string" is no type. Did you mean "str"?')
@@ -71,18 +71,18 @@ describe('warnings', () => {
     assert.deepEqual(warnings(call({ dynamic_outputs: { a: null, b: {}, c: { type: 'dict' } } })), [])
   })
 
-  test('a dynamic input whose type is taken for a value', () => {
+  test('report a dynamic input whose type is taken for a value', () => {
     const near = warnings(call({ dynamic_properties: { a: { type: 'boolean' } } }))
     assert.deepEqual(
       near.map((one) => [one.code, one.pin_name]),
       [['unknown_type', 'a']],
     )
-    assert.match(near[0]!.message, /"boolean" is no type, so all of it is taken for a value\. Did you mean "bool"\?$/)
+    assert.match(near[0]!.message, /"boolean" is no type, so the entry is taken as a value\. Did you mean "bool"\?$/)
     const values = { a: { type: 'circle' }, b: { type: 'string', radius: 1 }, c: 'string', d: { type: 'int' }, e: null }
     assert.deepEqual(warnings(call({ dynamic_properties: values })), [])
   })
 
-  test('dynamic handles that cannot be', () => {
+  test('report dynamic handles that are ignored', () => {
     const dynamic_properties = JSON.parse('{"workflow_id": 1, "__proto__": 2, "fine": 3}')
     assert.deepEqual(codes(call({ dynamic_properties })), [
       ['ignored_handle', 'n', 'workflow_id'],
@@ -96,14 +96,14 @@ describe('warnings', () => {
   })
 })
 
-describe('outputs that nobody reads', () => {
+describe('warnings about unused outputs', () => {
   const row = [source('in', 'x'), sink('out'), node('a', 'text.FromValue'), node('b', 'text.Trim')]
   const used = ['in.output->out.value']
 
-  test('the last node of a row that leads nowhere, and an input that nothing uses', () => {
+  test('report the last node of an unused chain, and an unused input', () => {
     const dead = graph(row, [...used, 'in.output->a.value', 'a.output->b.text'])
     assert.deepEqual(messages(warnings(dead)), [
-      'Nothing uses what node "b" (text.Trim) gives, so it has no part in the outputs.',
+      'Nothing uses the outputs of node "b" (text.Trim), so it does not contribute to the result.',
     ])
     const unused = graph([...row.slice(0, 2), node('x', 'input.Any', { name: 'spare', value: 1 })], used)
     assert.deepEqual(messages(warnings(unused)), ['Nothing uses the input "spare" (node "x").'])
@@ -111,7 +111,7 @@ describe('outputs that nobody reads', () => {
     assert.deepEqual(warnings(graph(row, [...used, 'in.output->a.value', 'a.output->b.text', ordered])), [])
   })
 
-  test('not where a node has an effect, where there is no output node, or where the graph is wrong', () => {
+  test('are absent if a node has an effect, without output nodes, and in an invalid graph', () => {
     const call = node('call', 'workflow.Call', { workflow_id: 'w' })
     assert.deepEqual(warnings(graph([...row.slice(0, 2), call], [...used, 'in.output->call.text'])), [])
     assert.deepEqual(warnings(graph([source('in', 1), node('a', 'text.FromValue')], ['in.output->a.value'])), [])
@@ -138,7 +138,7 @@ describe('outputs that nobody reads', () => {
     assert.deepEqual(warnings(graph([...row.slice(0, 2), node('s', 'test.Post')], used), withTypes(sends)), [])
   })
 
-  test('an output node that may do without a value and has none', () => {
+  test('report an output node that may do without a value and has none', () => {
     const optional = testType('test.Show', {
       role: 'output',
       properties: [
@@ -152,7 +152,7 @@ describe('outputs that nobody reads', () => {
     ])
   })
 
-  test('of many only the first are told, and how many there are besides', () => {
+  test('list only the first, and the number of further ones', () => {
     const idle = Array.from({ length: 50 }, (_, at) => node(`n${at}`, 'text.Trim', { text: '' }))
     const all = warnings(graph([...row.slice(0, 2), ...idle], used))
     assert.equal(all.length, 21)
@@ -173,7 +173,7 @@ test('a graph with warnings runs', async () => {
   assert.deepEqual((await outputs(of)).out, ['x'])
 })
 
-describe('ten thousand times wrong', () => {
+describe('warnings in a graph with ten thousand faults', () => {
   const many = (make: (at: number) => ReturnType<typeof node>) => Array.from({ length: 10_000 }, (_, at) => make(at))
   const hostile: [string, () => ReturnType<typeof graph>][] = [
     [

@@ -1,4 +1,4 @@
-// Steps of firings: whatever interrupts a run, none that had ended is taken again, and its outputs are those of a run that went through.
+// Steps of firings: whatever interrupts a run, no step that had ended is repeated, and outputs equal those of an uninterrupted run.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -29,12 +29,12 @@ import { answer, ask, called } from '../waiting.ts'
 
 const RUNS = 150
 
-/** What one step does: something of its own, or a call of a workflow, which may wait to be answered. */
+/** The work of a step: its own, or a call of a workflow, which may wait for an answer. */
 type Kind = 'own' | 'call' | 'ask'
-/** Steps of a round are taken side by side, rounds one after the other. */
+/** Steps of a round are taken concurrently, rounds one after the other. */
 type Program = readonly (readonly Kind[])[]
 
-/** Counts what is done by name, and whether it was told that it had begun before. */
+/** Counts the work by name, and notes whether the step had begun before. */
 class Done {
   readonly counts = new Map<string, number>()
   interrupted = 0
@@ -107,7 +107,7 @@ const main = (type: string, program: Program) =>
     ['in.output->s.value', type === 'test.Stream' ? 's.item->out.value' : 's.output->out.value'],
   )
 
-/** Runs to the end, answering whatever waits. */
+/** Runs to the end, answering all waits. */
 async function through(type: string, program: Program, journal: MemoryJournal, done: Done) {
   for (let count = 0; count < 100; count++) {
     const { execution, observer } = called({ main: main(type, program), ...WORKFLOWS }, journal, types(done))
@@ -119,7 +119,7 @@ async function through(type: string, program: Program, journal: MemoryJournal, d
   return assert.fail('the run is suspended over and over')
 }
 
-describe('steps', () => {
+describe('steps of a firing', () => {
   for (const type of ['test.Steps', 'test.Stream']) {
     test(`${type}: wherever a run is interrupted, none that had ended is taken again`, async () => {
       const kind = fc.constantFrom<Kind>('own', 'own', 'call', 'ask')
@@ -154,7 +154,7 @@ describe('steps', () => {
     })
   }
 
-  test('what a step called goes on inside where it was, whichever steps had ended before it', async () => {
+  test('continue the workflow that a step called, whichever steps had ended before it', async () => {
     const done = new Done()
     const journal = new MemoryJournal()
     const outcome = await through('test.Steps', [['call', 'call'], ['call']], journal, done)
@@ -168,7 +168,7 @@ describe('steps', () => {
     )
   })
 
-  test('an attempt that follows finds the steps that had ended, and calls anew what had not', async () => {
+  test('that had ended are known to the next attempt, which repeats all others', async () => {
     const done = new Done()
     let failures = 2
     const frail = testType('test.Frail', {
@@ -201,7 +201,7 @@ describe('steps', () => {
     assert.equal(counts(), 1)
   })
 
-  test('what is kept is there for every attempt, also where its own was told to end, and after an interruption', async () => {
+  test('kept values are known to every attempt, also from an aborted attempt and after an interruption', async () => {
     const seen: unknown[] = []
     const late = testType('test.Late', {
       properties: [value],
@@ -231,7 +231,7 @@ describe('steps', () => {
     assert.deepEqual(seen, [null, 'it took a while', 'it took a while'])
   })
 
-  test('two things of one name are a mistake of a node', async () => {
+  test('two kept values of one name are an error of the node', async () => {
     const type = testType('test.Twice', {
       run: async (_inputs, context) => {
         for (const _ of [1, 2]) await context.keep('a', 1)
@@ -240,10 +240,10 @@ describe('steps', () => {
     })
     const { execution, observer } = called({ main: graph([node('s', 'test.Twice')], []) }, new MemoryJournal(), [type])
     assert.equal((await execution.done).status, 'failed')
-    assert.match(String((observer as Recorder).faults[0]), /two things of the name "a"/)
+    assert.match(String((observer as Recorder).faults[0]), /two values under the name "a"/)
   })
 
-  test('a node that is told of an interruption within a call may go on', async () => {
+  test('a node may continue after an interruption within a call', async () => {
     const done = new Done()
     const wary = testType('test.Wary', {
       properties: [value],
@@ -273,7 +273,7 @@ describe('steps', () => {
     assert.equal(done.counts.get('inner/x'), 1)
   })
 
-  test('are committed before they are taken, and before their end lets the firing go on', async () => {
+  test('are committed before they are taken, and their end before the firing continues', async () => {
     const journal = new MemoryJournal()
     const commits: (() => void)[] = []
     journal.commit = () => new Promise((resolve) => commits.push(resolve))
@@ -290,7 +290,7 @@ describe('steps', () => {
     assert.equal((await execution.done).status, 'completed')
   })
 
-  test('of one name, calls outside of them and a second call in one are mistakes of a node', async () => {
+  test('of one name, calls outside of steps, and a second call in one are errors of the node', async () => {
     const mistakes: ((inputs: InputValues, context: NodeContext) => Promise<void>)[] = [
       async (_inputs, context) => {
         await context.step('a')
@@ -318,7 +318,7 @@ describe('steps', () => {
     }
   })
 
-  test('of a run that remembers nothing are taken once, and call workflows', async () => {
+  test('in a run without a journal are taken once, and call workflows', async () => {
     const done = new Done()
     const { execution } = called(
       { main: main('test.Steps', [['own', 'call']]), ...WORKFLOWS },

@@ -1,4 +1,4 @@
-// Steps of firings in a run without a journal: they are known to all attempts at their firing, and to no other one.
+// Steps of firings in a run without a journal: all attempts at their firing know them, other firings do not.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { NodeContext, NodeType } from '../../../src/engine/node-api/node-type.ts'
@@ -21,7 +21,7 @@ import {
 const of = (data: Record<string, unknown> = {}) =>
   graph([node('s', 'test.Steps', data), sink('out')], ['s.output->out.value'])
 
-/** A step that comes to what `work` gives. */
+/** A step whose result is that of `work`. */
 async function step(context: NodeContext, name: string, work: () => unknown): Promise<unknown> {
   using taken = await context.step(name)
   if (taken.previousResult) return taken.previousResult.value
@@ -32,8 +32,8 @@ async function step(context: NodeContext, name: string, work: () => unknown): Pr
 
 const stepping = (run: NodeType['run']) => withTypes(testType('test.Steps', { outputs: [output], run: run! }))
 
-describe('without a journal', () => {
-  test('an attempt finds the steps that had ended, takes the others anew, and knows what was kept', async () => {
+describe('steps without a journal', () => {
+  test('that had ended are known to the next attempt, as are kept values; others are repeated', async () => {
     const done: string[] = []
     const registry = stepping(async (_inputs, context) => {
       const attempt = done.filter((name) => name === 'failed').length
@@ -52,7 +52,7 @@ describe('without a journal', () => {
     assert.deepEqual(await outputs(of({ retry }), registry), { out: [['first', 'failed', 'failed', 'failed']] })
   })
 
-  test('what is kept by an attempt that was told to end is known to the next one, and its steps are not', async () => {
+  test('kept by an aborted attempt are known to the next attempt, but its other steps are not', async () => {
     const clock = new HandClock()
     const [again, late] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let attempts = 0
@@ -75,7 +75,7 @@ describe('without a journal', () => {
     const { execution } = start(of({ timeout_seconds: 1, retry: { attempts: 2, backoff_ms: 0 } }), registry, { clock })
     await until(() => hangs, 'the first attempt')
     clock.turn(1000)
-    // The pause of nothing between the two.
+    // The pause of zero milliseconds between the two attempts.
     await until(() => {
       clock.turn(0)
       return execution.outcome !== null
@@ -111,7 +111,7 @@ describe('without a journal', () => {
       })
     })
 
-  test('aggregates one after the other have steps of their own', async () => {
+  test('belong to one aggregate of several', async () => {
     const type = testType('test.Sum', {
       properties: [{ ...value, aggregate: true }],
       outputs: [output],
@@ -145,7 +145,7 @@ describe('without a journal', () => {
     assert.deepEqual(await outputs(nested, withTypes(type)), { out: [3, 6] })
   })
 
-  test('streams one after the other have steps of their own', async () => {
+  test('belong to one stream of several', async () => {
     const type = testType('test.Stream', {
       properties: [value],
       outputs: [item],
@@ -160,7 +160,7 @@ describe('without a journal', () => {
     assert.deepEqual(await outputs(each, withTypes(type)), { out: [1, 2] })
   })
 
-  test('two steps of one name are a mistake of the node', async () => {
+  test('of the same name are an error of the node', async () => {
     const registry = stepping(async (_inputs, context) => {
       await context.step('a')
       await context.step('a')

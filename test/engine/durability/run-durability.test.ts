@@ -1,4 +1,4 @@
-// What a run remembers of its firings, and how it goes on with that: law 48 and following.
+// What the journal records of firings, and how a run continues from it: law 48 and following.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
@@ -60,7 +60,7 @@ function failed(outcome: RunOutcome, type: string, message: RegExp): void {
   assert.deepEqual([outcome.error.type, message.test(outcome.error.message)], [type, true], outcome.error.message)
 }
 
-describe('what is remembered', () => {
+describe('the journal of a run', () => {
   const asks: NonNullable<NodeType['run']> = (inputs, { clock }) => ({ output: clock.now() > 0 && now(inputs).output })
   const CASES: [string, NonNullable<NodeType['run']>, Partial<NodeType>, number][] = [
     ['nothing of a synchronous firing', now, {}, 0],
@@ -82,7 +82,7 @@ describe('what is remembered', () => {
     })
   }
 
-  test('nothing is asked of a journal that says it knows nothing', async () => {
+  test('is not read if it is blank', async () => {
     const counted = new Counted('test.It', later)
     const journal = new MemoryJournal()
     const told = journal.open()
@@ -107,7 +107,7 @@ describe('what is remembered', () => {
     assert.deepEqual(journal.of('end'), ['n@'])
   })
 
-  test('each start, and each failed attempt, of a firing that is tried several times', async () => {
+  test('records each start, and each failed attempt, of a firing with retries', async () => {
     const counted = new Counted(
       'test.It',
       (inputs) => {
@@ -127,7 +127,7 @@ describe('what is remembered', () => {
     )
   })
 
-  test('what ends after the run has failed, but not what is told to end', async () => {
+  test('records firings that end after the run has failed, but no aborted ones', async () => {
     const gate = new Gate()
     const bad = new Counted('test.Bad', () => Promise.reject(new NodeError('bad')))
     const of = graph(
@@ -146,7 +146,7 @@ describe('what is remembered', () => {
     }
   })
 
-  test('a failure that a Catch holds', async () => {
+  test('records a failure that a Catch receives', async () => {
     const bad = new Counted('test.Bad', () => Promise.reject(new NodeError('no', 'odd')))
     const of = graph(
       [source('in', 1), node('n', 'test.Bad'), node('catch', 'control.Catch'), sink('out')],
@@ -162,13 +162,13 @@ describe('what is remembered', () => {
     assert.equal(bad.begun, 1)
   })
 
-  test('a journal that fails, fails its run and never another one', async () => {
+  test('fails its own run, and no other, when it fails', async () => {
     for (const type of [new Counted('test.It', later), new Counted('test.It', now, { retry_safe: false })]) {
       const journal = new MemoryJournal()
       journal.onRecord = () => {
         throw new Error('no room')
       }
-      failed(await outcomeOf(through('test.It'), [type.type], journal), 'internal_error', /broke down/)
+      failed(await outcomeOf(through('test.It'), [type.type], journal), 'internal_error', /internal error/)
       assert.equal(type.begun, type.type.retry_safe === false ? 0 : 1)
     }
   })
@@ -222,7 +222,7 @@ describe('random numbers', () => {
 })
 
 describe('a firing that must not run twice', () => {
-  test('begins once its start is committed', async () => {
+  test('begins after its start is committed', async () => {
     const counted = new Counted('test.It', now, { retry_safe: false })
     const journal = new MemoryJournal()
     const committed = Promise.withResolvers<void>()
@@ -234,7 +234,7 @@ describe('a firing that must not run twice', () => {
     assert.deepEqual(await execution.done, completed([2]))
   })
 
-  test('fails the run where it had begun and not ended, whatever would catch that or try it again', async () => {
+  test('fails the run if it had begun and not ended, whatever would catch or retry it', async () => {
     const counted = new Counted('test.It', later, { retry_safe: ({ value: given }) => given !== 1 })
     const of = graph(
       [
@@ -248,12 +248,12 @@ describe('a firing that must not run twice', () => {
     const journal = new MemoryJournal()
     assert.deepEqual(await outcomeOf(of, [counted.type], journal), completed([2]))
     const again = await outcomeOf(of, [counted.type], journal.cut(1))
-    failed(again, 'node_interrupted', /^Node "n" was interrupted, and is not safe to run twice\.$/)
+    failed(again, 'node_interrupted', /^Node "n" was interrupted and is not safe to run twice\.$/)
     assert.ok(again.status === 'failed' && again.error.node_id === 'n')
     assert.equal(counted.begun, 1)
   })
 
-  test('does not begin where the run stopped meanwhile', async () => {
+  test('does not begin if the run stopped meanwhile', async () => {
     const counted = new Counted('test.It', now, { retry_safe: false })
     const journal = new MemoryJournal()
     const committed = Promise.withResolvers<void>()
@@ -265,8 +265,8 @@ describe('a firing that must not run twice', () => {
   })
 })
 
-describe('what looks outside where it may not', () => {
-  test('a plain generator that gave an item already', async () => {
+describe('use of services that is not allowed', () => {
+  test('fails in a plain generator that has yielded an item', async () => {
     for (const early of [true, false]) {
       const type = testType('test.Late', {
         outputs: [item],
@@ -279,11 +279,11 @@ describe('what looks outside where it may not', () => {
       const of = graph([node('n', 'test.Late'), sink('out')], ['n.item->out.value'])
       const outcome = await outcomeOf(of, [type], new MemoryJournal())
       if (early) assert.deepEqual(outcome, completed([1, 2]))
-      else failed(outcome, 'node_error', /may not ask for that/)
+      else failed(outcome, 'node_error', /may not use the run.s services/)
     }
   })
 
-  test('weaves and loops, remembered or not', async () => {
+  test('fails in stream operators and loops, with and without a journal', async () => {
     const weave = testType('test.Weave', {
       properties: [{ ...value, aggregate: true }],
       outputs: [item],
@@ -307,14 +307,14 @@ describe('what looks outside where it may not', () => {
     const looped = graph([node('n', 'test.Loop')], ['n.item->n.next'])
     for (const made of [woven, looped]) {
       const plain: Execution = start(made, withTypes(weave, loop)).execution
-      failed(await plain.done, 'node_error', /weaves, loops/)
-      failed(await outcomeOf(made, [weave, loop], new MemoryJournal()), 'node_error', /weaves, loops/)
+      failed(await plain.done, 'node_error', /stream operators, loops/)
+      failed(await outcomeOf(made, [weave, loop], new MemoryJournal()), 'node_error', /stream operators, loops/)
     }
   })
 })
 
 describe('changes of properties', () => {
-  test('hold for the same firings again', async () => {
+  test('apply to the same firings again after an interruption', async () => {
     const gate = new Gate()
     const list = [1, 2, 3]
     const of = graph(
@@ -346,7 +346,7 @@ describe('changes of properties', () => {
     assert.ok(update(again, 'say', { b: 'late' })!.from > 3)
   })
 
-  test('that come after an interruption hold behind those of before it', async () => {
+  test('made after an interruption apply after those made before it', async () => {
     const gate = new Gate()
     const of = graph(
       [

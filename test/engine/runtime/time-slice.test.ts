@@ -1,4 +1,4 @@
-// The time of the thread between owners: whoever works for long keeps nobody else waiting for more than a slice of it at a time.
+// Shares of owners in the thread's time: long work of one owner delays others by no more than a slice at a time.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { TimeSlice } from '../../../src/engine/runtime/time-slice.ts'
@@ -8,7 +8,7 @@ import { inMostRounds } from '../../helpers/patience.ts'
 
 const { signal } = new AbortController()
 
-/** Works for so many milliseconds of the clock, in steps of one. */
+/** Works for so many milliseconds, in steps of one. */
 function* busy(ms: number): Steps<number> {
   for (let step = 0; step < ms; step++) {
     const until = performance.now() + 1
@@ -18,7 +18,7 @@ function* busy(ms: number): Steps<number> {
   return ms
 }
 
-/** The same with a look at the time before each step, as what hands large values to threads does. */
+/** The same, with a check of the time before each step, like code that sends large values to threads. */
 async function handingOver(slice: TimeSlice, ms: number): Promise<void> {
   const steps = busy(ms)
   do await slice.waitForTurn()
@@ -49,7 +49,7 @@ describe('long work of one owner', () => {
       })
 })
 
-test('a turn is no longer where much work in steps waits for it', async () => {
+test('a turn is no longer if much stepwise work waits for it', async () => {
   await inMostRounds(async () => {
     const longest = await longestTurn(async () => {
       const slices = Array.from({ length: 80 }, (_, at) => new TimeSlice(`owner ${at % 4}`))
@@ -59,7 +59,7 @@ test('a turn is no longer where much work in steps waits for it', async () => {
   })
 })
 
-test('work ends with the reason of a signal that is aborted while it waits, and with what it throws', async () => {
+test('work ends with the reason of an aborted signal while it waits, and with its own error', async () => {
   const abort = new AbortController()
   const slice = new TimeSlice('one')
   const work = slice.runSteps(busy(100), abort.signal)

@@ -1,4 +1,4 @@
-// The Range header as it is read: whatever spaces stand in it, and however many.
+// Parsing of the Range header with any spaces.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseByteRange } from '../../../src/http/body/byte-range.ts'
@@ -6,7 +6,7 @@ import { leastProcessorMs } from '../../helpers/processor.ts'
 
 const SIZE = 100
 
-test('spaces around the parts of a range say nothing', () => {
+test('spaces around the parts of a range are ignored', () => {
   const range = { start: 2, length: 3 }
   assert.deepEqual(parseByteRange('bytes=2-4', SIZE), range)
   assert.deepEqual(parseByteRange(' bytes = 2 - 4 ', SIZE), range)
@@ -18,10 +18,10 @@ test('spaces around the parts of a range say nothing', () => {
   assert.equal(parseByteRange('bytes=2-4 5', SIZE), null)
 })
 
-/** What a header may have. */
+/** The limit of a header. */
 const LONGEST = 1_024
 
-test('a header of many spaces is read in no time', () => {
+test('a header of many spaces is parsed quickly', () => {
   const spaces = ' '.repeat(LONGEST / 3)
   for (const header of [`bytes=${spaces}-${spaces}${spaces}x`, `bytes${spaces}=${spaces}2${spaces}x`]) {
     const took = leastProcessorMs(5, () => assert.equal(parseByteRange(header, SIZE), null))

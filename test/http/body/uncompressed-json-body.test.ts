@@ -1,4 +1,4 @@
-// Bodies that are read without the library get the same verdicts as those that are left to it.
+// Bodies that are read without the library get the same verdicts as bodies that the library reads.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -7,7 +7,7 @@ import { startServer, type TestServer, until } from '../../helpers/server.ts'
 
 const PATH = '/v1/chat/completions'
 const PLAIN = ['application/json', 'Application/JSON; charset=utf-8', 'application/json;charset=UTF-8']
-/** It means the same, and is left to the library. */
+/** An equivalent type that is left to the library. */
 const OTHER = 'application/json; charset=utf-8; way=long'
 const GOOD = JSON.stringify({ model: 'builtin/echo', messages: [{ role: 'user', content: 'Grüße 🦊' }] })
 const BYTES: Readonly<Record<string, Buffer>> = {
@@ -33,7 +33,7 @@ describe('plain bodies', () => {
   })
   after(() => server[Symbol.asyncDispose]())
 
-  /** Its status, and the text of the answer or what is said to be wrong. */
+  /** The status, and the text of the answer or the problems. */
   async function verdict(body: Buffer, type: string): Promise<{ status: number; said: unknown }> {
     const answer = await fetch(server.url + PATH, { method: 'POST', headers: { 'content-type': type }, body })
     const { choices, error } = (await answer.json()) as { choices?: [{ message: unknown }]; error?: unknown }
@@ -41,20 +41,20 @@ describe('plain bodies', () => {
   }
 
   for (const [name, bytes] of Object.entries(BYTES)) {
-    test(`${name}: the same verdict`, async () => {
+    test(`get the verdict of the library: ${name}`, async () => {
       const expected = await verdict(bytes, OTHER)
       assert.ok(expected.said, 'it says something')
       for (const type of PLAIN) assert.deepEqual(await verdict(bytes, type), expected, type)
     })
   }
 
-  test('what is asked for is answered, and what is no JSON is not', async () => {
+  test('are accepted if they are JSON, and refused otherwise', async () => {
     assert.equal((await verdict(BYTES['what is asked for']!, PLAIN[0]!)).status, 200)
     assert.equal((await verdict(BYTES['the mark of a byte order']!, PLAIN[0]!)).status, 200)
     assert.equal((await verdict(BYTES['no JSON']!, PLAIN[0]!)).status, 400)
   })
 
-  test('a body that comes byte by byte', async () => {
+  test('can come byte by byte', async () => {
     const bytes = Buffer.from(GOOD)
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(server.url).port), noDelay: true })
     let heard = ''
@@ -69,7 +69,7 @@ describe('plain bodies', () => {
     await once(socket, 'close')
   })
 
-  test('a body that is cut off is counted as a bad request, and the server goes on', async () => {
+  test('count as a bad request if they are cut off, and the server keeps running', async () => {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(server.url).port) })
     const before = await counted()
     socket.write(head(GOOD.length * 2, 'expect: 100-continue\r\n'))

@@ -1,4 +1,4 @@
-// Bodies in small pieces arrive as they were sent, whoever reads them and however late.
+// Bodies in small pieces arrive unchanged, for any reader at any time.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
@@ -16,7 +16,7 @@ interface Read {
 
 type Send = (socket: Socket, pieces: readonly string[]) => Promise<void>
 
-/** As chunks of their own in one packet. */
+/** As chunks in one packet. */
 const inOnePacket: Send = async (socket, pieces) => {
   socket.write(`${CHUNKED}${pieces.map(chunk).join('')}${chunk('')}`)
 }
@@ -36,7 +36,7 @@ const inManyPackets =
 const chunk = (piece: string) => `${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`
 const CHUNKED = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-/** Sends pieces, and gives what the reader of the request saw. */
+/** Sends pieces. Returns the chunks that the reader of the request gets. */
 async function received(
   pieces: readonly string[],
   begin: (request: IncomingMessage) => Promise<unknown>,
@@ -77,7 +77,7 @@ describe('a body in chunks', () => {
     ['at once', async () => {}],
     ['late', later],
   ] as const) {
-    test(`of a letter each, read ${when}, is whole and comes in few pieces`, async () => {
+    test(`of a byte each, read ${when}, is complete and comes in few pieces`, async () => {
       const { text, pieces } = await received([...LETTERS], begin)
       assert.equal(text, LETTERS)
       assert.ok(pieces < 1_000, `${pieces} pieces`)
@@ -90,21 +90,21 @@ describe('a body in chunks', () => {
   }
 })
 
-describe('a body of a letter in each packet', () => {
+describe('a body of a byte in each packet', () => {
   const letters = [...'letter by letter '.repeat(200)]
   const head = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${letters.length}\r\n\r\n`
   for (const [how, send] of [
     ['of a length that is announced', inManyPackets(head, (letter) => letter, '')],
     ['in chunks', inManyPackets(CHUNKED, chunk, chunk(''))],
   ] as const) {
-    test(`${how} is whole and comes in few pieces: one that is kept takes more than its bytes`, async () => {
+    test(`${how} is complete and comes in few pieces, since each kept piece takes more than its bytes`, async () => {
       const { text, pieces } = await received(letters, async () => {}, send)
       assert.equal(text, letters.join(''))
       assert.ok(pieces < 200, `${pieces} pieces`)
     })
   }
 
-  test('does not wait for what does not come', async () => {
+  test('does not wait for missing pieces', async () => {
     const { promise, resolve } = Promise.withResolvers<string>()
     const first = async (request: IncomingMessage) => {
       request.once('data', (piece: Buffer) => resolve(piece.toString())).resume()

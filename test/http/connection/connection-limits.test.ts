@@ -1,4 +1,4 @@
-// How many may be connected: all callers together, and each of them.
+// Limits on connections: of all callers together, and of each.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
@@ -17,7 +17,7 @@ import { serve } from '../../helpers/process.ts'
 import { startServer, temporaryFolder, until } from '../../helpers/server.ts'
 import { type Peer, peer } from '../peer.ts'
 
-/** Whoever sends no head is cut later than this. */
+/** Clients that send no head are cut off later than this. */
 const SOONER_MS = 12_000
 const HEAD = 'GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 
@@ -26,7 +26,7 @@ async function assertServed(one: Peer): Promise<void> {
   await until('an answer', () => one.text().startsWith('HTTP/1.1 '))
 }
 
-/** Asks, and is cut off without a word. */
+/** Sends a request, and is cut off without an answer. */
 async function assertCut(server: { readonly url: string }): Promise<void> {
   using one = await peer(server, HEAD)
   await until('its end', one.closed)
@@ -39,8 +39,8 @@ const own = Object.values(networkInterfaces())
 const skip = own === undefined && 'there is loopback only'
 
 describe('connections', () => {
-  test('beyond their number are closed at once, and the others are served', async () => {
-    // A proxy that was named may have them all.
+  test('beyond the limit are closed at once, and others are served', async () => {
+    // A trusted proxy may have all connections.
     const environment = { SVC_TRUSTED_PROXIES: '127.0.0.1' }
     await using server = await startServer({ environment, listener: { connections: 3 } })
     const first = [await peer(server), await peer(server), await peer(server)]
@@ -50,7 +50,7 @@ describe('connections', () => {
     await until('a free place', async () => (await call(server, 'GET', '/health').catch(() => null))?.status === 200)
   })
 
-  test('of this machine have half of them, and a place that was left is free again', async () => {
+  test('of this machine get half of the limit, and closed ones free their place', async () => {
     await using server = await startServer({ listener: { connections: 8 } })
     const first = await Promise.all(Array.from({ length: 4 }, () => peer(server)))
     await assertCut(server)
@@ -60,7 +60,7 @@ describe('connections', () => {
     for (const one of first) one.socket.destroy()
   })
 
-  test('of one address have a quarter, and others get in', { skip }, async () => {
+  test('of one address get a quarter of the limit, and other addresses can connect', { skip }, async () => {
     await using server = await startServer({ config: { host: '0.0.0.0' }, listener: { connections: 8 } })
     const remote = { url: `http://${own}:${new URL(server.url).port}` }
     const first = [await peer(remote), await peer(remote)]
@@ -70,12 +70,11 @@ describe('connections', () => {
     for (const one of first) one.socket.destroy()
   })
 
-  test('that were refused are told of at once, and further ones together', async () => {
+  test('that were refused are logged at once, and further ones together', async () => {
     await withMoreTime(300, async (tell_ms) => {
       const lines: string[] = []
       const log = createLog('warn', undefined, { write: (line) => lines.push(line) })
-      const told = () =>
-        lines.filter((line) => line.includes('connections are refused')).map((line) => JSON.parse(line))
+      const told = () => lines.filter((line) => line.includes('connections refused')).map((line) => JSON.parse(line))
       await using server = await startServer({ log, listener: { connections: 2, log_interval_ms: tell_ms } })
       using first = await peer(server)
       await assertServed(first)
@@ -112,11 +111,11 @@ describe('connections', () => {
     }
   })
 
-  test('whose heads never end do not end a server with a small heap', async () => {
+  test('whose heads never end do not crash a server with a small heap', async () => {
     const folder = temporaryFolder()
     try {
       await giveDatabase(join(folder, 'svc.db'))
-      // A proxy that was named may have all connections.
+      // A trusted proxy may have all connections.
       const environment = { NODE_OPTIONS: '--max-old-space-size=64', SVC_TRUSTED_PROXIES: '127.0.0.1' }
       await using server = await serve(folder, environment)
       const head = `GET /health HTTP/1.1\r\nHost: localhost\r\n${'a:\r\n'.repeat(3_900)}`
@@ -134,7 +133,7 @@ describe('connections', () => {
     }
   })
 
-  test('are bounded by what the service leaves of the heap', () => {
+  test('are limited by the free heap', () => {
     const mib = 1_048_576
     assert.deepEqual(
       [32, 128, 4_096].map((size) => computeHeadMemory(size * mib) / mib),
@@ -142,7 +141,7 @@ describe('connections', () => {
     )
   })
 
-  test('are no more than the heap has room for heads that do not come to their end', () => {
+  test('are limited by the heap for incomplete heads', () => {
     const within = (files: number | null) => computeMaxConnections(files, 1_000_000_000)
     assert.deepEqual([1024, 1_048_576, null].map(within), [768, 10_172, 10_172])
   })

@@ -1,4 +1,4 @@
-// The end of a listener: who is answered still, and who is not waited for.
+// The end of a listener: pending answers are sent, and idle connections are closed.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
@@ -10,14 +10,14 @@ import { createLog } from '../../../src/log.ts'
 import { until } from '../../helpers/server.ts'
 import { peer } from '../peer.ts'
 
-test('a connection that asks nothing is closed at once, and the answer that is under way goes out', async () => {
+test('an idle connection is closed at once, and a pending answer is sent', async () => {
   const listener = createListener(createLog('silent'))
   const asked = Promise.withResolvers<ServerResponse>()
   listener.on('request', (_request, response) => asked.resolve(response))
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')
   const at = { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}` }
-  // As a client of fetch that leaves a stream of events: it connects anew for what it may ask next.
+  // Like a client of fetch that leaves a stream of events, and connects anew for its next request.
   using silent = await peer(at)
   using asking = await peer(at, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
   const response = await asked.promise

@@ -1,4 +1,4 @@
-// Bodies that end early or are no HTTP: whoever asked gets one answer, in the form of the door, and the connection ends.
+// Bodies that end early or are malformed: the client gets one answer in the error format of the path, and the connection ends.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Server, ServerResponse } from 'node:http'
@@ -16,7 +16,7 @@ const head = (asked: string, ...more: string[]) =>
 const JSON_TYPE = 'Content-Type: application/json'
 const CHUNKED = 'Transfer-Encoding: chunked'
 
-/** What is said, and how that ends; each as the head and the body of an answer. */
+/** The bytes that are sent, and the end; each with the head and the body of the answer. */
 async function answers(one: Peer): Promise<[head: string, body: string][]> {
   await until('its end', one.closed)
   return one
@@ -25,7 +25,7 @@ async function answers(one: Peer): Promise<[head: string, body: string][]> {
     .map((text) => text.split('\r\n\r\n') as [string, string])
 }
 
-/** One answer and no more: 400, with an id, the last one of its connection, in this form. */
+/** Asserts a single answer: 400 with an id in this format, the last of its connection. */
 async function refused(one: Peer, schema: 'ApiError' | 'SdkError', message: string): Promise<void> {
   const [first, ...others] = await answers(one)
   assert.deepEqual(others, [])
@@ -37,7 +37,7 @@ async function refused(one: Peer, schema: 'ApiError' | 'SdkError', message: stri
   assert.deepEqual(JSON.parse(body).error.problems, [{ path: '/body', message }])
 }
 
-const NO_CODING = 'is not what its transfer coding says'
+const NO_CODING = 'does not match its transfer coding'
 
 describe('a body', () => {
   let server: TestServer
@@ -58,21 +58,21 @@ describe('a body', () => {
       await refused(one, schema, 'was cut off')
     })
 
-    test(`${what} in pieces that are none is answered`, async () => {
+    test(`${what} in malformed chunks is answered`, async () => {
       using one = await peer(server, head(asked, type, CHUNKED))
       one.socket.write(`${body.length.toString(16)}\r\n${body}\r\nzz\r\n`)
       await refused(one, schema, NO_CODING)
     })
   }
 
-  test('that breaks off leaves nothing of its file', async () => {
+  test('that breaks off leaves no file behind', async () => {
     using one = await peer(server, head(`POST ${UPLOADS}`, form[1], 'Content-Length: 100000'))
     one.socket.end(`${form[0]}${'x'.repeat(20_000)}`)
     await refused(one, 'SdkError', 'was cut off')
     await until('nothing to be left', () => temporaryFiles(server).length === 0)
   })
 
-  test('that nobody reads changes nothing of the answer', async () => {
+  test('that no handler reads does not change the answer', async () => {
     for (const [asked, status] of [
       ['GET /health', 200],
       ['POST /nowhere', 404],
@@ -91,7 +91,7 @@ describe('a body', () => {
       }
   })
 
-  test('is judged only of whoever may call', async () => {
+  test('is checked only for authenticated callers', async () => {
     using one = await peer(server, head('POST /api/workflows', JSON_TYPE, 'X-Forwarded-For: 203.0.113.7', CHUNKED))
     one.socket.write('zz\r\n')
     const [[said] = [], ...others] = await answers(one)
@@ -100,7 +100,7 @@ describe('a body', () => {
   })
 })
 
-/** A listener whose answers a test gives, in the order of the requests. */
+/** A listener whose answers the test sends, in the order of the requests. */
 async function withListener(
   run: (at: { url: string }, asked: ServerResponse[]) => Promise<void>,
   limits: Partial<ListenerLimits> = {},
@@ -120,7 +120,7 @@ async function withListener(
 
 const GET = head('GET /')
 
-test('a body that does not come in time is not told of in the middle of an answer to another request', () =>
+test('the timeout of a body is not reported in the middle of an answer to another request', () =>
   withListener(
     async (at, asked) => {
       using one = await peer(at, `${GET}POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf`)
@@ -133,8 +133,8 @@ test('a body that does not come in time is not told of in the middle of an answe
     { request_ms: 300, head_ms: 200, check_ms: 50 },
   ))
 
-describe('what is no HTTP', () => {
-  test('is not answered in the place of requests that came before', () =>
+describe('malformed HTTP', () => {
+  test('is not answered instead of earlier requests', () =>
     withListener(async (at, asked) => {
       using one = await peer(at, `${GET}${GET}NO REQUEST\r\n\r\n`)
       await until('both requests', () => asked.length === 2)
@@ -151,7 +151,7 @@ describe('what is no HTTP', () => {
       )
     }))
 
-  test('ends an answer that is under way, which is never taken for whole', () =>
+  test('cuts a running answer, which is recognizably incomplete', () =>
     withListener(async (at, asked) => {
       using one = await peer(at, GET)
       await until('the request', () => asked.length === 1)
@@ -163,7 +163,7 @@ describe('what is no HTTP', () => {
       assert.ok(!one.text().endsWith('0\r\n\r\n'))
     }))
 
-  test('ends a connection that owes nothing without another answer to the last request', () =>
+  test('ends a connection without pending answers, without another answer to the last request', () =>
     withListener(async (at, asked) => {
       using one = await peer(at, head('POST /', 'Content-Length: 9'))
       await until('the request', () => asked.length === 1)
@@ -173,7 +173,7 @@ describe('what is no HTTP', () => {
       assert.equal((await answers(one)).length, 1)
     }))
 
-  test('is answered by 400 alone where no request was read', () =>
+  test('is answered only by 400 if no request was read', () =>
     withListener(async (at) => {
       using one = await peer(at, 'NO REQUEST\r\n\r\n')
       assert.match((await answers(one))[0]![0], /^HTTP\/1\.1 400 /)

@@ -1,4 +1,4 @@
-// Requests of one connection that come faster than they are answered.
+// Requests of a connection that come faster than they are answered.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -9,7 +9,7 @@ import { rejectExcessRequests, serializeRequests } from '../../../src/http/conne
 import { until } from '../../helpers/server.ts'
 
 const COUNT = 20_000
-/** As many as a read takes are in three packets, and in what the kernels keep. */
+/** As many as a read takes: those of three packets and of the kernel buffers. */
 const PACKETS = 3 * 65_536
 
 interface Echoing {
@@ -20,7 +20,7 @@ interface Echoing {
   close(): void
 }
 
-/** Answers with the path, 429 where the request is refused. The first answer waits for `go`. */
+/** Answers with the path, or 429 if the request is refused. The first answer waits for `go`. */
 async function echoing(go: Promise<void>, most?: number): Promise<Echoing> {
   const connections: Socket[] = []
   const requests: IncomingMessage[] = []
@@ -45,7 +45,7 @@ async function echoing(go: Promise<void>, most?: number): Promise<Echoing> {
   return { port, connections, requests, close: () => server.close() }
 }
 
-/** As many bytes as were read, once nothing more is. */
+/** The number of read bytes, once reading has stopped. */
 async function settled(socket: Socket): Promise<number> {
   for (let before = -1; ; ) {
     const { bytesRead } = socket
@@ -55,7 +55,7 @@ async function settled(socket: Socket): Promise<number> {
   }
 }
 
-test('while too many wait nothing more is read, and in the end each has its answer, in order', async () => {
+test('while too many requests wait nothing more is read, and in the end each is answered in order', async () => {
   const go = Promise.withResolvers<void>()
   const server = await echoing(go.promise)
   const client = connect(server.port, '127.0.0.1')
@@ -77,7 +77,7 @@ test('while too many wait nothing more is read, and in the end each has its answ
       Array.from({ length: COUNT }, (_, at) => `/${at}`),
     )
     const statuses = [...text.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => status)
-    // The first, and those that may wait for it.
+    // The first request, and those that may wait for it.
     assert.equal(statuses.indexOf('429'), 101)
   } finally {
     client.destroy()
@@ -85,7 +85,7 @@ test('while too many wait nothing more is read, and in the end each has its answ
   }
 })
 
-test('a connection that goes while too many wait leaves nothing behind', async () => {
+test('a connection that closes while too many requests wait leaves nothing behind', async () => {
   const go = Promise.withResolvers<void>()
   const server = await echoing(go.promise)
   const client = connect(server.port, '127.0.0.1').on('error', () => {})
@@ -103,7 +103,7 @@ test('a connection that goes while too many wait leaves nothing behind', async (
   }
 })
 
-test('when a connection closes nothing is done for each of the thousands that wait on it', async () => {
+test('when a connection closes there is no work for each of its thousands of waiting requests', async () => {
   const go = Promise.withResolvers<void>()
   const server = await echoing(go.promise)
   const client = connect(server.port, '127.0.0.1').on('error', () => {})
@@ -126,7 +126,7 @@ test('when a connection closes nothing is done for each of the thousands that wa
   }
 })
 
-test('where too many wait on all connections together, one that has more than its part is cut, and others are served', async () => {
+test('if too many requests wait on all connections, a connection with more than its share is cut, and others are served', async () => {
   const go = Promise.withResolvers<void>()
   const server = await echoing(go.promise, 300)
   const clients = Array.from({ length: 20 }, () => connect(server.port, '127.0.0.1').on('error', () => {}))

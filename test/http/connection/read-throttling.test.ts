@@ -1,4 +1,4 @@
-// Packets of thousands of requests are taken apart a little in each turn, and whatever they hold arrives whole and in its order.
+// Packets of thousands of requests are parsed in small slices per turn, and arrive complete and in order.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -17,7 +17,7 @@ interface Begun {
   readonly client: Socket
 }
 
-/** A server whose connections are read in turns, while `use` does something with one. */
+/** A server with throttled reads, while `use` uses one of its connections. */
 async function serving(listener: RequestListener, use: (begun: Begun) => Promise<void>): Promise<void> {
   const server = createServer(listener)
   throttleReads(server)
@@ -34,7 +34,7 @@ async function serving(listener: RequestListener, use: (begun: Begun) => Promise
   }
 }
 
-/** The same while somebody floods. */
+/** The same during a flood. */
 const servingInFlood: typeof serving = async (listener, use) => {
   let came = 0
   const count: RequestListener = (_request, response) => {
@@ -48,15 +48,15 @@ const servingInFlood: typeof serving = async (listener, use) => {
   await serving(listener, use)
 }
 
-/** Work on each request, in milliseconds: on a packet of them it takes long. */
+/** Milliseconds of work on each request: for a packet of requests it takes long. */
 const WORK_MS = 0.05
 const REQUEST = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}'
-/** What one read takes. */
+/** Requests of a single read. */
 const PACKET = 65_536
 const IN_PACKET = Math.ceil(PACKET / REQUEST.length)
 const COUNT = 12_000
 
-/** How much of its time reading has used, and one piece beyond, in requests of that work and with room for a slow machine. */
+/** The share of reading, and a further slice, in requests of that work, with tolerance for a slow machine. */
 const MOST_REQUESTS = 400
 
 function counting() {
@@ -69,7 +69,7 @@ function counting() {
   return { all, listener }
 }
 
-/** The most requests of one turn until so many were answered. */
+/** The most requests in a turn, until so many were answered. */
 async function mostInTurn(all: { readonly answered: number }, count: number): Promise<number> {
   let most = 0
   for (let before = all.answered; all.answered < count; before = all.answered) {
@@ -79,7 +79,7 @@ async function mostInTurn(all: { readonly answered: number }, count: number): Pr
   return most
 }
 
-test('of thousands of requests on a connection, one turn takes a few hundred behind the first packet, whatever their answers have Node read on', () =>
+test('of thousands of requests on a connection, a turn takes a few hundred after the first packet, though answers make Node read on', () =>
   inMostRounds(async () => {
     const { all, listener } = counting()
     await serving(listener, async ({ client }) => {
@@ -90,7 +90,7 @@ test('of thousands of requests on a connection, one turn takes a few hundred beh
     })
   }))
 
-test('in a flood one turn takes no more of the first packet of a connection either', () =>
+test('in a flood a turn takes no more of the first packet of a connection either', () =>
   inMostRounds(async () => {
     const { all, listener } = counting()
     await servingInFlood(listener, async ({ client }) => {
@@ -100,11 +100,11 @@ test('in a flood one turn takes no more of the first packet of a connection eith
     })
   }))
 
-/** What one read takes, in chunks of a letter. */
+/** Chunks of a byte in a single read. */
 const CHUNK = '1\r\nx\r\n'
 const CHUNKS_IN_PACKET = Math.ceil(PACKET / CHUNK.length)
 
-test('of a body in thousands of small chunks, one turn takes a few hundred behind the first packet', () =>
+test('of a body in thousands of small chunks, a turn takes a few hundred after the first packet', () =>
   inMostRounds(async () => {
     const all = { answered: 0 }
     const listener: RequestListener = (request) => void request.on('data', ({ length }) => (all.answered += length))
@@ -117,7 +117,7 @@ test('of a body in thousands of small chunks, one turn takes a few hundred behin
     })
   }))
 
-/** Bodies of many lengths around those of the pieces, some of them in chunks. */
+/** Bodies of many lengths around those of the slices, some of them chunked. */
 function bodies(): string[] {
   const lengths = [0, 1, 100, 2_047, 2_048, 2_049, 16_383, 16_384, 16_385, 65_536, 300_000]
   return Array.from({ length: 60 }, (_, at) => `${at} `.padEnd(lengths[(at * 7) % lengths.length]!, `ä${at}`))
@@ -140,7 +140,7 @@ describe('requests of all lengths in few packets', () => {
     { how: 'read at once in a flood', reader: 'at once', served: servingInFlood },
     { how: 'read late in a flood', reader: 'late', served: servingInFlood },
   ])
-    test(`are whole and in their order, ${how}`, async () => {
+    test(`are complete and in order, ${how}`, async () => {
       const sent = bodies()
       const found: string[] = []
       const all = Promise.withResolvers<void>()
@@ -160,7 +160,7 @@ describe('requests of all lengths in few packets', () => {
     })
 })
 
-/** What WebSockets receive, until so many messages have come. Whoever speaks on them is asked who calls before, for some turns. */
+/** The messages that WebSockets receive, until so many have come. Authentication before takes some turns. */
 function receiving(server: Server, count: number): Promise<number[]> {
   const sockets = new WebSocketServer({ noServer: true })
   const { promise, resolve } = Promise.withResolvers<number[]>()
@@ -180,7 +180,7 @@ function receiving(server: Server, count: number): Promise<number[]> {
 const UPGRADE =
   'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n'
 
-test('what comes behind an upgrade in the same packet belongs to whoever speaks on it then', () =>
+test('bytes after an upgrade in the same packet belong to the new protocol', () =>
   servingInFlood(
     () => {},
     async ({ server, client }) => {
@@ -190,9 +190,9 @@ test('what comes behind an upgrade in the same packet belongs to whoever speaks 
     },
   ))
 
-test('a connection that is upgraded by the packet at which it was paused is read on', () => {
+test('a connection that was paused at the packet of its upgrade is read on', () => {
   const work: RequestListener = (_request, response) => {
-    // Longer than reading gets of one turn.
+    // Longer than the share of reading in a turn.
     for (const until = performance.now() + 12; performance.now() < until; );
     response.end()
   }
@@ -208,7 +208,7 @@ test('a connection that is upgraded by the packet at which it was paused is read
 
 const MESSAGES = [1, 3_000, 40, 30_000, 7]
 
-/** A masked text frame of so many letters, the mask being of zeros. */
+/** A text frame of so many letters, with a mask of zeros. */
 function frame(length: number): Buffer {
   const small = length < 126
   const head = Buffer.alloc(small ? 6 : 8)

@@ -1,4 +1,4 @@
-// Bodies that nobody reads: whoever sends one sees the answer, and is not listened to for long.
+// Bodies that no handler reads: the client gets the answer, and the server soon stops reading.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
@@ -14,7 +14,7 @@ function head(asked: string, ...more: string[]): string {
   return [`${asked} HTTP/1.1`, 'Host: localhost', 'Content-Type: application/json', ...more, '', ''].join('\r\n')
 }
 
-/** Sends one piece after the other, as fast as they are taken, until it is cut off; gives how many bytes went. */
+/** Sends pieces as fast as they are read, until it is cut off. Returns the number of sent bytes. */
 async function flood({ socket, closed }: Peer, piece: string): Promise<number> {
   const leaves = new AbortController()
   socket.once('close', () => leaves.abort())
@@ -27,7 +27,7 @@ async function flood({ socket, closed }: Peer, piece: string): Promise<number> {
   return socket.bytesWritten
 }
 
-/** Sends all of it before it reads anything. */
+/** Sends the whole body before it reads. */
 async function sendFirst(server: TestServer, request: string, body: string): Promise<string> {
   using client = await peer(server)
   client.socket.pause()
@@ -37,7 +37,7 @@ async function sendFirst(server: TestServer, request: string, body: string): Pro
   return client.text()
 }
 
-/** A caller elsewhere, at its limit. */
+/** A remote caller at its rate limit. */
 async function startLimited(): Promise<TestServer> {
   const server = await startServer({ environment: { SVC_RATE_LIMIT_TRUST_PROXY: '1', SVC_RATE_LIMIT_MAX: '1' } })
   await call(server, 'GET', '/health', { headers: { 'X-Forwarded-For': '203.0.113.7' } })
@@ -55,8 +55,8 @@ const EARLY: readonly [status: number, asked: string, ...headers: string[]][] = 
   [204, 'OPTIONS /health'],
 ]
 
-describe('a body that nobody reads', () => {
-  test('is cut off, in whatever pieces it comes', async () => {
+describe('a body that no handler reads', () => {
+  test('is cut off, in pieces of any size', async () => {
     await using server = await startServer()
     const pieces = [`10000\r\n${'x'.repeat(65_536)}\r\n`, '1\r\nx\r\n'.repeat(10_000)]
     for (const [status, asked, ...headers] of EARLY) {
@@ -79,7 +79,7 @@ describe('a body that nobody reads', () => {
     }
   })
 
-  test('of 1 MiB leaves its sender the answer, also one that reads only when all is sent', async () => {
+  test('of 1 MiB does not prevent the answer, even for a client that reads only after sending all', async () => {
     await using server = await startServer({ environment: { SVC_MAX_BODY_BYTES: '2048' } })
     await using limited = await startLimited()
     const cases: [TestServer, number, string, ...string[]][] = [
@@ -99,7 +99,7 @@ describe('a body that nobody reads', () => {
     }
   })
 
-  test('REQUEST_TOO_LARGE: is refused at the first byte that is too much, not at the last', async () => {
+  test('REQUEST_TOO_LARGE: is refused at the first byte beyond the limit, not at the last', async () => {
     await using server = await startServer({ environment: { SVC_MAX_BODY_BYTES: '2048' } })
     using announced = await peer(server, head('POST /api/workflows', 'Content-Length: 2049'))
     using chunked = await peer(server, `${head('POST /api/workflows', CHUNKED)}801\r\n${'x'.repeat(2049)}\r\n`)
@@ -108,8 +108,8 @@ describe('a body that nobody reads', () => {
   })
 })
 
-describe('a connection is kept', () => {
-  /** Asks the same thing twice on one connection. */
+describe('a connection stays open', () => {
+  /** Sends the same request twice on a connection. */
   async function twice(server: TestServer, request: string, status: number): Promise<void> {
     using client = await peer(server, request)
     for (const answers of [1, 2]) {
@@ -119,7 +119,7 @@ describe('a connection is kept', () => {
     }
   }
 
-  test('where a request without a body is refused, or one with a short body', async () => {
+  test('if a request without a body, or with a short one, is refused', async () => {
     await using server = await startServer()
     const short = 'x'.repeat(1_000)
     for (const [status, asked, ...more] of [
@@ -132,7 +132,7 @@ describe('a connection is kept', () => {
     }
   })
 
-  test('where a long body is read, announced or not', async () => {
+  test('if a long body is read, announced or not', async () => {
     await using server = await startServer()
     const body = `${JSON.stringify(greeting())}${' '.repeat(200_000)}`
     await twice(server, head('POST /api/workflows', `Content-Length: ${body.length}`) + body, 201)

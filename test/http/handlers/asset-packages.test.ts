@@ -1,5 +1,5 @@
-// listAssetPackages and getAssetPackageFile: what is bundled, byte for byte, for everybody and to be kept by caches; nothing else is read; and
-// runs take the files by their addresses.
+// listAssetPackages and getAssetPackageFile: bundled files, byte for byte, for all callers and cacheable; no other file can be read; and runs load
+// the files by their URLs.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -41,8 +41,8 @@ function filesOf(folder: string): string[] {
     .sort()
 }
 
-describe('the packages', () => {
-  test('listAssetPackages tells all files that there are, by name, with their sizes and digests', async () => {
+describe('the bundled packages', () => {
+  test('are listed by listAssetPackages with all files by name, their sizes and digests', async () => {
     const listed = await packages()
     assert.ok(listed.length >= 4)
     const names = listed.map(({ name }) => name)
@@ -59,7 +59,7 @@ describe('the packages', () => {
         const made = 'run: node src/launch/node.mjs test/packages/main.ts'
         assert.deepEqual([size, sha256], [bytes.length, createHash('sha256').update(bytes).digest('hex')], made)
         assert.equal(detectContentType(bytes, content_type), content_type, path)
-        // Whoever writes one into a workflow need not escape it.
+        // A URL in a workflow needs no escapes.
         assert.match(`${name}/${path}`, /^[a-z0-9-]+(\/[a-z0-9.-]+)+$/)
         assert.equal(url, `${LIST}/${name}/${path}?v=${sha256.slice(0, 16)}`)
       }
@@ -71,7 +71,7 @@ describe('the packages', () => {
     assert.ok(bytes.reduce((sum, size) => sum + size, 0) < 600_000)
   })
 
-  test('getAssetPackageFile gives every file at its address, to be kept for ever', async () => {
+  test('are served by getAssetPackageFile at the URL of every file, cacheable forever', async () => {
     for (const { files } of await packages()) {
       for (const { url, sha256, size, content_type } of files) {
         const { status, headers, bytes } = await http.read('GET', url)
@@ -88,7 +88,7 @@ describe('the packages', () => {
     }
   })
 
-  test('are to be asked about again where the address does not name the bytes', async () => {
+  test('must be revalidated if the URL does not contain the version', async () => {
     for (const query of ['', '?v=0000000000000000', `?v=${'a'.repeat(64)}`]) {
       const { status, headers } = await call(server, 'GET', SALES + query)
       assert.deepEqual([status, headers['cache-control']], [200, 'public, no-cache'], query)
@@ -97,7 +97,7 @@ describe('the packages', () => {
     assert.equal(list.headers['cache-control'], 'public, no-cache')
   })
 
-  test('are not sent again to whoever has them', async () => {
+  test('are not sent again to a client that has them', async () => {
     for (const path of [LIST, SALES, `${SALES}?v=x`]) {
       const { etag } = (await call(server, 'GET', path)).headers
       for (const tag of [etag!, `"x", W/${etag}`, '*']) {
@@ -109,7 +109,7 @@ describe('the packages', () => {
     }
   })
 
-  test('are read in ranges', async () => {
+  test('can be read in ranges', async () => {
     const whole = readFileSync(join(FOLDER, 'tables/sales.csv'))
     const etag = `"${createHash('sha256').update(whole).digest('hex')}"`
     const read = async (headers: Record<string, string>) => {
@@ -126,7 +126,7 @@ describe('the packages', () => {
     assert.deepEqual([beyond.status, beyond.headers['content-range']], [416, `bytes */${whole.length}`])
   })
 
-  test('are for everybody', async () => {
+  test('are served to all callers', async () => {
     await using remote = await startServer({ environment: { SVC_TRUST_LOCALHOST: 'false' } })
     for (const path of [LIST, SALES])
       for (const Authorization of ['', 'Bearer nobody'])
@@ -134,7 +134,7 @@ describe('the packages', () => {
     assert.equal((await call(remote, 'GET', '/api/storage/1/x.txt')).status, 401)
   })
 
-  test('take no other method, and no query that they do not know', async () => {
+  test('support no other method, and no unknown query parameter', async () => {
     for (const method of ['PUT', 'POST', 'DELETE'])
       assert.equal((await call(server, method, SALES)).status, 405, method)
     const head = await http.read('HEAD', SALES)
@@ -145,8 +145,8 @@ describe('the packages', () => {
   })
 })
 
-describe('what is no file of a package', () => {
-  test('is not there', async () => {
+describe('a path outside of the packages', () => {
+  test('gives 404', async () => {
     for (const path of [
       'tables',
       'tables/sales',
@@ -165,14 +165,14 @@ describe('what is no file of a package', () => {
       await refused(server, 'GET', `${LIST}/${path}`, {}, [404, 'not_found'])
   })
 
-  test('may be spelled with %2F, as any path', async () => {
+  test('may be written with %2F, like any path', async () => {
     const { status, text } = await call(server, 'GET', `${LIST}/tables%2f%73ales.csv`)
     assert.deepEqual([status, text], [200, readFileSync(join(FOLDER, 'tables/sales.csv'), 'utf8')])
   })
 
   const outside = ['package.json', 'src/assets/bundled-packages.ts', 'src/packages/index.json']
 
-  test('is refused where it leads out, in whatever spelling', async () => {
+  test('is refused if it leads outside, in any spelling', async () => {
     for (const up of [
       '..',
       '%2e%2e',
@@ -194,7 +194,7 @@ describe('what is no file of a package', () => {
     assert.ok([400, 404].includes((await call(server, 'GET', `${LIST}/tables/%ff.csv`)).status))
   })
 
-  test('is never read, whatever is asked for', async () => {
+  test('is never read, for any request', async () => {
     const texts = outside.map((path) => readFileSync(join(FOLDER, '../..', path), 'utf8'))
     const piece = fc.constantFrom(
       '..',
@@ -245,7 +245,7 @@ describe('a run', () => {
     return (await call<{ id: string }>(server, 'POST', '/api/workflows', { body })).body.id
   }
 
-  test('takes a bundled file by its path, its url, where this server is, and as a value', async () => {
+  test('loads a bundled file by its path, its URL at this server, and as a value', async () => {
     const id = await workflow()
     const text = readFileSync(join(FOLDER, 'tables/sales.csv'), 'utf8')
     const { url } = (await packages()).flatMap(({ files }) => files).find(({ path }) => path === 'sales.csv')!
@@ -256,11 +256,11 @@ describe('a run', () => {
     }
   })
 
-  test('fails by a clear word where there is no such file', async () => {
+  test('fails with a clear message for an unknown file', async () => {
     const id = await workflow()
     const ends = {
       'tables/none.csv': /There is no asset at \/api\/assets/,
-      '../index.json': /is not the address of an asset/,
+      '../index.json': /is not a reference to an asset/,
     }
     for (const [path, message] of Object.entries(ends)) {
       const body = { params: { file: `${LIST}/${path}` } }
@@ -269,7 +269,7 @@ describe('a run', () => {
     }
   })
 
-  test('needs no file that is not there, as its preflight tells before', async () => {
+  test('with an unknown file is reported by its preflight before', async () => {
     const [file, , out] = graph.nodes
     const edges = [{ id: 'a', source: 'file', sourceHandle: 'output', target: 'out', targetHandle: 'value' }]
     const workflow_id = await workflow({ nodes: [file!, out!], edges })

@@ -1,4 +1,4 @@
-// The doors of assets: made, read, changed, downloaded and deleted, in folders, by one person.
+// Assets over HTTP: created, read, changed, downloaded and deleted, in folders, by one user.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ const folder = (server: TestServer, name: string, parent_id = 'root') =>
 const GIF = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64').toString('latin1')
 
 describe('createAsset and getAsset', () => {
-  test('a file is kept with what is said of it, and read again', async () => {
+  test('a file is stored with its metadata, and read again', async () => {
     await using server = await startServer()
     const workflow = (await call<Workflow>(server, 'POST', '/api/workflows', { body: greeting() })).body
     const within = await folder(server, 'Notes')
@@ -66,7 +66,7 @@ describe('createAsset and getAsset', () => {
     assert.equal((await call(server, 'GET', asset.get_url!)).text, 'Hello, Ada!')
   })
 
-  test('the bytes have the last word about the type, and a name is one of a file', async () => {
+  test('the bytes decide about the type, and a name must be a file name', async () => {
     await using server = await startServer()
     const gif = await made(
       server,
@@ -87,7 +87,7 @@ describe('createAsset and getAsset', () => {
     assert.equal((await call(server, 'GET', `/api/assets/${empty.id}/download`)).text, '')
   })
 
-  test('equal content is kept once, and goes with the last of its assets', async () => {
+  test('equal content is stored once, and removed with the last of its assets', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     const [one, other] = [await made(server, {}, { content: 'same' }), await made(server, {}, { content: 'same' })]
@@ -100,7 +100,7 @@ describe('createAsset and getAsset', () => {
     assert.equal(storedFiles(server).length, 0)
   })
 
-  test('a field may come as browsers send a Blob, and a folder has no bytes', async () => {
+  test('a field may be sent as a Blob, and a folder has no bytes', async () => {
     await using server = await startServer()
     const form = new FormData()
     form.append('metadata', new Blob(['{"a":1}'], { type: 'application/json' }))
@@ -115,7 +115,7 @@ describe('createAsset and getAsset', () => {
   })
 })
 
-describe('an address that expires', () => {
+describe('a URL that expires', () => {
   /** A caller without a credential: Local mode trusts no page of another site. */
   const STRANGER = { headers: { Origin: 'http://evil.example' } }
   const read = async (server: TestServer, url: string) => {
@@ -125,7 +125,7 @@ describe('an address that expires', () => {
   const addressOf = async (server: TestServer, { id }: Asset, expires_in: number) =>
     (await call<Asset>(server, 'GET', `/api/assets/${id}?expires_in=${expires_in}`)).body
 
-  test('is given to whoever asks, and reads without a credential for as long as was asked for', async () => {
+  test('is returned on request, and reads without a credential for the requested time', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     const asset = await made(server, {}, { content: 'signed' })
@@ -148,7 +148,7 @@ describe('an address that expires', () => {
       )
   })
 
-  test('ends with the token that it was asked for with', async () => {
+  test('ends with the token that requested it', async () => {
     const platform = clock()
     const data_dir = temporaryFolder()
     try {
@@ -186,7 +186,7 @@ describe('an address that expires', () => {
     }
   })
 
-  test('of a bridge that acts for a user ends when bridges may act for nobody any more', async () => {
+  test('of a bridge that acts for a user ends when bridges are disabled', async () => {
     const data_dir = temporaryFolder()
     try {
       let address: string
@@ -206,7 +206,7 @@ describe('an address that expires', () => {
     }
   })
 
-  test('outlives a new name, and neither its asset nor one in its place', async () => {
+  test('survives a new name, but not the deletion or replacement of its asset', async () => {
     await using server = await startServer()
     const [one, other] = [await made(server, {}, { content: 'one' }), await made(server, {}, { content: 'other' })]
     const [of_one, of_other] = [await addressOf(server, one, 60), await addressOf(server, other, 60)]
@@ -221,7 +221,7 @@ describe('an address that expires', () => {
     assert.equal(await read(server, of_other.download_url!), 404)
   })
 
-  test('outlives a start of the server, and not a change of its key', async () => {
+  test('survives a restart of the server, but not a change of its key', async () => {
     const data_dir = temporaryFolder()
     let address = ''
     try {
@@ -246,8 +246,8 @@ describe('an address that expires', () => {
   })
 })
 
-describe('createAsset of what is stored', () => {
-  test('takes the bytes of an object, of an asset and of a temporary file', async () => {
+describe('createAsset from stored bytes', () => {
+  test('accepts the bytes of an object, of an asset and of a temporary file', async () => {
     await using server = await startServer()
     const object = await call<StoredObject>(server, 'PUT', '/api/storage/1/kept/my%20note.txt', { raw: 'object' })
     const upload = await call<TemporaryAssetUpload>(server, 'POST', UPLOADS, fileForm('upload'))
@@ -275,7 +275,7 @@ describe('createAsset of what is stored', () => {
       assert.equal((await call(server, 'GET', one.get_url!)).text, text)
   })
 
-  test('what is none is refused', async () => {
+  test('refuses invalid references', async () => {
     await using server = await startServer()
     const post = (fields: Fields, file?: File) => ['POST', '/api/assets', fieldsForm(fields, file)] as const
     for (const uri of [
@@ -303,7 +303,7 @@ describe('createAsset of what is stored', () => {
 })
 
 describe('createAsset with replaces', () => {
-  test('the new one takes the place of the old one, which is gone with its bytes', async () => {
+  test('puts the new asset in place of the old one, which is deleted with its bytes', async () => {
     const platform = clock()
     await using server = await startServer({ platform })
     const within = await folder(server, 'Drafts')
@@ -322,7 +322,7 @@ describe('createAsset with replaces', () => {
     assert.deepEqual([itself.name, (await call(server, 'GET', itself.get_url!)).text], ['final.txt', 'new'])
   })
 
-  test('two that replace the same: one does, and the other finds nothing', async () => {
+  test('lets one of two replacements of the same asset succeed, and the other find nothing', async () => {
     await using server = await startServer()
     const old = await made(server, {}, { content: 'old' })
     const all = await Promise.all(
@@ -334,7 +334,7 @@ describe('createAsset with replaces', () => {
     assert.equal((await call<{ assets: Asset[] }>(server, 'GET', '/api/assets')).body.assets.length, 1)
   })
 
-  test('folders neither take nor leave a place', async () => {
+  test('cannot replace folders, or replace by a folder', async () => {
     await using server = await startServer()
     const within = await folder(server, 'Drafts')
     const post = (fields: Fields, file?: File) => ['POST', '/api/assets', fieldsForm(fields, file)] as const

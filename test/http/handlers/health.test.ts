@@ -12,7 +12,7 @@ import { startServer, until } from '../../helpers/server.ts'
 import { created, GATED, gate } from '../kit.ts'
 
 describe('probes', () => {
-  test('getHealth: healthy with both services up', async () => {
+  test('getHealth: is healthy with both services up', async () => {
     await using server = await startServer()
     const { status, body } = await call<Health>(server, 'GET', '/health')
     assert.equal(status, 200)
@@ -22,7 +22,7 @@ describe('probes', () => {
     assert.ok(Math.abs(Date.parse(body.timestamp) - Date.now()) < 5_000)
   })
 
-  test('getHealth: 503 once the database does not answer, while getReady and getApiHealth go on', async () => {
+  test('getHealth: gives 503 once the database does not answer, while getReady and getApiHealth still answer', async () => {
     await using server = await startServer()
     await server.context.store[Symbol.asyncDispose]()
     const { status, body } = await call<Health>(server, 'GET', '/health')
@@ -59,7 +59,7 @@ describe('probes', () => {
     await closed
   })
 
-  test('getApiHealth: the version and whole seconds', async () => {
+  test('getApiHealth: returns the version and whole seconds', async () => {
     let ms = 1_000_000
     await using server = await startServer({ platform: { ...systemPlatform(), now: () => ms } })
     ms += 12_900
@@ -68,12 +68,12 @@ describe('probes', () => {
     assert.equal((await call<Health>(server, 'GET', '/health')).body.uptime, 12.9)
   })
 
-  test('getReady: ok', async () => {
+  test('getReady: returns ok', async () => {
     await using server = await startServer()
     assert.deepEqual((await call(server, 'GET', '/ready')).body, { status: 'ok' })
   })
 
-  test('probes ignore what they are not asked for', async () => {
+  test('probes ignore unknown parameters', async () => {
     await using server = await startServer()
     for (const path of ['/health', '/api/health', '/ready']) {
       assert.equal((await call(server, 'GET', `${path}?x=1&x=2`, { headers: { Accept: 'text/html' } })).status, 200)
@@ -84,7 +84,7 @@ describe('probes', () => {
 describe('the configuration', () => {
   const on = ({ features }: ServiceConfig) => Object.keys(features).filter((name) => features[name])
 
-  test('getConfig: Local mode, the lifecycle profile and nothing else switched on, the limits that are enforced', async () => {
+  test('getConfig: reports Local mode, the lifecycle profile as the only feature, and the enforced limits', async () => {
     await using server = await startServer({
       environment: { SVC_MAX_BODY_BYTES: '4096', SVC_LOCAL_CLIENT_TOKEN: 'sesame-open-up-now' },
     })
@@ -98,7 +98,7 @@ describe('the configuration', () => {
     assert.ok(!text.includes('sesame') && !text.includes(server.data_dir))
   })
 
-  test('getConfig: the switches of the lifecycle profile, of which the one for all of it counts first', async () => {
+  test('getConfig: reports the switches of the lifecycle profile, of which the general one counts first', async () => {
     for (const [environment, expected] of [
       [{ SVC_ENABLE_SDK_LIFECYCLE_PREVIEW: '1' }, ['sdk_lifecycle', 'sdk_lifecycle_preview']],
       [{ SVC_DISABLE_SDK_LIFECYCLE_V1: '1' }, []],
@@ -114,7 +114,7 @@ describe('the configuration', () => {
 })
 
 describe('the documents', () => {
-  test('getOpenapiDocument: the generated document', async () => {
+  test('getOpenapiDocument: returns the generated document', async () => {
     await using server = await startServer()
     const { body } = await call<{ openapi: string }>(server, 'GET', '/openapi.json')
     assert.match(body.openapi, /^3\.1\./)
@@ -124,7 +124,7 @@ describe('the documents', () => {
     )
   })
 
-  test('getAsyncapiDocument: the generated document', async () => {
+  test('getAsyncapiDocument: returns the generated document', async () => {
     await using server = await startServer()
     const { body } = await call<{ asyncapi: string }>(server, 'GET', '/asyncapi.json')
     assert.match(body.asyncapi, /^3\.0\./)
@@ -134,7 +134,7 @@ describe('the documents', () => {
     )
   })
 
-  test('getStartPage leads to the reference', async () => {
+  test('getStartPage redirects to the reference', async () => {
     await using server = await startServer()
     const { status, headers } = await call(server, 'GET', '/')
     assert.deepEqual([status, headers.location], [302, 'docs'])
@@ -143,7 +143,7 @@ describe('the documents', () => {
     assert.equal((await call(server, 'POST', '/', { body: {} })).status, 405)
   })
 
-  test('getReference and getReferenceFile: a page with everything that it loads', async () => {
+  test('getReference and getReferenceFile: return a page with all files that it loads', async () => {
     await using server = await startServer()
     const page = await call<string>(server, 'GET', '/docs')
     assert.equal(page.status, 200)

@@ -1,4 +1,4 @@
-// Jobs over HTTP: lists and their pages, one job's snapshot, cancelling and deleting, and that nobody learns of what is not theirs.
+// Jobs over HTTP: lists and their pages, snapshots, cancelling and deleting, and isolation of owners.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { JobSnapshot } from '../../../generated/types.ts'
@@ -36,7 +36,7 @@ async function pages(server: TestServer, first: string): Promise<string[][]> {
   return found
 }
 
-/** A row that has ended, with what its status asks for. */
+/** The row of a job that has ended, with the fields that its status requires. */
 function ended(key: number, status: JobTable['status'], more: Partial<JobTable> = {}): JobTable {
   const at = '2026-01-01T00:00:01.000Z'
   const error = JSON.stringify({ message: 'It failed.', type: 'node_error', node_id: null, retryable: false })
@@ -60,7 +60,7 @@ function ended(key: number, status: JobTable['status'], more: Partial<JobTable> 
 }
 
 describe('listJobs', () => {
-  test('listJobs: the newest first, with their results, and none of anybody else', async () => {
+  test('listJobs: returns the newest first, with their results, and no foreign jobs', async () => {
     await using server = await startServer()
     assert.deepEqual(await list(server), [])
     await put(
@@ -76,7 +76,7 @@ describe('listJobs', () => {
     assert.deepEqual(await call(server, 'GET', '/api/jobs/job_1').then((answer) => answer.body), body[1])
   })
 
-  test('listJobs: by status, as clients name it, and by workflow', async () => {
+  test('listJobs: filters by public status and by workflow', async () => {
     await using server = await startServer()
     const statuses = ['completed', 'failed', 'error', 'timed_out', 'cancelled'] as const
     await put(
@@ -95,7 +95,7 @@ describe('listJobs', () => {
     assert.deepEqual(await list(server, '?workflow_id=nobody'), [])
   })
 
-  test('listJobs: pages have each job once, whatever is filtered', async () => {
+  test('listJobs: has each job once in its pages, with any filter', async () => {
     await using server = await startServer()
     const rows = Array.from({ length: 12 }, (_, at) => ended(at + 1, at % 3 === 0 ? 'completed' : 'failed'))
     await put(server, ...rows)
@@ -114,7 +114,7 @@ describe('listJobs', () => {
     assert.deepEqual(failed.flat(), await list(server, '?status=failed'))
   })
 
-  test('listJobs: a cursor is good for one list of one caller, and tells nothing of how many jobs there are', async () => {
+  test('listJobs: accepts a cursor only for the same list of the same caller, and does not reveal the number of jobs', async () => {
     await using server = await startServer()
     await put(server, ...[70_001, 70_002, 70_003].map((key) => ended(key, 'completed')))
     const next = async () => {
@@ -137,7 +137,7 @@ describe('listJobs', () => {
     assert.equal(cursors.open(OWNER, ['jobs', null, null], cursor), 70_003)
   })
 
-  test('listJobs: jobs of the persistence "session" are not listed, and read by their id all the same', async () => {
+  test('listJobs: omits jobs of the persistence "session", which can be read by their id', async () => {
     await using server = await startGated()
     const session = { persistence: 'session', event_detail: 'full', asset_persistence: 'auto' } as const
     const hidden = submit(server, { graph: gated, options: session })
@@ -148,7 +148,7 @@ describe('listJobs', () => {
     assert.equal(body.job_id, hidden.row.id)
   })
 
-  test('listJobs: refuses what is no status, limit or cursor', async () => {
+  test('listJobs: refuses an invalid status, limit or cursor', async () => {
     await using server = await startServer()
     const refusedAt = (search: string) => refused(server, 'GET', `/api/jobs${search}`, {}, [400, 'invalid_request'])
     assert.deepEqual(await refusedAt('?status=done&limit=501&x=1'), ['/query/limit', '/query/status', '/query/x'])
@@ -161,7 +161,7 @@ describe('listJobs', () => {
 })
 
 describe('getJob', () => {
-  test('getJob: the place in the queue while it waits, then what it comes to', async () => {
+  test('getJob: returns the place in the queue of a waiting job, then its result', async () => {
     const { registry, open } = gate()
     await using server = await startServer({ registry, config: { max_concurrent_jobs: 1 } })
     const workflow = await created(server, GATED)
@@ -181,7 +181,7 @@ describe('getJob', () => {
 })
 
 describe('cancelJob', () => {
-  test('cancelJob: a job that runs ends soon, one that waits at once, and asking again changes nothing', async () => {
+  test('cancelJob: ends a running job soon, a waiting job at once, and a repeated call changes nothing', async () => {
     await using server = await startGated({ config: { max_concurrent_jobs: 1 } })
     const [running, queued] = [submit(server, { graph: gated }), submit(server, { graph: gated })]
     await Promise.all([running.accepted(), queued.accepted()])
@@ -195,7 +195,7 @@ describe('cancelJob', () => {
     assert.equal(server.gate.waiting.length, 0)
   })
 
-  test('cancelJob: a job that has ended is answered as it is', async () => {
+  test('cancelJob: returns a job that has ended unchanged', async () => {
     await using server = await startServer()
     await put(server, ended(1, 'completed'))
     const { body } = await call<JobSnapshot>(server, 'POST', '/api/jobs/job_1/cancel')
@@ -204,7 +204,7 @@ describe('cancelJob', () => {
 })
 
 describe('deleteJob', () => {
-  test('deleteJob: nothing is left of it, and another may have its id', async () => {
+  test('deleteJob: removes all of the job, and frees its id', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: gated, job_id: 'mine' })
     await job.accepted()
@@ -214,7 +214,7 @@ describe('deleteJob', () => {
     await job.settled()
     const { store } = server.context
     assert.equal((await call(server, 'DELETE', '/api/jobs/mine')).status, 204)
-    // What there was no time for goes with the next sweep.
+    // The rest is removed by the next sweep.
     await server.context.retention.sweep()
     await refused(server, 'GET', '/api/jobs/mine', {}, [404, 'job_not_found'])
     await refused(server, 'DELETE', '/api/jobs/mine', {}, [404, 'job_not_found'])
@@ -229,8 +229,8 @@ describe('deleteJob', () => {
   })
 })
 
-describe('jobs of others', () => {
-  test('JOB_NOT_FOUND: foreign, missing and other-workspace jobs are the same answer everywhere, after as many statements', async () => {
+describe('jobs of other owners', () => {
+  test('JOB_NOT_FOUND: foreign, unknown and other-workspace jobs give the same answer everywhere, with as many statements', async () => {
     await using server = await startServer()
     const rows = OTHERS.map((more, at) => ended(at + 1, 'failed', { id: `foreign${at}`, ...more }))
     await server.context.store.write((tx) => putJob(tx, ...rows))

@@ -1,4 +1,4 @@
-// Lists of models: as OpenAI clients read them, and with what is known of each. A provider that gives nothing is told of in our words.
+// Lists of models: in OpenAI's format, and with their properties. A provider that fails is reported in the service's own words.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ChatCompletion, ModelList, ProviderModelList } from '../../../generated/types.ts'
@@ -9,7 +9,7 @@ import { dollars, type PricedProvider, pricedProvider } from '../../helpers/pric
 import { startServer, type TestServer } from '../../helpers/server.ts'
 import { created, greeting } from '../kit.ts'
 
-/** But for the bundled examples, which every server has. */
+/** Without the bundled examples, which every server has. */
 const list = async (server: TestServer) =>
   (await call<ModelList>(server, 'GET', '/v1/models')).body.data.filter(({ id }) => !isBundled(server, id))
 const known = async (server: TestServer, query = '') => {
@@ -18,12 +18,12 @@ const known = async (server: TestServer, query = '') => {
 }
 const isBundled = ({ context }: TestServer, model: string) =>
   context.workflows.examples().some(({ id }) => model === `workflow/${id}`)
-/** Providers that every server knows, and that these have no keys of. */
+/** Providers that every server knows, without keys here. */
 const ALWAYS = new Set(['anthropic', 'google', 'local', 'openai'])
 const ours = ({ providers }: ProviderModelList) => providers.filter(({ provider }) => !ALWAYS.has(provider))
 const ids = (models: readonly { id: string }[]) => models.map(({ id }) => id)
 
-/** A provider whose models are these. */
+/** A provider with these models. */
 function having(name: string, ...models: Partial<Model>[]): PricedProvider {
   const provider = pricedProvider({ name })
   const whole = { title: 'A model', tasks: ['chat'], price: null, max_output_tokens: null }
@@ -53,7 +53,7 @@ describe('listModels', () => {
     ])
   })
 
-  test('shows a fresh server’s caller something to try', async () => {
+  test('has models to try on a fresh server', async () => {
     await using server = await startServer()
     const { data } = (await call<ModelList>(server, 'GET', '/v1/models')).body
     const greeting = { id: 'workflow/greeting', object: 'model', created: 0, owned_by: 'workflow' }
@@ -72,7 +72,7 @@ describe('listModels', () => {
     assert.deepEqual([body.model, body.choices[0]?.message.content], [greeting.id, 'Hello, Ada!'])
   })
 
-  test('does not wait for one that is silent, and does without those that fail', async () => {
+  test('does not wait for a silent provider, and omits failing ones', async () => {
     const looks: AbortSignal[] = []
     const listing = ({ signal }: ProviderContext) => {
       looks.push(signal)
@@ -95,7 +95,7 @@ describe('listModels', () => {
     ])
   })
 
-  test('is asked with the caller’s own keys', async () => {
+  test('uses the caller’s own keys', async () => {
     const provider = pricedProvider({ name: 'keyed', credential: 'KEYED_API_KEY' })
     await using server = await startServer({ providers: [provider] })
     assert.deepEqual(ids(await list(server)), ['builtin/echo'])
@@ -107,7 +107,7 @@ describe('listModels', () => {
 })
 
 describe('listProviderModels', () => {
-  test('tells what is known of models, and nothing of what is not', async () => {
+  test('returns the known properties of models, and no others', async () => {
     const models: Partial<Model>[] = [
       {
         name: 'big',
@@ -152,7 +152,7 @@ describe('listProviderModels', () => {
     assert.deepEqual(found[3], { ...workflow, capabilities: ['streaming'], ...nothing })
   })
 
-  test('tells which secret is lacking, and that one was refused', async () => {
+  test('names a missing secret, and reports a refused one', async () => {
     const refusal = new ProviderError('no_key', 'The provider "two" refuses the key.', { cause: new Error('sk-bad') })
     const one = pricedProvider({ name: 'one', credential: 'ONE_API_KEY' })
     const two = pricedProvider({ name: 'two', listing: () => Promise.reject(refusal) })
@@ -168,7 +168,7 @@ describe('listProviderModels', () => {
     assert.deepEqual(ids(all.models), ['builtin/echo'])
   })
 
-  test('can be asked for one provider, for a task and for a text', async () => {
+  test('filters by provider, by task and by text', async () => {
     const made = having('made', { name: 'talk', title: 'Talker' }, { name: 'vectors', tasks: ['embedding'] })
     const other = pricedProvider({ name: 'other' })
     await using server = await startServer({ providers: [made, other] })

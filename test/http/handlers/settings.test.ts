@@ -1,4 +1,4 @@
-// Settings over HTTP: what there is, that changes are made whole or not at all, and that runs through every door heed them.
+// Settings over HTTP: the list, atomic changes, and their effect on runs over every transport.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -32,7 +32,7 @@ async function listedJobs(server: TestServer): Promise<string[]> {
   return (await call<JobSnapshot[]>(server, 'GET', '/api/jobs')).body.map(({ job_id }) => job_id)
 }
 
-/** The kinds of frames that a run over the socket brings. */
+/** The types of frames of a run over the socket. */
 async function framesOf(server: TestServer, options: object = {}): Promise<Set<string>> {
   await using client = await connect(server)
   client.command('run_job', { job_id: 'told', workflow_id: 'greeting', params: { name: 'Ada' }, ...options })
@@ -41,7 +41,7 @@ async function framesOf(server: TestServer, options: object = {}): Promise<Set<s
 }
 
 describe('getSettings, updateSettings', () => {
-  test('show every setting with its type and bounds, and change those that are named', async () => {
+  test('return every setting with its type and limits, and change the named ones', async () => {
     await using server = await startServer()
     const { body } = await call<{ settings: Setting[] }>(server, 'GET', '/api/settings')
     assert.deepEqual(await settingsOf(server), DEFAULTS)
@@ -66,7 +66,7 @@ describe('getSettings, updateSettings', () => {
     assert.deepEqual(await settingsOf(server), DEFAULTS)
   })
 
-  test('name what is no setting at its place, however it is spelled', async () => {
+  test('report an unknown setting with its path, for any spelling', async () => {
     await using server = await startServer()
     for (const [name, at] of [
       ['Jobs.Concurrent', 'Jobs.Concurrent'],
@@ -88,7 +88,7 @@ describe('getSettings, updateSettings', () => {
     assert.deepEqual(await settingsOf(server), DEFAULTS)
   })
 
-  test('refuse all with every problem, and change nothing', async () => {
+  test('refuse all values with every problem, and change nothing', async () => {
     await using server = await startServer()
     const bad = {
       'jobs.concurrent': 'yes',
@@ -125,7 +125,7 @@ describe('getSettings, updateSettings', () => {
     assert.deepEqual(await settingsOf(server), DEFAULTS)
   })
 
-  test('keep the values of each owner apart, and over a restart', async () => {
+  test('keep the values of each owner separate, and across a restart', async () => {
     const data_dir = temporaryFolder()
     try {
       {
@@ -148,7 +148,7 @@ describe('getSettings, updateSettings', () => {
     }
   })
 
-  test('the operator’s time limit bounds and precedes that of a user', async () => {
+  test('limit a user’s time limit by that of the operator', async () => {
     const data_dir = temporaryFolder()
     try {
       {
@@ -165,7 +165,7 @@ describe('getSettings, updateSettings', () => {
     }
   })
 
-  test('the audit log tells which were changed', async () => {
+  test('record the changed names in the audit log', async () => {
     const lines: string[] = []
     await using server = await startServer({
       log: createLog('info', undefined, { write: (line: string) => void lines.push(line) }),
@@ -181,7 +181,7 @@ describe('getSettings, updateSettings', () => {
 })
 
 describe('settings of runs', () => {
-  test('jobs.persistence: runs over HTTP and the socket are listed or not, unless their request says it', async () => {
+  test('jobs.persistence: decides whether runs over HTTP and the socket are listed, unless the request does', async () => {
     await using server = await startServer()
     await update(server, { 'jobs.persistence': 'session' })
     assert.equal((await runIn(server)).status, 'completed')
@@ -197,7 +197,7 @@ describe('settings of runs', () => {
     assert.deepEqual(await listedJobs(server), [job_id, 'said'])
   })
 
-  test('jobs.event_detail: sockets are told as much, unless the command says it', async () => {
+  test('jobs.event_detail: decides about the detail for sockets, unless the command does', async () => {
     await using server = await startServer()
     await update(server, { 'jobs.event_detail': 'outputs' })
     assert.deepEqual(await framesOf(server), new Set(['job_update', 'output_update']))
@@ -210,7 +210,7 @@ describe('settings of runs', () => {
     assert.ok(told.has('node_update') && told.has('output_update'))
   })
 
-  test('jobs.timeout_seconds: ends runs through every door, unless their request says it', async () => {
+  test('jobs.timeout_seconds: ends runs over every transport, unless the request sets a limit', async () => {
     await using server = await startGated()
     await update(server, { 'jobs.timeout_seconds': 1 })
     const created = await call<{ id: string }>(server, 'POST', '/api/workflows', {
@@ -228,7 +228,7 @@ describe('settings of runs', () => {
     assert.equal(server.context.jobs.living(LOCAL, other.body.job_id)?.status, 'running')
   })
 
-  test('the operator’s time limit ends runs whose requests say more, and retries of those that were begun without it', async () => {
+  test('include the operator’s time limit, which ends runs with a higher limit, and retries of runs that began without it', async () => {
     const data_dir = temporaryFolder()
     const limited = { data_dir, environment: { SVC_JOB_TIMEOUT_SECONDS: '1' } }
     const longer = { params: {}, timeout_seconds: 600 }
@@ -257,7 +257,7 @@ describe('settings of runs', () => {
     }
   })
 
-  test('jobs.concurrent: runs over the socket wait for each other, unless the command says it', async () => {
+  test('jobs.concurrent: makes runs over the socket wait for each other, unless the command decides', async () => {
     await using server = await startGated()
     await update(server, { 'jobs.concurrent': false })
     const { body } = await call<{ id: string }>(server, 'POST', '/api/workflows', {
@@ -273,7 +273,7 @@ describe('settings of runs', () => {
     await client.next({ type: 'job_update', status: 'queued', job_id: 'waiting' })
   })
 
-  test('a request that is sent again is the same one, whatever was changed meanwhile', async () => {
+  test('do not change a request that is sent again', async () => {
     await using server = await startServer()
     const { jobs } = server.context
     const given = { persistence: null, event_detail: null, asset_persistence: null }

@@ -1,4 +1,4 @@
-// getObject and headObject: what they say of content, ranges of it and conditions on it.
+// getObject and headObject: headers of content, ranges and conditions.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ import { reader, stored } from '../storage-kit.ts'
 const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(100, 7)])
 
 describe('getObject and headObject', () => {
-  test('say the same of the whole content, and one of them gives it', async () => {
+  test('have the same headers for the whole content, which only getObject returns', async () => {
     await using server = await startServer()
     using http = reader(server)
     const asset = await stored(server, PNG, { name: 'portrait.png' })
@@ -44,7 +44,7 @@ describe('getObject and headObject', () => {
     }
   })
 
-  test('give content without bytes', async () => {
+  test('return empty content', async () => {
     await using server = await startServer()
     const { storage_key } = await stored(server, '')
     for (const method of ['GET', 'HEAD']) {
@@ -94,7 +94,7 @@ describe('getObject and headObject', () => {
     }
   })
 
-  test('spell names so that nothing else can be read out of them', async () => {
+  test('encode file names unambiguously', async () => {
     await using server = await startServer()
     const names = {
       'plain name.txt': 'inline; filename="plain name.txt"',
@@ -110,7 +110,7 @@ describe('getObject and headObject', () => {
       assert.equal(headers['content-disposition'], expected)
       assert.equal(headers['x-evil'], undefined)
     }
-    // The key of an object stays as it is, and is not what it is saved as.
+    // The key of an object is unchanged, and not the name under which it is saved.
     for (const turned of ['%E2%80%AE', '%E2%81%A6', '%E2%80%A8']) {
       const path = `/api/storage/1/a${turned}txt.exe`
       assert.equal((await call(server, 'PUT', path, { raw: 'x' })).status, 201)
@@ -148,7 +148,7 @@ describe('a range', () => {
     ['0-4', 200, TEXT],
   ]
 
-  test('is cut off at the end, refused beyond it, and ignored where it is not one', async () => {
+  test('is cut off at the end, refused beyond it, and ignored if it is malformed', async () => {
     await using server = await startServer()
     const { storage_key } = await stored(server, TEXT)
     for (const [range, status, text, content_range] of cases) {
@@ -164,7 +164,7 @@ describe('a range', () => {
     await refused(server, 'GET', `/api/storage/${storage_key}`, outside, [416, 'range_not_satisfiable'])
   })
 
-  test('is the slice of the content, wherever it lies: RANGE_NOT_SATISFIABLE only beyond the end', async () => {
+  test('gives the slice of the content at any position: RANGE_NOT_SATISFIABLE only beyond the end', async () => {
     await using server = await startServer()
     using http = reader(server)
     const content = Buffer.alloc(400_003, 'a content that repeats in 37 characters')
@@ -196,7 +196,7 @@ describe('a range', () => {
 })
 
 describe('conditions', () => {
-  test('If-None-Match is 304 without content, If-Match that fails is 412', async () => {
+  test('If-None-Match gives 304 without content, a failed If-Match 412', async () => {
     await using server = await startServer()
     const { storage_key, sha256 } = await stored(server, 'Hello, Ada!')
     const etag = `"${sha256}"`

@@ -1,4 +1,4 @@
-// Threads and messages over HTTP: made, listed in pages, renamed, added to, deleted; what is refused; whose they are.
+// Threads and messages over HTTP: created, listed in pages, renamed, added, deleted; refusals; isolation of owners.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Message, Thread } from '../../../generated/types.ts'
@@ -21,7 +21,7 @@ function nextOf({ headers }: Answer): string | undefined {
   return /^<(.+)>; rel="next"$/.exec(String(headers.link ?? ''))?.[1]
 }
 
-/** The pages of a list, one after the other by their links. */
+/** The pages of a list, by their links. */
 async function pages<T>(path: string): Promise<T[][]> {
   const found: T[][] = []
   for (let next: string | undefined = path; next; ) {
@@ -35,7 +35,7 @@ async function pages<T>(path: string): Promise<T[][]> {
 }
 
 describe('a thread', () => {
-  test('is made, read, renamed and deleted', async () => {
+  test('is created, read, renamed and deleted', async () => {
     const made = await call<Thread>(server, 'POST', '/api/threads', { body: {} })
     assert.equal(made.status, 201)
     const { id, title, status, last_sequence } = made.body
@@ -78,7 +78,7 @@ describe('a thread', () => {
   })
 })
 
-test('threads are listed with the newest message first, in pages that show each once', async () => {
+test('is listed by its newest message, in pages that have each thread once', async () => {
   await using own = await startServer()
   const ids: string[] = []
   for (let at = 0; at < 7; at++) ids.push(await newThread(own, `Thread ${at}`))
@@ -101,7 +101,7 @@ test('threads are listed with the newest message first, in pages that show each 
 })
 
 describe('messages', () => {
-  test('are numbered without gaps, whoever adds them at once, and read from any of them on', async () => {
+  test('are numbered without gaps under concurrent writes, and can be read from any number on', async () => {
     const id = await newThread(server)
     await Promise.all(Array.from({ length: 20 }, (_, at) => say(id, { content: `message ${at}` })))
     const all = await messagesOf(server, id)
@@ -114,7 +114,7 @@ describe('messages', () => {
     assert.equal((await call(server, 'GET', `/api/threads/${id}/messages?cursor=x`)).status, 400)
   })
 
-  test('have the parts of their role, and say all that do not fit', async () => {
+  test('have the parts of their role, and are refused with every invalid part', async () => {
     const id = await newThread(server)
     const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
     const refused = await call<{ error: { problems: { path: string }[] } }>(
@@ -140,7 +140,7 @@ describe('messages', () => {
     assert.deepEqual(lines(await messagesOf(server, id)), ['assistant completed: An earlier answer.'])
   })
 
-  test('do not keep a secret that their owner has stored', async () => {
+  test('are stored without the secrets of their owner', async () => {
     const own = 'a-secret-of-the-owner-1234'
     const { status } = await call(server, 'PUT', '/api/secrets/OF_CHAT', { body: { value: own } })
     assert.ok(status < 300)
@@ -155,7 +155,7 @@ describe('messages', () => {
 })
 
 describe('limits', () => {
-  test('of threads of one owner: one more is 409, until one is deleted', async () => {
+  test('for threads of an owner: one more gives 409, until a thread is deleted', async () => {
     await using small = await startServer({ chat_limits: { threads: 2 } })
     const [first] = [await newThread(small), await newThread(small)]
     assert.equal((await call(small, 'POST', '/api/threads', { body: {} })).status, 409)
@@ -164,7 +164,7 @@ describe('limits', () => {
     await newThread(small)
   })
 
-  test('of messages, of all their characters, and of one of them', async () => {
+  test('for the number of messages, their total length, and the length of a message', async () => {
     await using small = await startServer({ chat_limits: { messages: 3, thread_size: 100, message_size: 60 } })
     const add = async (id: string, content: string) =>
       (await call(small, 'POST', `/api/threads/${id}/messages`, { body: { content } })).status

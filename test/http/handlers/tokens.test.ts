@@ -1,4 +1,4 @@
-// Access tokens over HTTP: minted, used, listed, revoked; by two users of an identity provider as well, and across a restart.
+// Access tokens over HTTP: minted, used, listed, revoked; also by two users of an identity provider, and across a restart.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -13,7 +13,7 @@ import { greeting } from '../kit.ts'
 type Server = { readonly url: string }
 type Headers = Record<string, string>
 
-/** createToken, as whoever the headers say. */
+/** createToken, as the caller of these headers. */
 async function mint(server: Server, body: CreateTokenRequest, headers: Headers = {}): Promise<CreatedToken> {
   const answer = await call<CreatedToken>(server, 'POST', '/api/tokens', { body, headers })
   assert.equal(answer.status, 201, answer.text)
@@ -33,7 +33,7 @@ async function status(server: Server, headers: Headers, method = 'GET', path = '
 }
 
 describe('an access token', () => {
-  test('is shown once, lets a caller in, is listed, and ends with deleteToken', async () => {
+  test('is shown once, authenticates a caller, is listed, and ends with deleteToken', async () => {
     await using server = await startServer()
     const answer = await call<CreatedToken>(server, 'POST', '/api/tokens', { body: { name: ' Laptop agent ' } })
     assert.equal(answer.status, 201)
@@ -58,7 +58,7 @@ describe('an access token', () => {
     await refused(server, 'DELETE', path, {}, [404, 'not_found'])
   })
 
-  test('opens a socket, by header and by query', async () => {
+  test('opens a socket, in a header and in the query', async () => {
     await using server = await startServer()
     const { token } = await mint(server, { name: 'agent' })
     const options = [{ headers: bearer(token) }, { headers: ELSEWHERE, path: `/ws?api_key=${token}` }]
@@ -70,14 +70,14 @@ describe('an access token', () => {
     await assert.rejects(connect(server, { headers: bearer(damaged(token)) }))
   })
 
-  test('falls through to the rules of the mode where it is not good', async () => {
+  test('falls through to the rules of the mode if it is invalid', async () => {
     await using server = await startServer()
     const headers = { Authorization: `Bearer ntk_${'0'.repeat(32)}_${'A'.repeat(43)}` }
     assert.equal(await status(server, headers), 200, 'a loopback caller without a page is the local user')
     assert.equal(await status(server, { ...headers, ...ELSEWHERE }), 401)
   })
 
-  test('does what its scopes say', async () => {
+  test('allows what its scopes include', async () => {
     await using server = await startServer()
     const reader = bearer((await mint(server, { name: 'r', scopes: ['read'] })).token)
     const writer = bearer((await mint(server, { name: 'w', scopes: ['write'] })).token)
@@ -118,7 +118,7 @@ describe('an access token', () => {
     assert.equal(await status(server, bearer(token)), 200)
   })
 
-  test('is kept by a restart, with its last use', async () => {
+  test('survives a restart, with its last use', async () => {
     const data_dir = temporaryFolder()
     try {
       const first = await startServer({ data_dir })
@@ -151,14 +151,14 @@ describe('createToken', () => {
     [{ name: 'x', user_id: '2' }, ['/body/user_id']],
   ]
 
-  test('refuses what its schema does not say, with the place', async () => {
+  test('refuses an invalid body, with the path of the problem', async () => {
     await using server = await startServer()
     for (const [body, paths] of odd)
       assert.deepEqual(await refused(server, 'POST', '/api/tokens', { body }, [400, 'invalid_request']), paths)
     assert.deepEqual(await list(server), [])
   })
 
-  test('refuses what is no time, and moves it to none', async () => {
+  test('refuses an invalid time, and does not move it to another', async () => {
     await using server = await startServer()
     const none = ['2099-02-30T00:00:00Z', '2099-01-01T24:00:00Z', '2099-13-01T00:00:00Z', '2099-01-01T00:00:00+25:00']
     for (const expires_at of [...none, '2099-01-01T00:00:60Z', '2099-01-01T24:59:30+01:00', '2099-01-01T00:00:00+01']) {
@@ -180,7 +180,7 @@ describe('createToken', () => {
 })
 
 describe('two users of an identity provider', () => {
-  test('have tokens of their own, and neither sees or ends those of the other', async () => {
+  test('have separate tokens, and neither sees or revokes those of the other', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startServer({ environment: { ...idp.environment, SVC_ADMIN_USERS: 'root' } })
     const signIn = async (sub: string, workspace_id?: string) =>
@@ -207,7 +207,7 @@ describe('two users of an identity provider', () => {
       ]
       assert.deepEqual([one.status, one.body], [404, other.body])
     }
-    // A token acts for its owner in its workspace: what it makes is there, and nowhere else.
+    // A token acts for its owner only in its workspace.
     assert.equal(await status(server, bearer(mine.token), 'POST'), 201)
     const count = async (headers: Headers) =>
       (await call<unknown[]>(server, 'GET', '/api/workflows', { headers })).body.length
@@ -217,7 +217,7 @@ describe('two users of an identity provider', () => {
     )
   })
 
-  test('ask for admin in vain, unless SVC_ADMIN_USERS names them', async () => {
+  test('cannot get the scope admin, unless SVC_ADMIN_USERS names them', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startServer({ environment: { ...idp.environment, SVC_ADMIN_USERS: 'root' } })
     const body: CreateTokenRequest = { name: 'x', scopes: ['admin'] }
@@ -227,7 +227,7 @@ describe('two users of an identity provider', () => {
     assert.equal(server.context.tokens.access.verify(token, Date.now())?.administrator, true)
   })
 
-  test('are told apart from the local user’s tokens, which no provider is asked about', async () => {
+  test('are distinct from the local user, whose tokens are not sent to the provider', async () => {
     await using idp = await startIdentityProvider()
     await using server = await startServer({ environment: idp.environment })
     const before = { ...idp.requests }

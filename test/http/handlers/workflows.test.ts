@@ -19,7 +19,7 @@ import { created, edge, greeting, node } from '../kit.ts'
 const path = ({ id }: { id: string }, more = '') => `/api/workflows/${id}${more}`
 
 describe('createWorkflow', () => {
-  test('createWorkflow: stores the workflow and says where it is', async () => {
+  test('createWorkflow: stores the workflow and returns its URL', async () => {
     await using server = await startServer()
     const request = greeting({
       description: 'Greets.',
@@ -43,7 +43,7 @@ describe('createWorkflow', () => {
     assert.deepEqual((await call(server, 'GET', headers.location!)).body, record)
   })
 
-  test('createWorkflow and updateWorkflow: what is wrong with the graph is told, and it is stored all the same', async () => {
+  test('createWorkflow and updateWorkflow: store a graph with problems, and report these', async () => {
     await using server = await startServer()
     const graph = {
       nodes: [
@@ -81,12 +81,12 @@ describe('createWorkflow', () => {
     assert.deepEqual(mended.body.issues, [])
   })
 
-  test('createWorkflow: also with a trailing slash', async () => {
+  test('createWorkflow: accepts a trailing slash', async () => {
     await using server = await startServer()
     assert.equal((await call(server, 'POST', '/api/workflows/', { body: greeting() })).status, 201)
   })
 
-  test('createWorkflow: null means absent, and absent means the default', async () => {
+  test('createWorkflow: treats null as absent, and absent members as the default', async () => {
     await using server = await startServer()
     const nulls = { description: null, tags: null, access: null, settings: null, run_mode: null }
     const graph = {
@@ -144,15 +144,15 @@ describe('createWorkflow', () => {
     assert.deepEqual((await call(server, 'GET', '/api/workflows')).body, [])
   })
 
-  test('INVALID_REQUEST: what is missing is named', async () => {
+  test('INVALID_REQUEST: missing members are named', async () => {
     await using server = await startServer()
     const paths = await refused(server, 'POST', '/api/workflows', { body: {} }, [400, 'invalid_request'])
     assert.deepEqual(paths, ['/body/graph', '/body/name'])
   })
 
-  test('createWorkflow and updateWorkflow: settings of more than 256 KiB of JSON are refused', async () => {
+  test('createWorkflow and updateWorkflow: refuse settings of more than 256 KiB of JSON', async () => {
     await using server = await startServer()
-    // A letter of three bytes, and the 11 around them.
+    // A letter of three bytes, and the 11 bytes around it.
     const settings = (bytes: number) => ({ text: `${'€'.repeat(1_000)}${'x'.repeat(bytes - 3_000 - 11)}` })
     const kept = await created(server, greeting({ settings: settings(262_144) }))
     assert.deepEqual(kept.settings, settings(262_144))
@@ -168,7 +168,7 @@ describe('createWorkflow', () => {
     assert.deepEqual((await call(server, 'GET', path(kept))).body, kept)
   })
 
-  test('getWorkflow: large settings that an earlier version stored are read', async () => {
+  test('getWorkflow: reads large settings that an earlier version stored', async () => {
     await using server = await startServer()
     const workflow = await created(server, greeting())
     const settings = { list: Array.from({ length: 100_000 }, (_, at) => ({ at })) }
@@ -179,7 +179,7 @@ describe('createWorkflow', () => {
     assert.deepEqual((await call<Workflow>(server, 'GET', path(workflow))).body, { ...workflow, settings })
   })
 
-  test('createWorkflow: unknown keys of nodes and edges, and a graph that cannot run, are kept as they are', async () => {
+  test('createWorkflow: stores unknown keys of nodes and edges, and a graph that cannot run, unchanged', async () => {
     await using server = await startServer()
     const graph = {
       nodes: [
@@ -201,7 +201,7 @@ describe('createWorkflow', () => {
     await refused(server, 'POST', `/api/workflows/${id}/run`, { body: {} }, [422, 'invalid_workflow_graph'])
   })
 
-  test('createWorkflow: the etag follows the graph, not times, names or what editors store', async () => {
+  test('createWorkflow: the etag depends on the graph, not on times, names or data of editors', async () => {
     await using server = await startServer()
     const first = await created(server, greeting())
     const moved = greeting()
@@ -216,7 +216,7 @@ describe('createWorkflow', () => {
 })
 
 describe('getWorkflow', () => {
-  test('getWorkflow: finds the bundled examples, which can be stored anew and not changed', async () => {
+  test('getWorkflow: finds the bundled examples, which can be copied but not changed', async () => {
     await using server = await startServer()
     const listed = (await call<{ id: string }[]>(server, 'GET', '/api/workflows/examples')).body
     assert.ok(listed.length > 0)
@@ -240,12 +240,12 @@ describe('getWorkflow', () => {
     }
   })
 
-  test('WORKFLOW_NOT_FOUND: getWorkflow: an unknown one', async () => {
+  test('WORKFLOW_NOT_FOUND: getWorkflow: an unknown workflow', async () => {
     await using server = await startServer()
     await refused(server, 'GET', '/api/workflows/wf_unknown', {}, [404, 'workflow_not_found'])
   })
 
-  test('WORKFLOW_NOT_FOUND: what belongs to somebody else is the same 404 for every operation', async () => {
+  test('WORKFLOW_NOT_FOUND: a foreign workflow gives the same 404 for every operation', async () => {
     await using server = await startServer()
     const stranger = { user_id: '2', workspace_id: null }
     const inWorkspace = { user_id: '1', workspace_id: 'w' }
@@ -288,7 +288,7 @@ describe('getWorkflow', () => {
 })
 
 describe('updateWorkflow', () => {
-  test('updateWorkflow: replaces everything that can be edited', async () => {
+  test('updateWorkflow: replaces all editable members', async () => {
     await using server = await startServer()
     const before = await created(server, greeting({ description: 'old', tags: ['x'], access: 'public' }))
     const answer = await call<StoredWorkflow>(server, 'PUT', path(before), { body: greeting({ name: 'New' }) })
@@ -309,7 +309,7 @@ describe('updateWorkflow', () => {
   const stale = ['"2"', 'W/"1"', '"a"', '"a,b"', '""', '"01x"', '"3", "2"', '"-1"', '"1.0"']
   const malformed = ['1', '"1', '1"', '"1" "1"', '"1"x', 'W/1', '*, "1"', ',', "'1'", '"1";q=1', 'w/"1"']
 
-  test('updateWorkflow and deleteWorkflow: If-Match with the present revision', async () => {
+  test('updateWorkflow and deleteWorkflow: accept If-Match with the present revision', async () => {
     await using server = await startServer()
     for (const tag of matching) {
       const headers = { 'If-Match': tag }
@@ -333,13 +333,13 @@ describe('updateWorkflow', () => {
     assert.deepEqual(body, workflow)
   })
 
-  test('INVALID_REQUEST: an If-Match that is no list of entity tags', async () => {
+  test('INVALID_REQUEST: an If-Match that is not a list of entity tags is refused', async () => {
     await using server = await startServer()
     const workflow = await created(server, greeting())
     for (const tag of [...malformed, '"x"'.padEnd(300, ' x')]) {
       const options = { headers: { 'If-Match': tag } }
       const paths = await refused(server, 'DELETE', path(workflow), options, [400, 'invalid_request'])
-      // One is too long as well.
+      // One tag is too long as well.
       assert.deepEqual([...new Set(paths)], ['/headers/if-match'], tag)
     }
     const { body } = await call<{ error: { message: string } }>(server, 'DELETE', path(workflow), {
@@ -349,7 +349,7 @@ describe('updateWorkflow', () => {
     assert.equal((await call(server, 'GET', path(workflow))).status, 200)
   })
 
-  test('updateWorkflow: of writers that saw the same revision one wins', async () => {
+  test('updateWorkflow: of writers with the same revision only one succeeds', async () => {
     await using server = await startServer()
     const workflow = await created(server, greeting())
     const names = Array.from({ length: 10 }, (_, at) => `Writer ${at}`)
@@ -363,7 +363,7 @@ describe('updateWorkflow', () => {
 })
 
 describe('deleteWorkflow', () => {
-  test('deleteWorkflow: with its versions and link, once', async () => {
+  test('deleteWorkflow: deletes a workflow with its versions and link, once', async () => {
     await using server = await startServer()
     const workflow = await created(server, greeting({ access: 'public' }))
     const { body } = await call<WorkflowShare>(server, 'POST', path(workflow, '/share'))
@@ -381,7 +381,7 @@ describe('deleteWorkflow', () => {
     }
   })
 
-  test('deleteWorkflow: one with the same graph stays whole', async () => {
+  test('deleteWorkflow: does not affect a workflow with the same graph', async () => {
     await using server = await startServer()
     const [first, second] = [await created(server, greeting()), await created(server, greeting())]
     await call(server, 'DELETE', path(first))
@@ -390,7 +390,7 @@ describe('deleteWorkflow', () => {
 })
 
 describe('listWorkflowVersions', () => {
-  test('listWorkflowVersions: every revision, the newest first, with the graph where it is asked for', async () => {
+  test('listWorkflowVersions: returns every revision, the newest first, with the graph on request', async () => {
     await using server = await startServer()
     const workflow = await created(server, greeting({ name: 'one' }))
     await call(server, 'PUT', path(workflow), { body: greeting({ name: 'two', graph: { nodes: [], edges: [] } }) })
@@ -433,7 +433,7 @@ describe('listWorkflowVersions', () => {
 })
 
 describe('getWorkflowInterface', () => {
-  test('getWorkflowInterface: inputs and outputs of a graph that can run', async () => {
+  test('getWorkflowInterface: returns inputs and outputs of a graph that can run', async () => {
     await using server = await startServer()
     const graph = {
       nodes: [
@@ -468,7 +468,7 @@ describe('getWorkflowInterface', () => {
     }
   })
 
-  test('getWorkflowInterface: of a bundled example', async () => {
+  test('getWorkflowInterface: returns that of a bundled example', async () => {
     await using server = await startServer()
     const { body } = await call<WorkflowInterface>(server, 'GET', '/api/workflows/greeting/interface')
     assert.deepEqual(
@@ -495,7 +495,7 @@ describe('getWorkflowInterface', () => {
     assert.deepEqual([body.inputs[0]!.name, body.outputs[0]!.name], ['in', 'out'])
   })
 
-  test('INVALID_WORKFLOW_GRAPH: where two inputs share a name it is 422, in the form of SDKs', async () => {
+  test('INVALID_WORKFLOW_GRAPH: two inputs with the same name give 422, in the error format of SDKs', async () => {
     await using server = await startServer()
     const graph = {
       nodes: [node('a', 'input.String', { name: 'x' }), node('b', 'input.String', { name: 'x' })],
@@ -511,7 +511,7 @@ describe('getWorkflowInterface', () => {
     assert.deepEqual([body.code, body.retryable, body.detail], ['INVALID_WORKFLOW_GRAPH', false, body.message])
   })
 
-  test('INVALID_REQUEST: there is only version 1', async () => {
+  test('INVALID_REQUEST: any version but 1 is refused', async () => {
     await using server = await startServer()
     for (const version of ['2', '0', 'x', '1.5']) {
       const paths = await refused(server, 'GET', `/api/workflows/greeting/interface?version=${version}`, {}, [
@@ -524,7 +524,7 @@ describe('getWorkflowInterface', () => {
 })
 
 describe('links', () => {
-  test('shareWorkflow, getSharedWorkflow, unshareWorkflow: one link, which shows the workflow as it is', async () => {
+  test('shareWorkflow, getSharedWorkflow, unshareWorkflow: manage a single link, which shows the present workflow', async () => {
     await using server = await startServer()
     const workflow = await created(server, greeting())
     const share = await call<WorkflowShare>(server, 'POST', path(workflow, '/share'))
@@ -543,13 +543,13 @@ describe('links', () => {
     assert.notEqual(again.body.token, share.body.token)
   })
 
-  test('shareWorkflow: the link stands below the public address', async () => {
+  test('shareWorkflow: the link is below the public URL', async () => {
     await using server = await startServer({ environment: { SVC_PUBLIC_URL: 'https://flows.example/base/' } })
     const { body } = await call<WorkflowShare>(server, 'POST', path(await created(server, greeting()), '/share'))
     assert.equal(body.url, `https://flows.example/base/api/shared-workflows/${body.token}`)
   })
 
-  test('getPublicWorkflow, listPublicWorkflows: public ones of everybody, private ones of nobody', async () => {
+  test('getPublicWorkflow, listPublicWorkflows: return public workflows of all users, and no private ones', async () => {
     await using server = await startServer()
     const mine = await created(server, greeting({ name: 'Mine', access: 'public' }))
     const hidden = await created(server, greeting({ name: 'Hidden' }))

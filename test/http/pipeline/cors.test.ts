@@ -1,4 +1,4 @@
-// Which pages may read answers, and what browsers are told when they ask first.
+// CORS: which pages may read responses, and the answers to preflight requests.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
@@ -50,11 +50,11 @@ function asks(origin: string, method = 'POST', more: Record<string, string> = {}
   return { headers: { Origin: origin, 'Access-Control-Request-Method': method, ...more } }
 }
 
-/** What pages may read anyway (Fetch, "CORS-safelisted response-header name"), and what is said to their browsers alone. */
+/** Headers that pages may always read (Fetch, "CORS-safelisted response-header name"), and headers that are only for browsers. */
 const SAFE = ['cache-control', 'content-length', 'content-type', 'last-modified']
 const OF_BROWSERS = ['content-security-policy', 'x-content-type-options']
 
-/** The names of all headers that answers are declared to have. */
+/** The names of all declared response headers. */
 function declaredHeaders(): Set<string> {
   const document = JSON.parse(readFileSync(new URL('../../../generated/openapi.json', import.meta.url), 'utf8'))
   const names = new Set<string>()
@@ -70,8 +70,8 @@ function declaredHeaders(): Set<string> {
   return names
 }
 
-describe('an answer', () => {
-  test('shows pages every header that the contract declares', async () => {
+describe('a response', () => {
+  test('exposes every header that the contract declares', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     const { headers } = await call(server, 'GET', '/health', { headers: { Origin: ALLOWED[0]! } })
     const shown = String(headers['access-control-expose-headers']).toLowerCase().split(', ')
@@ -83,7 +83,7 @@ describe('an answer', () => {
     )
   })
 
-  test('to a page of an allowed origin may be read by it, whatever it says, and by nobody else', async () => {
+  test('to a page of an allowed origin can be read by that page, with any status, and by no other', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     for (const origin of ALLOWED) {
       for (const [path, status] of [
@@ -106,7 +106,7 @@ describe('an answer', () => {
     }
   })
 
-  test('to any other page says nothing of that, and a protected one is refused', async () => {
+  test('to any other page has no CORS headers, and a protected operation is refused', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     for (const origin of FOREIGN) {
       const open = await call(server, 'GET', '/health', { headers: { Origin: origin } })
@@ -119,21 +119,21 @@ describe('an answer', () => {
     }
   })
 
-  test('to a caller without an origin is the same as ever', async () => {
+  test('to a caller without an origin has no CORS headers', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     const answer = await call(server, 'GET', '/api/workflows')
     assert.deepEqual([answer.status, cors(answer)], [200, {}])
     assert.equal(answer.headers.vary, 'Origin')
   })
 
-  test('to several origins at once is for none of them', async () => {
+  test('to several origins at once can be read by none of them', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     const headers = { Origin: ['https://app.example', 'https://app.example'] }
     const answer = await call(server, 'GET', '/api/workflows', { headers })
     assert.deepEqual([answer.status, cors(answer)], [401, {}])
   })
 
-  test('to a desktop window may be read with the secret of the launch alone', async () => {
+  test('to a desktop window can be read only with the secret of the launch', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     const with_ = (secret: string) =>
       call(server, 'GET', '/api/workflows', { headers: { Origin: 'null', 'X-Svc-Local-Client': secret } })
@@ -144,8 +144,8 @@ describe('an answer', () => {
   })
 })
 
-describe('a browser that asks first', () => {
-  test('for a page of an allowed origin is told the methods of the path', async () => {
+describe('a preflight request', () => {
+  test('for a page of an allowed origin gets the methods of the path', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     for (const origin of ALLOWED) {
       const wanted = { 'Access-Control-Request-Headers': 'authorization,content-type,x-stainless-os' }
@@ -162,8 +162,8 @@ describe('a browser that asks first', () => {
     }
   })
 
-  test('is told so of every operation, before anybody asks who calls', async () => {
-    // Local callers are nobody here: only a token would do, and a browser sends none when it asks.
+  test('is answered for every operation before authentication', async () => {
+    // Local callers are not trusted here: only a token would do, and a preflight has none.
     await using server = await startServer({ environment: { ...ENVIRONMENT, SVC_TRUST_LOCALHOST: 'false' } })
     for (const { path, method, implementation } of operationManifest) {
       const concrete = path.replaceAll(/\{\w+\}/g, 'x')
@@ -183,7 +183,7 @@ describe('a browser that asks first', () => {
     )
   })
 
-  test('for any other page is refused as any request, and told nothing', async () => {
+  test('for any other page is refused like any request, without CORS headers', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     for (const origin of FOREIGN.filter((one) => one !== 'null')) {
       for (const path of ['/api/workflows', '/health', '/nowhere']) {
@@ -194,7 +194,7 @@ describe('a browser that asks first', () => {
     }
   })
 
-  test('for a desktop window is answered where windows have a secret', async () => {
+  test('for a desktop window is answered if windows have a secret', async () => {
     const wanted = asks('null', 'GET', { 'Access-Control-Request-Headers': 'x-svc-local-client' })
     await using server = await startServer({ environment: ENVIRONMENT })
     const answer = await call(server, 'OPTIONS', '/api/workflows', wanted)
@@ -204,14 +204,14 @@ describe('a browser that asks first', () => {
     assert.deepEqual([refused.status, cors(refused)], [401, {}])
   })
 
-  test('may reach a private network from an allowed origin', async () => {
+  test('may ask for a private network from an allowed origin', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     const wanted = asks('https://app.example', 'GET', { 'Access-Control-Request-Private-Network': 'true' })
     const answer = await call(server, 'OPTIONS', '/api/workflows', wanted)
     assert.equal(answer.headers['access-control-allow-private-network'], 'true')
   })
 
-  test('with names that are none gets none of them back', async () => {
+  test('with malformed header names gets none of them back', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     for (const names of ['a b', 'x:y', 'a,,b', ',', '"quoted"', 'é'])
       assert.equal(
@@ -228,7 +228,7 @@ describe('a browser that asks first', () => {
       )
   })
 
-  test('is no caller of OPTIONS who does not ask for another', async () => {
+  test('needs Access-Control-Request-Method, unlike a plain OPTIONS', async () => {
     await using server = await startServer({ environment: ENVIRONMENT })
     const plain = await call(server, 'OPTIONS', '/api/workflows', { headers: { Origin: 'https://app.example' } })
     assert.equal(plain.status, 204)

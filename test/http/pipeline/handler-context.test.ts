@@ -1,4 +1,4 @@
-// The signal of a request whose client has gone: whoever asks for it late is told as well.
+// The signal of a request whose client has gone also aborts if it is created late.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type RequestListener, request } from 'node:http'
@@ -8,7 +8,7 @@ import type { Response } from 'express'
 import type { AppContext } from '../../../src/context.ts'
 import { HandlerContext } from '../../../src/http/pipeline/handler-context.ts'
 
-/** One request, to be met by `listener`. The client goes when told. */
+/** A request for `listener`. The client disconnects on demand. */
 async function meet(listener: RequestListener): Promise<{ leave(): void } & AsyncDisposable> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -30,7 +30,7 @@ const contextOf = (response: unknown) => {
   return new HandlerContext({} as AppContext, express)
 }
 
-test('a signal that is asked for after the client has gone is aborted', async () => {
+test('a signal that is created after the client has gone is aborted', async () => {
   const { promise, resolve } = Promise.withResolvers<Response>()
   await using met = await meet((_request, response) => resolve(response as unknown as Response))
   const response = await promise
@@ -41,7 +41,7 @@ test('a signal that is asked for after the client has gone is aborted', async ()
   assert.deepEqual([early.signal.aborted, late.signal.aborted], [true, true])
 })
 
-test('a signal that is asked for after the whole answer is not', async () => {
+test('a signal that is created after the complete response is not aborted', async () => {
   const { promise, resolve } = Promise.withResolvers<Response>()
   await using _met = await meet((_request, response) => {
     response.end('done')

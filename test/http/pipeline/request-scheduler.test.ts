@@ -1,4 +1,4 @@
-// Requests of one turn of the event loop: those that come when it is used wait, and owners take turns.
+// Requests in a turn of the event loop: they wait when the turn is used, and owners take turns.
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
@@ -9,13 +9,13 @@ import { RequestScheduler } from '../../../src/http/pipeline/request-scheduler.t
 import { recordIncomingConnection } from '../../../src/shared/time-slices.ts'
 import { until } from '../../helpers/server.ts'
 
-/** Longer than requests get of one turn. */
+/** Longer than the share of requests in a turn. */
 function work(): void {
   const until = performance.now() + 15
   while (performance.now() < until);
 }
 
-/** A line, and the names of the requests that went on. Each of them uses a turn. */
+/** A scheduler, and the names of the requests that continued. Each uses a turn. */
 function noted() {
   const line = new RequestScheduler()
   const went: string[] = []
@@ -27,14 +27,14 @@ function noted() {
   return { line, went, enter }
 }
 
-test('requests go on at once as long as the turn is not used', () => {
+test('requests continue at once as long as the turn is not used', () => {
   const line = new RequestScheduler()
   const went: number[] = []
   for (let at = 0; at < 5; at++) line.schedule('ada', () => went.push(at))
   assert.deepEqual(went, [0, 1, 2, 3, 4])
 })
 
-test('while connections come in one behind the other, requests have one turn of eight', async () => {
+test('while connections keep coming in, requests get one turn of eight', async () => {
   const { went, enter } = noted()
   const wentAfter: number[] = []
   for (let at = 0; at < 20; at++) enter('ada', `a${at}`)
@@ -47,7 +47,7 @@ test('while connections come in one behind the other, requests have one turn of 
   await until('those that wait', () => went.length === 20)
 })
 
-test('while connections come in, many that are short go on in one turn that requests have', async () => {
+test('while connections come in, many short requests continue in a turn of requests', async () => {
   const line = new RequestScheduler()
   let went = 0
   for (let turns = 0; turns < 4; turns++) {
@@ -64,7 +64,7 @@ test('while connections come in, many that are short go on in one turn that requ
   assert.ok(turns <= 24, `${turns} turns`)
 })
 
-test('one connection alone keeps no request waiting', async () => {
+test('a single connection delays no request', async () => {
   const { went, enter } = noted()
   await nextTurn()
   recordIncomingConnection()
@@ -88,7 +88,7 @@ test('when the turn is used, requests wait for turns of their own, by owner', as
   assert.deepEqual(seen, [2, 3, 4, 5])
 })
 
-test('behind one of its own that waits a request waits as well, and other owners come in between', async () => {
+test('a request waits for an earlier one of its owner, and other owners come in between', async () => {
   const { line, went, enter } = noted()
   line.schedule('ada', work)
   for (const name of ['a1', 'a2', 'a3']) enter('ada', name)
@@ -100,7 +100,7 @@ test('behind one of its own that waits a request waits as well, and other owners
   assert.deepEqual(went, ['a1', 'a2', 'b1', 'a3', 'a4'])
 })
 
-test('of those that take little many go on in one turn', async () => {
+test('many short requests continue in one turn', async () => {
   const line = new RequestScheduler()
   let went = 0
   line.schedule('ada', work)
@@ -113,7 +113,7 @@ test('of those that take little many go on in one turn', async () => {
   assert.ok(seen.length < 10, String(seen))
 })
 
-test('of those whose work comes after a promise few go on in one turn', async () => {
+test('few requests whose work follows a promise continue in one turn', async () => {
   const line = new RequestScheduler()
   let went = 0
   line.schedule('ada', work)
@@ -131,7 +131,7 @@ test('of those whose work comes after a promise few go on in one turn', async ()
   assert.ok(Math.max(...seen) <= 2, String(seen))
 })
 
-test('a body of middling size is left to be judged in the thread where others have used the turn', async () => {
+test('a body of middling size is validated in the worker if others have used the turn', async () => {
   let used = false
   const app = express()
   app.post('/', createJsonBodyParser({ isUsed: () => used }, 1_000_000), (request, response) => {

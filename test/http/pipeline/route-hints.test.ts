@@ -1,12 +1,12 @@
-// Whoever asks for nothing is told where what they meant is, where that is known; the answer is that of any unknown path otherwise.
+// Hints for unknown paths whose intended path is known; otherwise the answer is that of any unknown path.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import { call } from '../../helpers/http.ts'
 import { startServer } from '../../helpers/server.ts'
 
-const BASE_URL = 'There is nothing here. The base URL for clients of OpenAI ends in /v1.'
-const RESPONSES = 'OpenAI’s Responses API is not served here. Chat completions are: POST /v1/chat/completions.'
+const BASE_URL = 'Not found. The base URL for OpenAI clients ends in /v1.'
+const RESPONSES = 'OpenAI’s Responses API is not supported. Use chat completions: POST /v1/chat/completions.'
 const PLAIN = 'There is nothing here.'
 
 const TOLD: readonly (readonly [method: string, path: string, message: string])[] = [
@@ -25,7 +25,7 @@ const TOLD: readonly (readonly [method: string, path: string, message: string])[
   ['POST', '/v1/completions', PLAIN],
 ]
 
-test('a path where nothing is says where what was meant is', async () => {
+test('an unknown path gets a hint to the intended path', async () => {
   await using server = await startServer()
   for (const [method, path, message] of TOLD) {
     const body = method === 'POST' ? { body: {} } : {}
@@ -35,7 +35,7 @@ test('a path where nothing is says where what was meant is', async () => {
   }
 })
 
-test('callers who are not let in are told nothing of it', async () => {
+test('unauthenticated callers get no hint', async () => {
   await using server = await startServer({ environment: { SVC_TRUST_LOCALHOST: 'false' } })
   for (const [method, path] of TOLD) {
     const { status, body } = await call(server, method, path)
@@ -43,7 +43,7 @@ test('callers who are not let in are told nothing of it', async () => {
   }
 })
 
-test('OpenAI’s own client shows it', async () => {
+test('OpenAI’s own client shows the hint', async () => {
   await using server = await startServer()
   const clientAt = (baseURL: string) => new OpenAI({ baseURL, apiKey: 'any', maxRetries: 0 })
   const messages = [{ role: 'user' as const, content: 'x' }]

@@ -1,4 +1,4 @@
-// The challenge of `/mcp`, with and without an OAuth flow that a client could go through.
+// The challenge of `/mcp`, with and without a complete OAuth flow.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type OperationInfo, operationManifest } from '../../../generated/operations.ts'
@@ -12,7 +12,7 @@ function at(path: string, token: string | null) {
 }
 
 describe('the challenge', () => {
-  test('names an error only where a token was sent', () => {
+  test('has an error only if a token was sent', () => {
     assert.equal(formatChallenge(at('/mcp', null), 'Unauthorized', RESOURCE, true), `Bearer realm="mcp", ${METADATA}`)
     assert.equal(
       formatChallenge(at('/mcp', 'nta_x'), 'invalid_token', RESOURCE, true),
@@ -20,17 +20,17 @@ describe('the challenge', () => {
     )
   })
 
-  test('is not on /mcp where no client gets a token by itself', () => {
+  test('is absent on /mcp if no client can get a token by itself', () => {
     for (const token of [null, 'nta_x'])
       assert.equal(formatChallenge(at('/mcp', token), 'Unauthorized', RESOURCE, false), null)
   })
 
-  test('keeps the path of a public address', () => {
+  test('keeps the path of a public URL', () => {
     const challenge = formatChallenge(at('/mcp', null), 'Unauthorized', 'https://example.org/svc/mcp', true)
     assert.ok(challenge?.endsWith('"https://example.org/svc/.well-known/oauth-protected-resource/mcp"'), challenge!)
   })
 
-  test('says on every other path what to send, in characters that need no escapes', () => {
+  test('describes on every other path what to send, in characters that need no escapes', () => {
     const REMOTE = 'Remote access requires authentication'
     const cases: [string | null, boolean, string, RegExp][] = [
       [null, false, 'Unauthorized', /^Bearer error_description="Send a token of the identity provider, or an access/],
@@ -45,13 +45,13 @@ describe('the challenge', () => {
         'nta_x',
         false,
         'invalid_token',
-        /^Bearer error="invalid_token", error_description=".*nta_ is taken on \/mcp alone/,
+        /^Bearer error="invalid_token", error_description=".*nta_ is valid only on \/mcp/,
       ],
       [
         'nda_x',
         false,
         'invalid_token',
-        /^Bearer error="invalid_token", error_description=".*nda_ is taken on the socket/,
+        /^Bearer error="invalid_token", error_description=".*nda_ is valid only on the socket/,
       ],
       [
         'ntk_x',
@@ -81,9 +81,9 @@ describe('the OAuth flow', () => {
     'issueToken',
   ]
 
-  test('can complete where all of its operations are served', () => assert.ok(isOauthFlowServed(all)))
+  test('can complete if all of its operations are served', () => assert.ok(isOauthFlowServed(all)))
 
-  test('cannot where one of them is not', () => {
+  test('cannot complete if one of them is not served', () => {
     for (const id of NEEDED) {
       const without = all.map(
         (one): OperationInfo => ({
@@ -96,7 +96,7 @@ describe('the OAuth flow', () => {
     assert.equal(isOauthFlowServed([]), false)
   })
 
-  test('is told of by the operations that are served now', () => {
+  test('is announced if the present operations include it', () => {
     const served = operationManifest.filter(({ implementation }) => implementation === 'implemented')
     const complete = NEEDED.every((id) => served.some(({ operationId }) => operationId === id))
     const now = formatChallenge(at('/mcp', null), 'Unauthorized', RESOURCE)

@@ -1,4 +1,4 @@
-// Commands that share a commit with what their job does by itself: the one may be refused without the other.
+// Commands that share a commit with the job's own changes: commands may be refused without the other changes.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -8,7 +8,7 @@ import { graph, node, sink } from '../../engine/kit.ts'
 import { type TestServer, until } from '../../helpers/server.ts'
 import { coded, ended, gated, history, outputs, startGated, submit, words } from '../kit.ts'
 
-/** The database refuses rows of a table that fulfil a condition. */
+/** Makes the database refuse rows of a table that fulfil a condition. */
 function refusing({ data_dir }: TestServer, event: string, when: string): Disposable {
   const db = new Database(join(data_dir, 'svc.db'))
   db.exec(`create trigger broken before ${event} when ${when} begin select raise(abort, 'the disk is gone'); end`)
@@ -26,7 +26,7 @@ const streamed = graph(
 )
 
 describe('a command that cannot be stored', () => {
-  test('takes nothing of what the job has done in the same turn with it', async () => {
+  test('does not undo changes of the job in the same turn', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: gated })
     const entry = await until('the firing', () => server.gate.waiting[0])
@@ -45,7 +45,7 @@ describe('a command that cannot be stored', () => {
     assert.ok(!told.some((one) => one.includes('cancel')), told.join())
   })
 
-  test('is refused alone where it is too large: smaller ones are taken, and so is it when there is room', async () => {
+  test('is refused alone where it is too large: smaller commands are accepted, and it is accepted once there is room', async () => {
     await using server = await startGated()
     const job = submit(server, { graph: streamed, acceptsStreamInput: true })
     await job.accepted()
@@ -61,7 +61,7 @@ describe('a command that cannot be stored', () => {
     }
     assert.equal(inlet.pushInput('in', large), 'ok')
     assert.equal(inlet.endInput('in'), 'ok')
-    // What comes behind the end is refused before that is stored.
+    // Commands after the end are refused before the end is stored.
     assert.equal(inlet.pushInput('in', 'late'), 'not_running')
     await inlet.whenStored()
     const row = await ended(server, job.row.id)

@@ -1,4 +1,4 @@
-// How much memory remembered firings take: it counts with what runs hold. A job for which there is no room waits, and none is lost.
+// The memory of journaled firings: it counts with the memory of runs. A job for which there is no room waits, and none is lost.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -14,7 +14,7 @@ import { coded, ended, type GatedServer, gated, OWNER, outputs, startGated, subm
 
 const MIB = 1_048_576
 
-/** What an owner holds of an account of so many bytes. */
+/** The bytes that an owner holds of an account with this limit. */
 class Account implements FiringMemoryAccount {
   readonly largest: number
   held = 0
@@ -48,7 +48,7 @@ describe('the memory of firings', () => {
     assert.equal(account.held, 0)
   })
 
-  test('is reserved before it is used, and what is not used of that is given back', () => {
+  test('is reserved before it is used, and the unused rest is given back', () => {
     const account = new Account(10 * MIB)
     const memory = new FiringMemoryReservation(account, 'a')
     memory.reserve(8 * MIB)
@@ -58,7 +58,7 @@ describe('the memory of firings', () => {
     assert.equal(account.held, 3 * MIB)
   })
 
-  test('is refused where there is no room now, and otherwise where there never is', () => {
+  test('is refused with one error where there is no room now, and with another where there never will be', () => {
     const account = new Account(10 * MIB)
     const other = new FiringMemoryReservation(account, 'b')
     other.take(4 * MIB)
@@ -72,7 +72,7 @@ describe('the memory of firings', () => {
 })
 
 const COUNT = 6_000
-/** Firings of the node `now` alone take about 2 MB. */
+/** A job in which the firings of the node `now` alone take about 2 MB. */
 const many = graph(
   [
     node('numbers', 'control.Numbers', { from: 1, to: COUNT }),
@@ -89,7 +89,7 @@ const many = graph(
   ],
 )
 
-/** The account of runs, and the most that was held of it at once. */
+/** The account of runs, and the most bytes that were held at once. */
 class Watched extends FairMemoryAccount {
   held = 0
   most = 0
@@ -102,11 +102,11 @@ class Watched extends FairMemoryAccount {
   }
 }
 
-/** Bytes of an account in which two such jobs find room at once, and one. */
+/** Limits of an account, in bytes, that has room for two such jobs at once, and for one. */
 const FOR_TWO = 8 * MIB
 const FOR_NONE = 2 * MIB
 
-/** Jobs that wait at the gate, with all firings before it done. */
+/** Jobs that wait at the gate, after all firings before it. */
 async function atGate(server: GatedServer, count: number): Promise<string[]> {
   const jobs = Array.from({ length: count }, () => submit(server, { graph: many }))
   await until('the gate', () => server.gate.waiting.length === count)
@@ -121,9 +121,9 @@ async function failedAtGate(server: GatedServer): Promise<string> {
   return id
 }
 
-describe('jobs that remember many firings', () => {
+describe('jobs with many journaled firings', () => {
   test(
-    'go on one after the other after a restart, where there is no room for all of them',
+    'continue one after the other after a restart, where there is no room for all of them',
     inFolder(async (data_dir) => {
       let ids: string[]
       {
@@ -140,7 +140,7 @@ describe('jobs that remember many firings', () => {
     }),
   )
 
-  test('are tried again where there is room, and those that find none are told to come back', async () => {
+  test('are retried where there is room, and otherwise their clients are told to try later', async () => {
     const shared_memory = new Watched(FOR_TWO)
     await using server = await startGated({ shared_memory })
     const id = await failedAtGate(server)
@@ -156,7 +156,7 @@ describe('jobs that remember many firings', () => {
     await until('nothing to be held', () => shared_memory.held === 0)
   })
 
-  test('wait on where there is no room when their turn comes, and go on later', async () => {
+  test('wait longer where there is no room when their turn comes, and continue later', async () => {
     const shared_memory = new Watched(FOR_TWO)
     await using server = await startGated({ shared_memory, config: { max_concurrent_jobs: 1 } })
     const id = await failedAtGate(server)
@@ -179,7 +179,7 @@ describe('jobs that remember many firings', () => {
   })
 
   test(
-    'end where there never is room, and can be tried again where there is more',
+    'end where there will never be room, and can be retried where there is more memory',
     inFolder(async (data_dir) => {
       const message = /^The job remembers more than the server has memory for/
       let id: string

@@ -1,4 +1,4 @@
-// Changes of properties that a job had got before it is read: those that hold from the same firing on are one.
+// Property changes of a loaded job: changes of a node that take effect at the same firing are merged.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NodeUpdate } from '../../../src/engine/durability/journal.ts'
@@ -15,7 +15,7 @@ function joined(updates: readonly NodeUpdate[]) {
 const plain = (list: readonly NodeUpdate[]) =>
   list.map(({ node_id, from, properties }) => [node_id, from, Object.entries(properties)])
 
-test('of changes of one node that hold from the same firing on the last one of each value counts', () => {
+test('of changes of one node from the same firing on, the last of each value counts', () => {
   const { list } = joined([
     { node_id: 'a', from: 0, properties: { x: 1, y: 1 } },
     { node_id: 'b', from: 0, properties: { x: 2 } },
@@ -33,7 +33,7 @@ test('of changes of one node that hold from the same firing on the last one of e
   ])
 })
 
-test('changes that hold from different firings on stay apart', () => {
+test('changes that take effect at different firings stay separate', () => {
   const updates = [0, 1, 1, 2].map((from, x) => ({ node_id: 'a', from, properties: { x } }))
   assert.deepEqual(plain(joined(updates).list), [
     ['a', 0, [['x', 0]]],
@@ -42,7 +42,7 @@ test('changes that hold from different firings on stay apart', () => {
   ])
 })
 
-test('all of them weigh what they weigh apart, and none of them is changed', () => {
+test('merged changes weigh as much as the single changes, and no change is modified', () => {
   const updates = [1, 2, 3].map((x) => ({
     node_id: 'a',
     from: 0,
@@ -55,7 +55,7 @@ test('all of them weigh what they weigh apart, and none of them is changed', () 
   )
 })
 
-test('a value may have any name', () => {
+test('a changed property may have any name', () => {
   const properties = (value: number) => JSON.parse(`{"__proto__": ${value}, "constructor": ${value}}`)
   const { list } = joined([1, 2].map((value) => ({ node_id: 'a', from: 0, properties: properties(value) })))
   const named = [

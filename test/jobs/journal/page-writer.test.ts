@@ -1,4 +1,4 @@
-// Large values that jobs remember: they lie in sealed files, whatever happens to the process, and go with what remembers them.
+// Large values in job journals: they are in encrypted files, survive a kill of the process, and are removed with their journals.
 import assert from 'node:assert/strict'
 import {
   appendFileSync,
@@ -55,7 +55,7 @@ import {
   words,
 } from '../kit.ts'
 
-/** What nobody may find in any file. */
+/** A text that must not be in any file. */
 const MARK = 'the words of somebody, which are nobody else’s business. '
 const BYTES = new Uint8Array(Buffer.from(MARK.repeat(20_000)))
 const LONE = `\ud800${MARK.repeat(10_000)}`
@@ -70,7 +70,7 @@ const VALUES: Readonly<Record<string, unknown>> = {
   wide: { numbers: new Float64Array(50_000).fill(Math.PI), view: new DataView(new ArrayBuffer(300_000), 5) },
 }
 
-/** Node types whose results come later, and how often each of their firings ran. */
+/** Node types with asynchronous results, and how often each of their firings ran. */
 class Makers {
   readonly runs: string[] = []
   fail = true
@@ -112,14 +112,14 @@ class Makers {
 const PAGES = scaled(40)
 const page = (at: number) => ({ at, bytes: new Uint8Array(SPILL_THRESHOLD).fill(at) })
 
-/** The same value through a gate, then to the output. */
+/** Passes a value through a gate to the output. */
 const through = (name: string): Graph =>
   graph(
     [source('long', 'short'), node(name, 'test.Make'), node('gate', 'test.Gate'), sink('out')],
     [`${name}.output->gate.value`, 'gate.output->out.value'],
   )
 
-/** Lets what waits at the gate go on as its number. */
+/** Opens the gate for each waiting value, with the value's number as the result. */
 function pass({ gate }: GatedServer): void {
   for (const entry of [...gate.waiting]) entry.open((entry.value as { at: number }).at)
 }
@@ -130,7 +130,7 @@ const filesOf = (data_dir: string): string[] =>
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
 
-/** What the database says of large values. */
+/** The rows of large values in the database. */
 function rowsOf(data_dir: string): { content_key: string; job_key: number | null; size: number; sha256: string }[] {
   const db = new Database(join(data_dir, 'svc.db'), { readonly: true })
   try {
@@ -148,7 +148,7 @@ function consistent(data_dir: string): void {
   )
 }
 
-/** A deleted job of which not all went in the few milliseconds that its removal has, as on a busy machine, leaves the rest to the next sweep. */
+/** Sweeps until a deleted job is gone. On a busy machine its removal may not finish in a few milliseconds, and the sweep removes the rest. */
 async function untilRemoved({ data_dir, context }: GatedServer, what: string, isGone: () => boolean): Promise<void> {
   await until(`${what} to go`, async () => {
     if (isGone()) return true
@@ -168,7 +168,7 @@ function hasRemains(data_dir: string): boolean {
 
 const errorOf = (error: string | null) => JSON.parse(error ?? 'null') as JobError | null
 
-/** Runs a graph until the gate has what it is to have; all of it is committed then. */
+/** Runs a graph until the gate has its value, and all is committed. */
 async function toGate(server: GatedServer, of: Graph, params = {}, scope = OWNER) {
   const { waiting } = server.gate
   const before = waiting.length
@@ -180,7 +180,7 @@ async function toGate(server: GatedServer, of: Graph, params = {}, scope = OWNER
 
 describe('a large value between nodes', () => {
   test(
-    'lies in a sealed file beside the database, of which nobody can read anything',
+    'is in an encrypted file beside the database, which shows nothing of it',
     inFolder(async (data_dir) => {
       const makers = new Makers()
       await using server = await startGated({ data_dir, types: makers.types })
@@ -228,7 +228,7 @@ describe('a large value between nodes', () => {
     )
 
   test(
-    'is as small as a page likes where it has less than the least',
+    'stays in its page where it is smaller than the threshold',
     inFolder(async (data_dir) => {
       const small = testType('test.Small', {
         outputs: [output],
@@ -252,7 +252,7 @@ describe('a large value between nodes', () => {
   )
 
   test(
-    'goes with each of a stream that never rests, and a kill anywhere loses nothing that was seen',
+    'is stored for each item of an endless stream, and a kill at any time loses no item that was seen',
     inFolder(async (data_dir) => {
       using copies = new FolderCopies(data_dir)
       const of = graph(
@@ -273,7 +273,7 @@ describe('a large value between nodes', () => {
         }
       }
       for (const path of copies.paths) {
-        // A copy is not of one moment: what it has of the database came before most of the files.
+        // A copy is not a snapshot: its part of the database is from before most of the files.
         for (const { content_key } of rowsOf(path)) assert.ok(existsSync(join(journalFolderPath(path), content_key)))
         await using next = await startGated({ data_dir: path, types: new Makers().types })
         const passing = setInterval(() => pass(next), 1)
@@ -289,7 +289,7 @@ describe('a large value between nodes', () => {
   )
 
   test(
-    'is written to no file where its job completes before',
+    'is not written to a file where its job completes before',
     inFolder(async (data_dir) => {
       await using server = await startGated({ data_dir, types: new Makers().types })
       const rounds = scaled(5)
@@ -314,7 +314,7 @@ describe('a large value between nodes', () => {
   )
 })
 
-describe('a file that is not what was written', () => {
+describe('a corrupt file of a large value', () => {
   const SPOILT: Record<string, (path: string) => void> = {
     missing: (path) => rmSync(path),
     changed: (path) => {
@@ -331,7 +331,7 @@ describe('a file that is not what was written', () => {
   }
   for (const [how, spoil] of Object.entries(SPOILT))
     test(
-      `${how}: the job fails and says why, and nothing else does`,
+      `fails its job with the reason, and no other job: ${how}`,
       inFolder(async (data_dir) => {
         let id: string
         {
@@ -355,7 +355,7 @@ describe('a file that is not what was written', () => {
     )
 
   test(
-    'of the parameters: the job fails at its start; of another job: it does not open',
+    'of the parameters fails the job at its start, and the file of another job cannot be decrypted',
     inFolder(async (data_dir) => {
       let ids: string[]
       {
@@ -366,7 +366,7 @@ describe('a file that is not what was written', () => {
         const three = await toGate(first, through('rows'), { long: LONE })
         ids = [one, two, three].map(({ job }) => job.row.id)
         const [other] = filesOf(data_dir).filter((path) => path !== own && statSync(path).size === statSync(own!).size)
-        // Each has the other's, of the very same size.
+        // The files of two jobs are swapped, and have the same size.
         renameSync(own!, `${own}.aside`)
         renameSync(other!, own!)
         renameSync(`${own}.aside`, other!)
@@ -400,7 +400,7 @@ describe('the files of large values', () => {
   )
 
   test(
-    'stay for a retry, which has its own, and go with the job that remembers them',
+    'stay until their job is removed, and a retry has links of its own',
     inFolder(async (data_dir) => {
       const makers = new Makers()
       await using server = await startGated({ data_dir, types: makers.types })
@@ -414,7 +414,7 @@ describe('the files of large values', () => {
       const long_ago = Date.now() / 1_000 - 7_200
       for (const path of filesOf(data_dir)) utimesSync(path, long_ago, long_ago)
       const retried = await server.context.jobs.retry(OWNER, job.row.id)
-      // The same bytes under a second name, as young as any new file.
+      // The file has a second name, with the time of a new file.
       const twice = filesOf(data_dir)
         .map((path) => statSync(path))
         .filter(({ nlink }) => nlink === 2)
@@ -429,7 +429,7 @@ describe('the files of large values', () => {
       assert.equal(after.filter(({ job_key }) => job_key === retried.row.key).length, 3)
       await deleteJob(server.context, OWNER, job.row.id)
       await untilRemoved(server, 'its files', () => filesOf(data_dir).length === 3)
-      // A file goes before its row does.
+      // A file is removed before its row.
       await until('their rows to go', () => rowsOf(data_dir).length === 3)
       consistent(data_dir)
       assert.ok(rowsOf(data_dir).every(({ content_key }) => before.every((row) => row.content_key !== content_key)))
@@ -440,7 +440,7 @@ describe('the files of large values', () => {
   )
 
   test(
-    'of a failed job that cannot be read: a retry is refused, and the job can be deleted',
+    'that cannot be read: the retry of their failed job is refused, and the job can be deleted',
     inFolder(async (data_dir) => {
       await using server = await startGated({ data_dir, types: new Makers().types })
       const job = submit(server, { graph: failing })
@@ -454,7 +454,7 @@ describe('the files of large values', () => {
   )
 
   test(
-    'are not left by a retry for which there is no room',
+    'are removed where a retry finds no room',
     inFolder(async (data_dir) => {
       const config = { max_concurrent_jobs: 1, max_queued_jobs: 0 }
       await using server = await startGated({ data_dir, types: new Makers().types, config })
@@ -473,7 +473,7 @@ describe('the files of large values', () => {
   )
 
   test(
-    'are never shared: equal values of two jobs, or two users, have nothing in common',
+    'are never shared: equal values of two jobs, or of two users, have different files',
     inFolder(async (data_dir) => {
       await using server = await startGated({ data_dir, types: new Makers().types })
       await toGate(server, through('bytes'))
@@ -490,7 +490,7 @@ describe('the files of large values', () => {
   )
 
   test(
-    'without a row go when they are an hour old; those of a job that ended wait for a backup',
+    'are removed without a row when they are an hour old, and with an ended job after a backup',
     inFolder(async (data_dir) => {
       await using server = await startGated({ data_dir, types: new Makers().types })
       const { entry, job } = await toGate(server, through('bytes'))
@@ -520,7 +520,7 @@ describe('the files of large values', () => {
   )
 
   test(
-    'are in a backup, which goes on elsewhere under a new key',
+    'are in a backup, whose jobs continue elsewhere under a new key',
     inFolder(async (folder) => {
       const [data_dir, target, elsewhere] = ['data', 'backup', 'elsewhere'].map((name) => join(folder, name))
       let id: string
@@ -547,7 +547,7 @@ describe('the files of large values', () => {
   )
 
   test(
-    'are whole in a backup that began while one was being written',
+    'are complete in a backup that began while a file was being written',
     inFolder(async (folder) => {
       const [data_dir, target] = [join(folder, 'data'), join(folder, 'backup')]
       await using server = await startGated({ data_dir, types: new Makers().types })
@@ -555,7 +555,7 @@ describe('the files of large values', () => {
       const [path] = filesOf(data_dir)
       const bytes = readFileSync(path!)
       writeFileSync(path!, bytes.subarray(0, bytes.length / 2))
-      // They are copied after it, so that there is time before the database is.
+      // These files are copied after the large file, so that the database is copied later.
       const others = join(journalFolderPath(data_dir), 'zz')
       mkdirSync(others)
       for (let other = 0; other < 300; other++) writeFileSync(join(others, `${other}`), '')
@@ -572,7 +572,7 @@ describe('the files of large values', () => {
   )
 
   test(
-    'that the disk does not take stop the job, which goes on when it does',
+    'that cannot be written stop the job, which continues once they can be',
     inFolder(async (data_dir) => {
       const makers = new Makers()
       await using server = await startGated({ data_dir, types: makers.types })
@@ -609,7 +609,7 @@ describe('the files of large values', () => {
   )
 })
 
-/** Seals what the folder holds under a new key. */
+/** Encrypts the data of the folder under a new key. */
 async function rotated(folder: string): Promise<void> {
   await using store = await Store.open(join(folder, 'svc.db'))
   const { done, damaged } = await rotateMasterKey(
@@ -641,12 +641,12 @@ async function withFiles(work: (files: Files) => Promise<void>): Promise<void> {
   }
 }
 
-describe('what waits to be written', () => {
-  test('has a bound: beyond it values go to disk at once, and are let go of', () =>
+describe('a large value that waits to be written', () => {
+  test('counts towards a limit, beyond which values are written at once and dropped from memory', () =>
     withFiles(async ({ data_dir, store, tools }) => {
       const memory = JobJournal.createEmpty(tools, 7, { a: 1 })
       memory.markRunBegun()
-      // It counts as what it is when it is written out, and has a hundredth of that.
+      // The value counts with its serialized size, which is a hundred times its size in memory.
       const wide = (fill: number) => ({ output: Array<Uint8Array>(100).fill(new Uint8Array(1_000_000).fill(fill)) })
       const end = (at: number) => memory.stage(['end', `"${at}"`, { outputs: wide(at) }])
       end(1)
@@ -666,13 +666,13 @@ describe('what waits to be written', () => {
       for (const at of [3, 1, 2]) assert.deepEqual(known.recall(`"${at}"`)?.end, { outputs: wide(at) })
     }))
 
-  test('leaves no other file behind one that cannot be removed, which the sweep tries again', () =>
+  test('is removed even after a file that cannot be removed, which the sweep retries', () =>
     withFiles(async ({ data_dir, store, tools: { spilled } }) => {
       const values = Array.from({ length: 40 }, () => spilled.writeSync(BYTES))
       await store.write((tx) => {
         for (const value of values) spilled.insert(tx, 7, value)
       })
-      // A whole round of them cannot be removed.
+      // All files of one round cannot be removed.
       const stuck = values.slice(0, 35).map(({ content_key }) => join(journalFolderPath(data_dir), content_key))
       for (const path of stuck) {
         rmSync(path)
@@ -688,7 +688,7 @@ describe('what waits to be written', () => {
       assert.deepEqual(left(), [])
     }))
 
-  test('is let go of once the firing that goes on has it', () =>
+  test('is dropped from memory once the resumed firing has it', () =>
     withFiles(async ({ store, tools }) => {
       const memory = JobJournal.createEmpty(tools, 7, {})
       memory.stage(['step', '"a"', 'step', { call: 1, begun: true }])
@@ -705,7 +705,7 @@ describe('what waits to be written', () => {
       assert.deepEqual([left.items.length, left.steps.size], [0, 0])
     }))
 
-  test('is never all in memory where a job is tried again: it stays in its files until it is asked for', () =>
+  test('stays in its file during a retry until it is needed, so that the values are never all in memory', () =>
     withFiles(async ({ data_dir, store, tools }) => {
       const write = async (memory: JobJournal) => {
         await memory.spill(AbortSignal.timeout(60_000))
@@ -721,7 +721,7 @@ describe('what waits to be written', () => {
       await write(first)
       const old = runToCompletion(JobJournal.loadSteps(store, tools, 7))!
       const [before] = filesOf(data_dir)
-      // Whoever would read one now would notice.
+      // A read of a file would fail now.
       const bytes = readFileSync(before!)
       writeFileSync(before!, Buffer.alloc(bytes.length))
       const second = JobJournal.createEmpty(tools, 8, old.params)
@@ -741,7 +741,7 @@ describe('what waits to be written', () => {
       }
     }))
 
-  test('is dropped where nobody will ask for it, and leaves nothing', async () => {
+  test('is dropped where it is no longer needed, and leaves no file', async () => {
     const data_dir = temporaryFolder()
     try {
       await using opened = await openStore()

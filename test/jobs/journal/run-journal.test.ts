@@ -1,4 +1,4 @@
-// Names of firings: made by the journal of a job, and taken apart again.
+// Names of firings: the run journal makes them, and they can be parsed again.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -23,7 +23,7 @@ const place = fc.tuple(
 )
 
 describe('the name of a firing', () => {
-  test('says its node, its path and who called its workflow, whatever nodes are called', () => {
+  test('has its node, its path and the caller of its workflow, for any ids of nodes', () => {
     fc.assert(
       fc.property(place, fc.array(fc.tuple(place, fc.nat(99)), { maxLength: 4 }), ([node_id, path], calls) => {
         let journal = new RunJournal(SILENT, true)
@@ -42,9 +42,9 @@ describe('the name of a firing', () => {
     )
   })
 
-  test('is nothing else', () => {
+  test('cannot be parsed from any other text', () => {
     for (const other of ['', 'n', '"n', '"n"1x', 'x"n"1', '"n"1#0/', '"n"#1"m"']) {
-      assert.throws(() => parseFiringName(other), /^Error: no name of a firing/)
+      assert.throws(() => parseFiringName(other), /^Error: not the name of a firing/)
     }
   })
 })

@@ -1,4 +1,4 @@
-// The texts of large results are made before their jobs end.
+// The JSON texts of large results are made before their jobs end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ResultManifest } from '../../../generated/types.ts'
@@ -15,7 +15,7 @@ import { cachedJsonText } from '../../../src/shared/incremental-json.ts'
 import { stringifyWithBase64 } from '../../../src/shared/json.ts'
 import { TimeSliceScheduler } from '../../../src/shared/time-slices.ts'
 
-/** Nothing is stored of texts. */
+/** A publisher that stores no texts. */
 const NO_STORES = { assets: {} as AssetStore, temporary: {} as TemporaryStore }
 
 function largeValues(plan: Plan) {
@@ -36,7 +36,7 @@ function largeValues(plan: Plan) {
   return { publication, large, stored }
 }
 
-test('the texts of parameters and outputs are known, also where a value is one long text', async () => {
+test('the JSON texts of parameters and outputs are cached, even where a value is one long text', async () => {
   const text = 'a "text"\n'.repeat(50_000)
   const plan = {
     outputs: [
@@ -52,11 +52,11 @@ test('the texts of parameters and outputs are known, also where a value is one l
   assert.deepEqual(result.outputs, { text, list: [{ text }] })
   assert.equal(cachedJsonText(result.outputs), stringifyWithBase64(result.outputs))
   assert.equal(result.text, stringifyWithBase64({ outputs: result.outputs, provenance: { inputs: { in: text } } }))
-  // Of more than a million characters, parts are stored.
+  // A result of more than a million characters is stored in parts.
   assert.deepEqual([result.parts, stored.map((parts) => parts.join(''))], [2, [result.text]])
 })
 
-test('of parameters as much is repeated as fits, and the others are told by the size and the digest of their JSON', async () => {
+test('parameters are repeated as far as they fit, and the others are shown by the size and digest of their JSON', async () => {
   const { large, stored } = largeValues({ outputs: [] } as unknown as Plan)
   const [text, list] = ['"'.repeat(400_000), Array(200_000).fill(1)]
   await large.prepareResult({ first: text, second: text, third: list, ['__proto__']: 1 })
@@ -75,7 +75,7 @@ test('of parameters as much is repeated as fits, and the others are told by the 
   assert.deepEqual([large.result!.parts, stored], [null, []])
 })
 
-test('an output is refused whose JSON has more bytes than one row may have, alone or with the others', async () => {
+test('an output is refused where its JSON, alone or with the other outputs, has more bytes than one row may have', async () => {
   const plan = { outputs: ['a', 'b'].map((name) => ({ name, stream: false })) } as unknown as Plan
   const { publication, large } = largeValues(plan)
   const control = (length: number) => '\u001f'.repeat(length)

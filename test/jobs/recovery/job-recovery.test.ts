@@ -1,4 +1,4 @@
-// After a crash: what was acknowledged is there, what had ended stays as it ended, and everything else goes on.
+// After a crash: acknowledged jobs are there, ended jobs keep their ends, and all other jobs continue.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ async function stateOf(server: TestServer, id: string) {
 }
 
 describe('a server that was killed', () => {
-  test('in the middle of jobs: the next start goes on with them in their order, and leaves ended ones alone', async () => {
+  test('while jobs run: the next start continues them in their order, and leaves ended jobs alone', async () => {
     const data_dir = temporaryFolder()
     try {
       let ended: RunResult
@@ -87,7 +87,7 @@ describe('a server that was killed', () => {
     }
   })
 
-  test('in the middle of writing: every job that was answered is there, with its whole history', async () => {
+  test('while it wrote: every acknowledged job is there, with its whole history', async () => {
     const data_dir = temporaryFolder()
     try {
       for (let round = 0; round < scaled(2); round++) {
@@ -122,7 +122,7 @@ describe('a server that was killed', () => {
     recovering: ['status recovering', 'end failed'],
     cancel_requested: ['end cancelled'],
   }
-  test('in every state, with nothing that a job could go on from: its history goes on without a gap', async () => {
+  test('in every state, without a journal: the history of the job continues without a gap', async () => {
     const data_dir = temporaryFolder()
     try {
       const created_at = '2026-01-01T00:00:00.000Z'
@@ -157,7 +157,7 @@ describe('a server that was killed', () => {
 
 describe('a job that cannot be read at a start', () => {
   for (const table of ['graph', 'job_journal'])
-    test(`is tried again until it can be, and nobody has to ask for it: its ${table}`, async () => {
+    test(`is retried until it can be read, without any request: its ${table}`, async () => {
       const data_dir = temporaryFolder()
       try {
         {
@@ -170,7 +170,7 @@ describe('a job that cannot be read at a start', () => {
         let isThere = true
         const platform = {
           ...systemPlatform(),
-          // Asked for by a start that has opened the database, before any job is read.
+          // A start calls this once the database is open, before any job is read.
           now() {
             if (isThere) db.exec(`alter table ${table} rename to elsewhere`)
             isThere = false
@@ -209,7 +209,7 @@ describe('a job whose history cannot be written while others are read at a start
       let isBroken = false
       const platform = {
         ...systemPlatform(),
-        // Asked for by a start that has opened the database, before any job is read.
+        // A start calls this once the database is open, before any job is read.
         now() {
           if (!isBroken) saboteur.break()
           isBroken = true

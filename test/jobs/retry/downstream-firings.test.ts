@@ -1,4 +1,4 @@
-// What lies behind a stream that begins again, so that nothing of it is taken over: told by the graph, and by the places around it.
+// Finds the firings downstream of a restarted stream, none of which is reused: by the graph, and by the positions of the firings.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { FiringHistory } from '../../../src/engine/durability/journal.ts'
@@ -18,7 +18,7 @@ const registry = withTypes(
   testType('test.Work', { properties: [value], outputs: [output], run: () => ({}) }),
 )
 
-/** News for each document, and what is done with them. */
+/** A stream of news for each document, and nodes that process the news. */
 const nested = graph(
   [
     source('in', 'x'),
@@ -49,7 +49,7 @@ const nested = graph(
   ],
 )
 
-/** Two streams that are read together, and what else is done with the second. */
+/** Two streams that are read together, and a second consumer of one of them. */
 const woven = (second: string) =>
   graph(
     [
@@ -90,7 +90,7 @@ const answered: FiringHistory = {
   answer: { value: true },
 }
 
-/** Firings are named `node` or `node 1.0`. */
+/** Tests name firings `node` or `node 1.0`. */
 function reused(of: typeof nested, given: Record<string, FiringHistory>): Record<string, FiringReuse> {
   const named = (short: string) => short.replace(/^(\w+) ?/, '"$1"')
   const known = new Map(Object.entries(given).map(([short, one]) => [named(short), one]))
@@ -98,8 +98,8 @@ function reused(of: typeof nested, given: Record<string, FiringHistory>): Record
   return Object.fromEntries(Object.keys(given).map((short) => [short, reuse(named(short))]))
 }
 
-describe('what is taken over', () => {
-  test('is nothing behind a stream that begins again, and all that lies elsewhere', () => {
+describe('a retry', () => {
+  test('reuses no firing downstream of a restarted stream, and all others', () => {
     const taken = ['docs', 'beside 0', 'beside 1', 'news 0', 'each 0.0', 'first 0.0', 'doc 0', 'after 0']
     const left = ['each 1.0', 'first 1.0', 'doc 1', 'after 1', 'end']
     const ended = Object.fromEntries([...taken, ...left].map((short) => [short, done]))
@@ -110,7 +110,7 @@ describe('what is taken over', () => {
     })
   })
 
-  test('is all behind one that goes on, with its items', () => {
+  test('reuses all firings downstream of a continued stream, and its items', () => {
     assert.deepEqual(reused(nested, { docs: cut, 'beside 0': done, 'news 0': done, 'each 0.0': done }), {
       docs: 'begun',
       'beside 0': 'all',
@@ -119,7 +119,7 @@ describe('what is taken over', () => {
     })
   })
 
-  test('is an answer, unless it lies behind one that begins again', () => {
+  test('reuses an answer, unless it is downstream of a restarted stream', () => {
     const given = { 'news 1': cut, 'each 0.0': answered, 'each 1.0': answered, 'beside 1': answered }
     assert.deepEqual(reused(nested, given), {
       'news 1': 'nothing',
@@ -129,12 +129,12 @@ describe('what is taken over', () => {
     })
   })
 
-  test('is not what must not run twice, had begun, and goes no further', () => {
+  test('does not reuse an unfinished firing that must not run twice', () => {
     const started = { ...cut, started: true }
     assert.deepEqual(reused(nested, { docs: started, 'beside 0': done }), { docs: 'nothing', 'beside 0': 'nothing' })
   })
 
-  test('is no stream that was not wanted any more, where it may be wanted again', () => {
+  test('does not reuse a stream that was unwanted, where it may be wanted again', () => {
     const known = { second: unwanted, other: unwanted, 'behind 0': done, 'pair 0': done }
     const all = { second: 'all', other: 'all', 'behind 0': 'all', 'pair 0': 'all' }
     assert.deepEqual(reused(woven('test.News'), known), all)
@@ -144,7 +144,7 @@ describe('what is taken over', () => {
     assert.deepEqual(reused(woven('test.List'), { ...known, news: cut }), { ...goesOn, news: 'nothing' })
   })
 
-  test('is refused altogether where what has run would, and must not', () => {
+  test('is refused where a firing would run again that must not run twice', () => {
     const paid = { ...done, started: true }
     assert.equal(reused(nested, { 'news 1': cut, 'each 0.0': paid })['each 0.0'], 'all')
     for (const firing of ['each 1.0', 'doc 1', 'end']) {

@@ -1,5 +1,5 @@
-// What a retry takes over, over random graphs: cut anywhere, with sources that give other items the next time, a run comes out as one that
-// remembers nothing and is given the same. What must not run twice does not.
+// Retries over random graphs, interrupted anywhere, with sources that may give other items: the result is that of a new run with the same inputs. Firings
+// that must not run twice do not.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -23,16 +23,16 @@ import { coded } from '../kit.ts'
 const RUNS = 200
 const MANNERS = [...REMEMBERED_MANNERS, 'fickle', 'fickle', 'fickle', 'unsafe', 'slow'] as const
 
-/** One graph, whose fickle nodes give other items wherever `changes` says so. */
+/** A graph whose fickle nodes give other items where `changes` says so. */
 class Patient {
   readonly counts = new Counts()
   readonly plan: Plan
-  /** Whether a firing gives what it does not give otherwise. */
+  /** Whether a firing gives other items this time. */
   changes: (firing: string) => boolean = () => false
   readonly #ledger = new Ledger()
   readonly #registry: NodeRegistry
   readonly #called = new Map<string, Plan>()
-  /** Whether the last run failed because it had to wait while something was open that may not run twice (law 60). */
+  /** Whether the last run failed since it had to wait while a firing was open that may not run twice (law 60). */
   hadToWait = false
   #journal: MemoryJournal | null = null
 
@@ -62,7 +62,7 @@ class Patient {
     return plan
   }
 
-  /** Runs to the end, answering whatever waits. Null where it failed: it had to wait, or a firing failed that nobody wanted. */
+  /** Runs to the end, and answers all waits. It returns null where the run failed: it had to wait, or an unwanted firing failed. */
   async run(journal: MemoryJournal): Promise<RunOutcome | null> {
     this.#journal = journal
     this.hadToWait = false
@@ -78,10 +78,10 @@ class Patient {
   }
 }
 
-/** The name that a firing of the journal of tests has in a job. */
+/** Converts the name of a firing in the test journal to its name in a job. */
 const named = (firing: string) => firing.replaceAll(/(^|\/)([^@/]*)@/g, '$1"$2"')
 
-/** What is told of firings: that of the end of a run is of no use to the next one. */
+/** The entries of firings. Entries of the end of a run do not concern the next run. */
 const firings = (journal: MemoryJournal) => journal.records.filter((record) => record[0] !== 'failure')
 
 const UNKNOWN: FiringHistory = {
@@ -126,7 +126,7 @@ function taken(journal: MemoryJournal, reuse: (firing: string) => FiringReuse): 
   return fresh
 }
 
-/** Null where the retry is refused. */
+/** Returns null where the retry is refused. */
 function reuseIn(
   known: Map<string, FiringHistory>,
   { plan, called }: Patient,
@@ -164,7 +164,7 @@ async function comesOut(steps: readonly string[]): Promise<void> {
     patient.changes = (firing) => changed.has(firing)
     const fresh = await patient.run(new MemoryJournal())
     if (hadToWait !== patient.hadToWait) {
-      // Only one of them had an answer already when something that may not run twice was open.
+      // Only one of the two runs had an answer when a firing was open that may not run twice.
       assert.ok(recipe.steps.some(({ manner }) => manner === 'unsafe'))
       seen.waiting++
       return
@@ -178,10 +178,10 @@ async function comesOut(steps: readonly string[]): Promise<void> {
   assert.ok(seen.changed > 0.2 * RUNS * scale, `only ${seen.changed} came out differently`)
 }
 
-describe('a retry comes out as if it remembered nothing, and had been given the same', () => {
+describe('a retry gives the result of a new run with the same inputs, over graphs with', () => {
   test('streams, branches and aggregates', () => comesOut(MIXES.streams))
 
-  test('weaves', () => comesOut(MIXES.weaves))
+  test('stream operators', () => comesOut(MIXES.weaves))
 
   test('loops', () => comesOut(MIXES.loops))
 

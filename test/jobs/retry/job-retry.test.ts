@@ -1,4 +1,4 @@
-// Retries where what had finished lies behind something that comes again: streams that go on, streams that begin again, called workflows.
+// Retries where finished firings are downstream of continued streams, restarted streams, or called workflows.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Graph, GraphNode } from '../../../src/engine/compile/graph.ts'
@@ -8,12 +8,12 @@ import { listJobs } from '../../../src/jobs/queries.ts'
 import { graph, item, node, output, sink, source, testType, value } from '../../engine/kit.ts'
 import { coded, ended, type GatedServer, OWNER, outputs, startGated, submit } from '../kit.ts'
 
-/** Nodes of a world that changes between a job and its retry. */
+/** Nodes whose results change between a job and its retry. */
 class World {
-  /** What the lists give, and whether they fail behind that. */
+  /** The items of the lists, and whether the lists fail after them. */
   items = ['a', 'b']
   cut = true
-  /** What the nodes had as their inputs, by the node's id, each time they ran. */
+  /** The inputs of each run of a node, by node id. */
   readonly ran: Record<string, unknown[]> = {}
 
   get types(): NodeType[] {
@@ -41,7 +41,7 @@ class World {
     ]
   }
 
-  /** It fails once what was given has been worked on. */
+  /** The list fails once its items have been processed. */
   async *#list() {
     const given = [...this.items]
     for (const one of given) yield { item: one }
@@ -70,7 +70,7 @@ async function jobs({ context }: GatedServer): Promise<string> {
   return text
 }
 
-/** Why a retry is refused, which makes no job. */
+/** The message of a refused retry, which makes no job. */
 async function refusal(server: GatedServer, id: string): Promise<string> {
   const before = await jobs(server)
   const error = await server.context.jobs.retry(OWNER, id).then(
@@ -98,7 +98,7 @@ const listed = (list: string, work: string) =>
   )
 
 describe('a retry of a stream that was cut', () => {
-  test('goes on with one that comes the same again', async () => {
+  test('continues a stream that comes the same again', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const id = await failed(server, listed('test.List', 'test.Pay'))
@@ -108,7 +108,7 @@ describe('a retry of a stream that was cut', () => {
     assert.deepEqual(world.ran, { work: ['a', 'b', 'c'], beside: ['x'] })
   })
 
-  test('fails where it comes differently, and does nothing for what has come before it', async () => {
+  test('fails where the stream comes differently, and processes no earlier item again', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const id = await failed(server, listed('test.List', 'test.Pay'))
@@ -118,7 +118,7 @@ describe('a retry of a stream that was cut', () => {
     assert.deepEqual(world.ran, { work: ['a', 'b'], beside: ['x'] })
   })
 
-  test('reads another one anew, and all behind it, and nothing else', async () => {
+  test('restarts any other stream with its downstream firings, and nothing else', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const id = await failed(server, listed('test.News', 'test.Mark'))
@@ -128,7 +128,7 @@ describe('a retry of a stream that was cut', () => {
     assert.deepEqual(world.ran, { work: ['a', 'b', 'z', 'a', 'b'], beside: ['x'] })
   })
 
-  test('is refused where something behind that one has run and must not run twice', async () => {
+  test('is refused where a firing downstream of a restarted stream must not run twice', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const id = await failed(server, listed('test.News', 'test.Pay'))
@@ -163,7 +163,7 @@ const calling = (workflow_id: string, ...after: GraphNode[]) =>
   )
 
 describe('a retry of a job that calls workflows', () => {
-  test('reads a stream anew that was cut inside of one, and takes nothing over from that call', async () => {
+  test('restarts a stream that was cut inside of a call, and reuses nothing of that call', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const called = await workflow(
@@ -178,7 +178,7 @@ describe('a retry of a job that calls workflows', () => {
     assert.deepEqual(world.ran, { before: ['x', 'x'], work: ['a', 'b', 'z', 'a'] })
   })
 
-  test('goes on with one that comes the same again', async () => {
+  test('continues a stream that comes the same again', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const called = await workflow(server, node('list', 'test.List'), node('work', 'test.Pay'))
@@ -188,7 +188,7 @@ describe('a retry of a job that calls workflows', () => {
     assert.deepEqual(world.ran, { work: ['a', 'b', 'c'] })
   })
 
-  test('is refused where something in the call has run and must not run twice', async () => {
+  test('is refused where a finished firing of the call must not run twice', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const called = await workflow(server, node('pay', 'test.Pay'), node('list', 'test.News'))
@@ -196,7 +196,7 @@ describe('a retry of a job that calls workflows', () => {
     assert.match(await refusal(server, id), /^Node "pay" of the workflow that node "call" calls has run/)
   })
 
-  test('does not call again what had ended', async () => {
+  test('does not repeat calls that had ended', async () => {
     const world = new World()
     world.cut = false
     await using server = await startGated({ types: world.types })
@@ -206,7 +206,7 @@ describe('a retry of a job that calls workflows', () => {
     assert.deepEqual(world.ran, { pay: ['x'], late: [['a', 'b']] })
   })
 
-  test('calls what was mended meanwhile as it is now, and what has not changed goes on', async () => {
+  test('calls a changed workflow in its current form, and continues calls of unchanged ones', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const called = await workflow(server, node('mark', 'test.Mark'), node('work', 'test.Fail'))
@@ -221,7 +221,7 @@ describe('a retry of a job that calls workflows', () => {
     assert.deepEqual(world.ran, { mark: ['x', 'x'], work: ['x'], pay: ['x'] })
   })
 
-  test('is refused where a changed workflow was under way and something in it must not run twice', async () => {
+  test('is refused where a changed workflow was running and a firing of it must not run twice', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const called = await workflow(server, node('pay', 'test.Pay'), node('work', 'test.Fail'))
@@ -235,7 +235,7 @@ describe('a retry of a job that calls workflows', () => {
     assert.deepEqual(world.ran, { pay: ['x'] })
   })
 
-  test('takes over what a changed workflow gave before, where its call had ended', async () => {
+  test('reuses the result of a changed workflow where its call had ended', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const called = await workflow(server, node('pay', 'test.Pay'))
@@ -245,7 +245,7 @@ describe('a retry of a job that calls workflows', () => {
     assert.deepEqual(world.ran, { pay: ['x'], late: ['x'] })
   })
 
-  test('fails where a workflow that was under way is gone', async () => {
+  test('fails where a workflow that was running no longer exists', async () => {
     const world = new World()
     await using server = await startGated({ types: world.types })
     const called = await workflow(server, node('work', 'test.Fail'))

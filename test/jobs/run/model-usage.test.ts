@@ -1,4 +1,4 @@
-// What a job's result says of its cost and its models.
+// The cost and the models in the result of a job.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ModelCost, ModelUsage } from '../../../src/engine/node-api/node-services.ts'
@@ -21,7 +21,7 @@ function total(costs: (ModelCost | null)[], estimate: CostEstimate | null = null
 }
 
 describe('the cost of a job', () => {
-  test('is null where nothing was called, and where nothing has a price', () => {
+  test('is null without calls, and where no call has a price', () => {
     assert.equal(total([]), null)
     assert.equal(total([null, null]), null)
     assert.equal(total([null], { amount: 1, currency: 'USD' }), null)
@@ -34,25 +34,25 @@ describe('the cost of a job', () => {
     assert.deepEqual(total([cost(0)]), [0, 'USD', null, true])
   })
 
-  test('is told however small it is, and not where it is beyond numbers', () => {
+  test('is given however small it is, and is null where it is not finite', () => {
     assert.deepEqual(total([cost(1e-14)]), [1e-14, 'USD', null, true])
     assert.deepEqual(total([cost(1e-14), cost(2e-14)]), [3e-14, 'USD', null, true])
     assert.deepEqual(total([cost(1e12), cost(0.25)]), [1e12, 'USD', null, true])
     assert.equal(total([cost(1e308), cost(1e308)]), null)
   })
 
-  test('is reconciled where the providers said every part of it', () => {
+  test('is reconciled where providers reported every part of it', () => {
     assert.deepEqual(total([cost(1), cost(2, 'USD', false)]), [3, 'USD', null, false])
     assert.deepEqual(total([cost(1), null]), [1, 'USD', null, false])
   })
 
-  test('is null where it was paid in several currencies; what costs nothing is in none', () => {
+  test('is null for several currencies, and a cost of 0 has no currency', () => {
     assert.equal(total([cost(1), cost(1, 'EUR')]), null)
     assert.deepEqual(total([cost(0), cost(1, 'EUR')]), [1, 'EUR', null, true])
     assert.deepEqual(total([cost(0), cost(0, 'EUR')]), [0, 'USD', null, true])
   })
 
-  test('is told beside its estimate, in the same currency', () => {
+  test('comes with its estimate, where that has the same currency', () => {
     assert.deepEqual(total([cost(1)], { amount: 2, currency: 'USD' }), [1, 'USD', 2, true])
     assert.deepEqual(total([cost(1)], { amount: 2, currency: 'EUR' }), [1, 'USD', null, true])
   })
@@ -64,7 +64,7 @@ test('models and their providers are listed once, in order', () => {
   assert.deepEqual(providers, ['a', 'b'])
 })
 
-test('uses of one kind are added up, so that many calls are few sums', () => {
+test('usage of one kind is summed up, so that many calls are few sums', () => {
   const spending = spent(
     ...Array.from({ length: 1_000 }, () => use('a/x', cost(0.5))),
     use('a/x', null),

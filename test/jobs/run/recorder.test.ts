@@ -1,4 +1,4 @@
-// What failed nodes leave in the server's log.
+// The log lines of failed nodes, and the redaction of results.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { NodeError } from '../../../src/engine/node-api/node-error.ts'
@@ -36,13 +36,13 @@ async function logged(send: (() => never) | null, url: string): Promise<[string,
   return lines
 }
 
-test('a refused address is one warning without a stack, with the address that callers are not told', async () => {
+test('a refused address is logged as one warning without a stack, with the address that clients do not see', async () => {
   const found = await logged(null, 'http://intranet.example/')
   const fields = { job_id: 'j', node_id: 'n', node_type: 'http.Request', cause: 'The name resolved to 10.1.2.3' }
   assert.deepEqual(found, [['warn', fields]])
 })
 
-test('what nobody meant is an error with its stack; what needs no explanation is not logged', async () => {
+test('an unexpected error is logged with its stack, and an expected failure is not logged', async () => {
   const fault = new TypeError('x is not a function')
   const broken = await logged(() => {
     throw fault
@@ -58,14 +58,14 @@ test('what nobody meant is an error with its stack; what needs no explanation is
 })
 
 for (const code of ['SERVICE_UNAVAILABLE', 'OUTCOME_UNKNOWN'] as const)
-  test(`no node is said to have failed where the history of its job is ${code}`, async () => {
+  test(`no failed node is logged where the history of its job is ${code}`, async () => {
     const found = await logged(() => {
       throw new ServiceError(code)
     }, 'http://intranet.example/')
     assert.deepEqual(found, [])
   })
 
-test('a large result is told once its secrets are replaced, which may take longer than a turn', async () => {
+test('a large result is published once its secrets are replaced, which may take longer than a turn', async () => {
   const text = 'a'.repeat(20_000)
   const frames: unknown[] = []
   const slow = {

@@ -1,4 +1,4 @@
-// What a job with very much to remember has in memory: its values stay in their pages until they are asked for.
+// Memory of jobs with very large journals: values stay in their pages until they are needed.
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { test } from 'node:test'
@@ -27,7 +27,7 @@ const textOf = (at: number) => `${at} ${'x'.repeat(200_000)}`
 const nameOf = (at: number) => `"${at}"`
 const all = Array.from({ length: COUNT }, (_, at) => at)
 
-/** A job that remembers 20 MB, in values of which none gets a file. */
+/** A journal of 20 MB, in values that are too small for files. */
 async function written(store: Store, tools: JournalStorage): Promise<void> {
   const memory = JobJournal.createEmpty(tools, KEY, { a: 1 })
   for (const at of all) {
@@ -59,13 +59,13 @@ function remembered(memory: JobJournal, at: number): unknown {
   return [items[0], end, steps.get('step')?.end?.value, answer?.value][at % 4]
 }
 
-test('a job that remembers very much has little of it in memory, and finds each value where it lies', () =>
+test('a job with a very large journal has little of it in memory, and reads each value from its page', () =>
   withTools(async (store, tools) => {
     await written(store, tools)
     const memory = runToCompletion(JobJournal.loadSteps(store, tools, KEY))!
     const inMemory = all.filter((at) => !(remembered(memory, at) instanceof LazyValue))
     assert.ok(inMemory.length > 0 && inMemory.length < 25, `${inMemory.length} values are in memory`)
-    // In another order than they were written in.
+    // The values are read in another order than they were written.
     for (const at of all.toReversed()) {
       const steps = memory.readSteps(nameOf(at))
       if (steps) runToCompletion(steps)
@@ -79,7 +79,7 @@ test('a job that remembers very much has little of it in memory, and finds each 
     }
   }))
 
-test('what a job was sent in great number is left where it lies, in pages and in files', () =>
+test('very many inputs of a job stay in pages and files', () =>
   withTools(async (store, tools) => {
     const memory = JobJournal.createEmpty(tools, KEY, {})
     const long = (at: number) => textOf(at).repeat(at % 2 === 0 ? 1 : 3)
@@ -93,7 +93,7 @@ test('what a job was sent in great number is left where it lies, in pages and in
     for (const [at, value] of values.entries()) assert.ok(LazyValue.resolve(value) === long(at), `value ${at}`)
   }))
 
-test('of the items of one stream most are left where they lie, in pages and in files', () =>
+test('most of very many items of a stream stay in pages and files', () =>
   withTools(async (store, tools) => {
     const memory = JobJournal.createEmpty(tools, KEY, {})
     const long = (at: number) => textOf(at).repeat(at % 2 === 0 ? 1 : 3)
@@ -108,7 +108,7 @@ test('of the items of one stream most are left where they lie, in pages and in f
     for (const [at, item] of items.entries()) assert.ok(UnreadValue.read(item).output === long(at), `item ${at}`)
   }))
 
-/** Texts of a stream that hangs before the text `hangs_at`, each of which is worked on once; `end` comes when all have been. */
+/** Texts of a stream that hangs before the text `hangs_at`. Each text is processed once, and `end` comes after all of them. */
 class Texts {
   hangs_at: number
   runs = 0
@@ -150,7 +150,7 @@ const TEXTS = graph(
 )
 
 for (const hangs_at of [60, COUNT])
-  test(`a job goes on behind the ${hangs_at} items of a stream that it had, which are more than it keeps in memory`, () =>
+  test(`a job continues after the first ${hangs_at} items of its stream, which are more than it keeps in memory`, () =>
     inFolder(async (data_dir) => {
       const texts = new Texts(hangs_at)
       let id = ''
@@ -167,7 +167,7 @@ for (const hangs_at of [60, COUNT])
       assert.equal(texts.runs, COUNT)
     })())
 
-test('a value whose page is gone meanwhile is missing, and not taken for another one', () =>
+test('a value whose page was removed meanwhile is missing, and not taken for another value', () =>
   withTools(async (store, tools) => {
     await written(store, tools)
     const memory = runToCompletion(JobJournal.loadSteps(store, tools, KEY))!

@@ -1,4 +1,4 @@
-// Suspended jobs whose time has come: those that cannot go on keep no others waiting.
+// Due suspended jobs: jobs that cannot be resumed do not block others.
 
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
@@ -54,14 +54,14 @@ async function passed(ms: number): Promise<void> {
 }
 
 describe('due jobs', () => {
-  /** More than are seen to at once. */
+  /** More jobs than one turn handles. */
   const MANY = 150
 
-  test('of a user for which there is no room keep no job of another user from waking up', async () => {
+  test('of a user for which there is no room do not keep a job of another user from being resumed', async () => {
     let other: string
     await anHourLater(
       async (server) => {
-        // One that runs, and one that waits for its turn: no more fit.
+        // One job runs and one is queued, and no more fit.
         for (let at = 0; at < 2; at++) submit(server, { graph: gated })
         const paused = (owner: OwnerScope) =>
           runToCompletion(server.context.jobs.listActive(owner)).filter(({ status }) => status === 'paused').length
@@ -85,7 +85,7 @@ describe('due jobs', () => {
     )
   })
 
-  /** What makes all jobs of the first user ones that cannot be woken. */
+  /** Ways to make all jobs of the first user impossible to wake. */
   const OBSTACLES: Readonly<Record<string, (data_dir: string) => Disposable | null>> = {
     'of which a file cannot be read': (data_dir) => closed(journalFolderPath(data_dir)),
     'of which the row is damaged': (data_dir) => {
@@ -96,7 +96,7 @@ describe('due jobs', () => {
     },
   }
   for (const [what, hinder] of Object.entries(OBSTACLES))
-    test(`${what} keep no job of another user from waking up, and are tried seldom`, () => {
+    test(`${what} do not keep a job of another user from being resumed, and are retried seldom`, () => {
       let other: string
       return anHourLater(
         async (server) => {
@@ -119,7 +119,7 @@ describe('due jobs', () => {
       )
     })
 
-  test('are seen to however often jobs begin to wait meanwhile', async () => {
+  test('are resumed however often other jobs are suspended meanwhile', async () => {
     await using opened = await openStore()
     const { store } = opened
     await store.write((tx) => putJob(tx, jobRow(1, { status: 'paused', wake_at: 1 })))
@@ -137,7 +137,7 @@ describe('due jobs', () => {
     alarm.stop()
   })
 
-  test('of users are seen to in turns, and what waits for a moment is not read again', async () => {
+  test('of several users are resumed in turns, and paused jobs are not read again at once', async () => {
     await using opened = await openStore()
     const { store } = opened
     const due = (key: number, user_id: string) =>
@@ -171,7 +171,7 @@ describe('due jobs', () => {
     assert.equal(take(), 1)
   })
 
-  test('of which the row is damaged are not looked for again and again', () =>
+  test('with a damaged row are not read again and again', () =>
     anHourLater(
       (server) => submit(server, { graph: delayed }).settled(),
       async (data_dir, platform) => {
@@ -181,7 +181,7 @@ describe('due jobs', () => {
         const { log, lines } = keptLog()
         await using server = await startGated({ data_dir, platform, log })
         await until('the damage to be met', () => lines.some((line) => line.includes('"table":"job"')))
-        // It may have been met by the look through all rows at the start, and by the first look at what is due a moment later.
+        // The check of all rows at the start may have met the row, and so may the first read of due jobs.
         await pause(500)
         const { store } = server.context
         const before = store.statements
@@ -190,7 +190,7 @@ describe('due jobs', () => {
       },
     ))
 
-  test('that cannot be read when they are due end no process: they go on when they can be, and the log hears of it once', () => {
+  test('that cannot be read when they are due do not crash the process: they continue later, and the fault is logged once', () => {
     let id: string
     return anHourLater(
       async (server) => {
@@ -199,7 +199,7 @@ describe('due jobs', () => {
         id = job.row.id
       },
       async (data_dir, platform) => {
-        // The alarm rings a moment after the start. Its job is read by nobody else.
+        // The wake timer fires a moment after the start. No other code reads its job.
         const real = performance.now()
         const elapsed = { ...platform, elapsed: () => performance.now() - real }
         const { log, lines } = keptLog()

@@ -1,4 +1,4 @@
-// Called workflows as a preflight looks at them: what each call passes, what follows from it, circles, and where looking ends.
+// Tests how a preflight explores called workflows: what each call passes, what follows from it, cycles, and limits.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Graph } from '../../../src/engine/compile/graph.ts'
@@ -29,11 +29,11 @@ const call = (id: string, workflow_id: string, passed: Record<string, unknown> =
 const input = (name: string, value?: unknown, type = 'String') =>
   node(`in ${name}`, `input.${type}`, { name, ...(value === undefined ? {} : { value }) })
 
-/** Calls the workflow that its own input names. */
+/** A workflow that calls the workflow named by its input. */
 const chosen = (value: string) =>
   graph([input('target', value), node('call', 'workflow.Call')], ['in target.output->call.workflow_id'])
 
-/** A call of the model that its input names, and the asset that another one does. */
+/** A call of the model that its input names, and of the asset that another input names. */
 const taking: Graph = graph(
   [
     input('model', 'priced/small'),
@@ -44,7 +44,7 @@ const taking: Graph = graph(
   ['in model.output->ask.model', 'in file.output->load.asset'],
 )
 
-describe('what a called workflow is given', () => {
+describe('the argument of a called workflow', () => {
   test("is what its call passes, whatever is given to the run's own node of the same id", async () => {
     const leaf = await stored(server, graph([], []))
     const middle = await stored(server, chosen(leaf))
@@ -56,7 +56,7 @@ describe('what a called workflow is given', () => {
     assert.deepEqual([issuesOf(summary), summary.runnable], [[], true])
   })
 
-  test('is its own default where nothing is passed', async () => {
+  test('is its own default if nothing is passed', async () => {
     const summary = await preflightOf(server, calling(await stored(server, taking)))
     assert.deepEqual(requirementsOf(summary), [
       'asset asset://standard missing true',
@@ -70,7 +70,7 @@ describe('what a called workflow is given', () => {
     ])
   })
 
-  test('is told of each way in which it is called', async () => {
+  test('is reported for each way in which it is called', async () => {
     const callee = await stored(server, taking)
     const own = { model: 'nobody/x', file: 'asset://own' }
     const one = await preflightOf(server, graph([call('a', callee, own)], []))
@@ -85,7 +85,7 @@ describe('what a called workflow is given', () => {
     assert.equal(both.cost?.amount, 1)
   })
 
-  test('comes through inputs of the run and of workflows in between', async () => {
+  test('may come through inputs of the run and of workflows in between', async () => {
     const callee = await stored(server, taking)
     const middle = await stored(
       server,
@@ -98,7 +98,7 @@ describe('what a called workflow is given', () => {
     assert.deepEqual(await models({ which: 'priced/small' }), ['model priced/small available true'])
   })
 
-  test('is not known where it comes out of the run', async () => {
+  test('is not known if the run computes it', async () => {
     const callee = await stored(server, taking)
     const of = graph(
       [input('which', 'x'), node('say', 'text.Template', { template: '{{x}}' }), call('outer', callee)],
@@ -109,10 +109,10 @@ describe('what a called workflow is given', () => {
   })
 })
 
-describe('what a call passes', () => {
+describe('a constant that a call passes', () => {
   const bounded = graph([node('in', 'input.Integer', { name: 'n', min: 0, max: 5 })], [])
 
-  test('is held against what the input takes', async () => {
+  test('is checked against the type of the input', async () => {
     const callee = await stored(server, bounded)
     const of = async (n: unknown) => issuesOf(await preflightOf(server, calling(callee, { n }), { level: 'static' }))
     assert.deepEqual(await of('text'), ['error called_workflow_input_type_mismatch call n'])
@@ -122,7 +122,7 @@ describe('what a call passes', () => {
     assert.deepEqual(await of(null), ['error called_workflow_missing_input call n'])
   })
 
-  test('is known though the rest of the graph cannot run', async () => {
+  test('is checked although the rest of the graph cannot run', async () => {
     const callee = await stored(server, graph([node('in', 'input.String', { name: 'text' })], []))
     const entry = (value: unknown) => ({ text: value })
     const broken = (properties: Record<string, unknown>) =>
@@ -133,7 +133,7 @@ describe('what a call passes', () => {
     assert.deepEqual(await of({}), ['error called_workflow_missing_input call text', 'error graph_unknown_node bad -'])
   })
 
-  test('is a problem of the graph where a submission is refused', async () => {
+  test('is reported as a problem of the graph when a submission is refused', async () => {
     const callee = await stored(server, bounded)
     const of = graph([call('a/b', callee, { n: 9, 'x~y': 1 }), call('c', 'wf_none')], [])
     const { problems } = preflightFailedError(await preflightOf(server, of), '/body')
@@ -145,7 +145,7 @@ describe('what a call passes', () => {
   })
 })
 
-test('whoever enters a circle may run all of it: what any of it costs is not known', async () => {
+test('a call into a cycle may run all of it, so its cost is not known', async () => {
   const { workflows } = server.context
   const costly = chat({ model: 'priced/small', prompt: 'x' })
   const first = await stored(server, graph([], []))
@@ -153,7 +153,7 @@ test('whoever enters a circle may run all of it: what any of it costs is not kno
   const third = await stored(server, calling(first))
   const all = graph([...costly.nodes, call('to second', second), call('to third', third)], costly.edges)
   await workflows.update(ME, first, { name: 'x', graph: all as never }, null)
-  // The first is met before the others: on the way through it, their calls go back.
+  // The first workflow is met before the others, and their calls lead back to it.
   const outside = graph([call('a', first), call('b', second), call('c', third)], [])
   const { cost } = await preflightOf(server, outside)
   assert.deepEqual([cost?.confidence, cost?.unknown_cost_nodes], ['unknown', ['a', 'b', 'c']])
@@ -161,7 +161,7 @@ test('whoever enters a circle may run all of it: what any of it costs is not kno
   assert.deepEqual([inside.cost?.confidence, inside.cost?.unknown_cost_nodes], ['unknown', ['call']])
 })
 
-test('the nodes of a large graph are looked at once, however many preflights look at the same time', async () => {
+test('the nodes of a large graph are read once, however many preflights run at the same time', async () => {
   const { workflows, registry } = server.context
   const large = graph(
     Array.from({ length: 1_000 }, (_, at) => node(`n${at}`, 'constant.String', { value: 'x' })),
@@ -175,8 +175,8 @@ test('the nodes of a large graph are looked at once, however many preflights loo
   assert.equal(runToCompletion(one), views)
 })
 
-describe('looking ends', () => {
-  test('where nobody waits any more, whatever is left to look at', async () => {
+describe('the exploration ends', () => {
+  test('if the client no longer waits, whatever is left', async () => {
     const callees = await Promise.all(Array.from({ length: 20 }, () => stored(server, graph([], []))))
     const of = graph(
       callees.map((id, at) => call(`n${at}`, id)),
@@ -207,7 +207,7 @@ describe('looking ends', () => {
     assert.equal(looked, 3)
   })
 
-  test('where all together is larger than may be', async () => {
+  test('if the graphs together exceed the limit', async () => {
     const large = (at: number) =>
       graph([node('text', 'constant.String', { value: `${at}${'x'.repeat(6_000_000)}` })], [])
     const callees = await Promise.all([1, 2, 3, 4].map((at) => stored(server, large(at))))

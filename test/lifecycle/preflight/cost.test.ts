@@ -1,4 +1,4 @@
-// What a run would cost, and how sure that is.
+// Tests the estimated cost of a run, and its confidence.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { PreflightCost } from '../../../generated/types.ts'
@@ -49,14 +49,14 @@ function cost(
   }
 }
 
-describe('the confidence is', () => {
-  test('exact for prices per request alone, and as many requests as there are nodes', async () => {
+describe('the confidence of the cost is', () => {
+  test('exact for prices per request only, and one request for each node', async () => {
     assert.deepEqual(await costOf(chat({ model: 'priced/flat', prompt: 'x' })), cost(0.25, 'exact'))
     const of = graph([ask('a', 'priced/flat'), ask('b', 'priced/flat'), ask('c', 'priced/free')], [])
     assert.deepEqual(await costOf(of), cost(0.5, 'exact'))
   })
 
-  test('estimated with tokens: those that are sent are counted, those of the answer are its limit or assumed', async () => {
+  test('estimated for prices per token: sent tokens are counted, those of the answer are its limit or assumed', async () => {
     const of = (model: string, more = {}) => costOf(graph([ask('a', model, more)], []))
     assert.deepEqual(await of('priced/tokens', { max_output_tokens: 500 }), cost((3 + 1_000) / 1e6, 'estimated'))
     assert.deepEqual(await of('priced/both', { max_output_tokens: 500 }), cost(0.5 + 1_003 / 1e6, 'estimated'))
@@ -65,7 +65,7 @@ describe('the confidence is', () => {
     assert.deepEqual(await of('priced/tokens', { system: 'four', max_output_tokens: 1 }), cost(6 / 1e6, 'estimated'))
   })
 
-  test('estimated where a node may be skipped, or tried again', async () => {
+  test('estimated if a node may be skipped, or retried', async () => {
     const branch = graph(
       [node('if', 'control.If', { condition: true, value: 'x' }), ask('a', 'priced/flat')],
       ['if.if_true->a.system'],
@@ -82,7 +82,7 @@ describe('the confidence is', () => {
     assert.deepEqual(await costOf(again), cost(0.25, 'estimated'))
   })
 
-  test('partial where some nodes are not known, and unknown where none is', async () => {
+  test('partial if the cost of some nodes is not known, and unknown if none is known', async () => {
     const of = graph([ask('a', 'priced/flat'), ask('b', 'priced/unpriced'), ask('c', 'nobody/x')], [])
     assert.deepEqual(await costOf(of), cost(0.25, 'partial', ['b', 'c']))
     assert.deepEqual(await costOf(graph([ask('b', 'priced/unpriced')], [])), cost(null, 'unknown', ['b']))
@@ -92,14 +92,14 @@ describe('the confidence is', () => {
     )
   })
 
-  test('null where nothing costs, and at level static', async () => {
+  test('null if nothing has a cost, and at level static', async () => {
     assert.equal(await costOf(chat({ model: 'priced/free', prompt: 'x' })), null)
     assert.equal(await costOf(graph([], [])), null)
     assert.equal(await costOf(chat({ model: 'priced/flat', prompt: 'x' }), { level: 'static' }), null)
   })
 })
 
-describe('not known is', () => {
+describe('the cost is not known for', () => {
   const prompted = graph(
     [
       node('in', 'input.String', { name: 'text', value: 'one two' }),
@@ -111,13 +111,13 @@ describe('not known is', () => {
     ['in.output->direct.prompt', 'in.output->same.t', 'same.output->made.prompt', 'same.output->answer.prompt'],
   )
 
-  test('a prompt that the run makes, unless what is sent costs nothing; one that an input gives is counted', async () => {
+  test('a prompt that the run makes, unless input is free; a prompt from an input is counted', async () => {
     assert.deepEqual(await costOf(prompted), cost((2 + 2 + 3) / 1e6, 'partial', ['made']))
     const inputs = { text: 'one two three four' }
     assert.deepEqual(await costOf(prompted, { inputs }), cost((4 + 2 + 3) / 1e6, 'partial', ['made']))
   })
 
-  test('how often a node fires that lies in a stream', async () => {
+  test('a node in a stream, whose number of firings is not known', async () => {
     const of = graph(
       [node('each', 'control.ForEach', { list: ['a', 'b'] }), ask('a', 'priced/flat'), ask('f', 'priced/free')],
       ['each.item->a.system', 'each.item->f.system'],
@@ -125,14 +125,14 @@ describe('not known is', () => {
     assert.deepEqual(await costOf(of), cost(null, 'unknown', ['a']))
   })
 
-  test('the amount of another currency than that of the most nodes', async () => {
+  test('amounts in another currency than that of most nodes', async () => {
     const of = graph([ask('a', 'priced/euro'), ask('b', 'priced/flat'), ask('c', 'priced/euro')], [])
     assert.deepEqual(await costOf(of), cost(2, 'partial', ['b'], 'EUR'))
   })
 })
 
 describe('a called workflow', () => {
-  test('costs what its nodes cost, each time that it is called', async () => {
+  test('costs as much as its nodes, for each call', async () => {
     const callee = await stored(server, graph([ask('x', 'priced/flat'), ask('y', 'priced/flat')], []))
     const twice = graph(
       ['a', 'b'].map((id) => node(id, 'workflow.Call', { workflow_id: callee })),
@@ -143,7 +143,7 @@ describe('a called workflow', () => {
     assert.deepEqual(await costOf(calling(outer)), cost(1, 'exact'))
   })
 
-  test('is not known as a whole where a part of it is not, or where it goes round', async () => {
+  test('has an unknown cost if a part of it has, or if it is recursive', async () => {
     const part = await stored(server, graph([ask('x', 'priced/flat'), ask('y', 'priced/unpriced')], []))
     assert.deepEqual(await costOf(calling(part)), cost(0.25, 'partial', ['call']))
     const { workflows } = server.context
@@ -154,7 +154,7 @@ describe('a called workflow', () => {
     assert.deepEqual(await costOf(calling(round)), cost(null, 'unknown', ['call']))
   })
 
-  test('by a thousand ways is reckoned once', async () => {
+  test('that is called in a thousand ways is computed once', async () => {
     let last = await stored(server, graph([ask('x', 'priced/flat')], []))
     for (let depth = 0; depth < 10; depth++) {
       const both = ['a', 'b'].map((id) => node(id, 'workflow.Call', { workflow_id: last }))
@@ -163,7 +163,7 @@ describe('a called workflow', () => {
     assert.deepEqual(await costOf(calling(last)), cost(256, 'exact'))
   })
 
-  test('by more ways than numbers can say is not known', async () => {
+  test('that is called in more ways than a number can hold has an unknown cost', async () => {
     let last = await stored(server, graph([ask('x', 'priced/flat')], []))
     for (let depth = 0; depth < 60; depth++) {
       const calls = Array.from({ length: 100 }, (_, at) => node(`c${at}`, 'workflow.Call', { workflow_id: last }))

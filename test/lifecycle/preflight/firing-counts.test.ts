@@ -1,4 +1,4 @@
-// What is said to fire once in every run that completes does so, whatever stands around it.
+// Tests that nodes with the count `once` fire once in every completed run, whatever surrounds them.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -51,10 +51,10 @@ async function compare(steps: readonly string[], least: number): Promise<void> {
   assert.ok(behind >= least * scale, `only ${behind} nodes behind others were said to fire once`)
 }
 
-describe('in random graphs', () => {
+describe('counted firings match the run in random graphs', () => {
   test('with streams and branches', () => compare(MIXES.streams, 300))
 
-  test('with weaves', () => compare(MIXES.weaves, 100))
+  test('with stream operators', () => compare(MIXES.weaves, 100))
 
   test('with failures', () => compare(MIXES.failures, 20))
 
@@ -65,7 +65,7 @@ const chat = (id: string) => node(id, 'chat.Complete', { model: 'm', prompt: 'x'
 const told = (of: Graph, id: string) => runToCompletion(countFiringsSteps(planOf(of)))[planOf(of).indexById.get(id)!]
 
 describe('once', () => {
-  test('fires what begins a run, and what is behind nodes that give all, streams that were gathered included', () => {
+  test('fire the first nodes of a run, and nodes after those that give all outputs, including gathered streams', () => {
     const of = graph(
       [
         source('in', ['a']),
@@ -90,7 +90,7 @@ describe('once', () => {
     for (const id of ['one', 'two', 'three']) assert.equal(told(of, id), 'once', id)
   })
 
-  test('fires what may do without the input that may get nothing', () => {
+  test('fires a node that does not need the input which may get no value', () => {
     const nodes = [source('in', true), node('if', 'control.If', { condition: true, value: 'x' }), chat('a'), chat('b')]
     const of = graph(nodes, ['in.output->a.prompt', 'if.if_true->a.system', 'if.if_true->b.system'])
     assert.deepEqual([told(of, 'a'), told(of, 'b')], ['once', 'perhaps'])
@@ -101,7 +101,7 @@ describe('perhaps', () => {
   const behind = (from: Graph['nodes'][number], handle: string, feeding: string[] = [], more: Graph['nodes'] = []) =>
     told(graph([...more, from, chat('c')], [...feeding, `${from.id}.${handle}->c.prompt`]), 'c')
 
-  test('fires what is behind an output that may get nothing, dynamic ones among them', () => {
+  test('fires a node after an output that may get no value, dynamic ones included', () => {
     const each = node('each', 'control.ForEach', { list: [] })
     assert.equal(behind(node('n', 'control.Last'), 'item', ['each.item->n.item'], [each]), 'perhaps')
     const dynamic = { dynamic_outputs: { out: { type: 'str' } } }
@@ -110,7 +110,7 @@ describe('perhaps', () => {
     assert.equal(behind(node('n', 'constant.String'), 'output'), 'once')
   })
 
-  test('fires what is behind that in turn, by a control edge as well', () => {
+  test('fires a node after such a node, by a control edge as well', () => {
     const of = graph(
       [node('if', 'control.If', { condition: true }), node('t', 'text.Concat'), chat('a'), chat('b')],
       ['if.if_true->t.a', 't.output->a.prompt', control('a', 'b')],
@@ -118,7 +118,7 @@ describe('perhaps', () => {
     assert.deepEqual([told(of, 'a'), told(of, 'b')], ['perhaps', 'perhaps'])
   })
 
-  test('fires what gathers a stream that may be skipped, though its items may be missing', () => {
+  test('fires a node that gathers a stream which may be skipped, though its items may be missing', () => {
     const nodes = [node('if', 'control.If', { condition: false, value: ['x'] }), node('each', 'control.ForEach')]
     const of = graph(
       [...nodes, source('in', 'y'), node('n', 'text.Concat'), node('all', 'control.Collect'), chat('a')],
@@ -127,11 +127,11 @@ describe('perhaps', () => {
     assert.equal(told(of, 'a'), 'perhaps')
   })
 
-  test('fires what leads to a Catch: it may fail before it costs anything', () => {
+  test('fires a node that leads to a Catch: it may fail before it costs anything', () => {
     assert.equal(told(graph([chat('a'), node('catch', 'control.Catch')], ['a.text->catch.value']), 'a'), 'perhaps')
   })
 
-  test('fires what is behind a node whose failure is held', () => {
+  test('fires a node after one whose failure is caught', () => {
     const of = graph(
       [
         node('fail', 'control.Fail', { value: 'x' }),
@@ -155,7 +155,7 @@ describe('perhaps', () => {
     assert.deepEqual([told(of, 'a'), told(of, 'b')], ['perhaps', 'perhaps'])
   })
 
-  test('fires what a weave may want no more of, and what has several attempts', () => {
+  test('fires a node that a stream operator may stop, and a node with several attempts', () => {
     const nodes = [chat('a'), node('each', 'control.ForEach', { list: ['x'] }), node('n', 'text.Concat')]
     const take = node('take', 'control.Take', { count: 0 })
     const of = graph(
@@ -168,7 +168,7 @@ describe('perhaps', () => {
   })
 })
 
-test('as often as a stream has items fires what is in it', () => {
+test('a node in a stream fires as often as the stream has items', () => {
   const of = graph([node('each', 'control.ForEach', { list: [] }), chat('a')], ['each.item->a.prompt'])
   assert.equal(told(of, 'a'), 'unknown')
 })

@@ -1,4 +1,4 @@
-// Looks at what is outside: limited in time whatever they do, shared, kept for a moment, and their failures told to the log alone.
+// Tests the probes of outside services: limited in time, shared, cached for a moment, and their errors only in the log.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { PreflightCredentials } from '../../../src/lifecycle/preflight/credentials.ts'
@@ -53,13 +53,13 @@ async function requirementsOf(
   return runToCompletion(into.sorted()).map(({ id, status, message }) => `${id} ${status} ${message ?? '-'}`)
 }
 
-describe('a look with a limit', () => {
-  test('gives what came in time', async () => {
+describe('a probe with a time limit', () => {
+  test('returns a result in time', async () => {
     const failed = () => assert.fail('nothing failed')
     assert.deepEqual(await probeWithTimeout(async () => 1, 5_000, failed), { kind: 'known', value: 1 })
   })
 
-  test("is over when its time is, though it hears no signal, and what it throws later is nobody's", async () => {
+  test('ends at its limit even if it ignores the signal, and its later error is ignored', async () => {
     const late = Promise.withResolvers<never>()
     const failures: unknown[] = []
     const looked = await probeWithTimeout(
@@ -73,7 +73,7 @@ describe('a look with a limit', () => {
     assert.deepEqual(failures, [])
   })
 
-  test('hears by its signal that its time is over', async () => {
+  test('gets an aborted signal when its time is over', async () => {
     const heard = Promise.withResolvers<void>()
     const look = (signal: AbortSignal) => {
       signal.addEventListener('abort', () => heard.resolve())
@@ -83,7 +83,7 @@ describe('a look with a limit', () => {
     await heard.promise
   })
 
-  test('that throws, at once or later, has failed, and the cause is told to whoever logs it', async () => {
+  test('that throws, at once or later, has failed, and the cause is logged', async () => {
     const cause = new Error('why')
     for (const look of [
       () => {
@@ -108,7 +108,7 @@ describe('the models of a provider', () => {
     ])
   })
 
-  test('that throws are unknown; the log has the cause, without secrets', async () => {
+  test('whose list fails are unknown; the log has the cause, without secrets', async () => {
     const provider = pricedProvider({
       listing() {
         throw new Error(`refused: ${SECRET}`)
@@ -124,7 +124,7 @@ describe('the models of a provider', () => {
     assert.ok(!lines[0]!.includes(SECRET))
   })
 
-  test('are asked for once by those who ask at the same time, and believed for a moment', async () => {
+  test('are listed once for simultaneous preflights, and cached for a moment', async () => {
     const gate = Promise.withResolvers<void>()
     const provider = pricedProvider({ listing: () => gate.promise })
     const { probes, clock } = probesOf()
@@ -143,7 +143,7 @@ describe('the models of a provider', () => {
     assert.equal(provider.listed, 2)
   })
 
-  test('are never those that another credential was shown', async () => {
+  test('are never those of another credential', async () => {
     const shown: (string | null)[] = []
     const provider = pricedProvider({ listing: ({ credential }) => shown.push(credential) })
     const { probes } = probesOf()
@@ -151,7 +151,7 @@ describe('the models of a provider', () => {
     assert.deepEqual(shown, ['one', 'two', null])
   })
 
-  test('are what a run finds, in the same list, those that came since included', async () => {
+  test('are those that a run finds, in the same list, including new ones', async () => {
     const models: Record<string, ReturnType<typeof dollars>> = { small: dollars(0, 0, 1) }
     const provider = pricedProvider({ models })
     const { probes, listings, clock } = probesOf()
@@ -179,14 +179,14 @@ describe('the models of a provider', () => {
     assert.equal(provider.listed, 2)
   })
 
-  test('that hang are asked for once, however many preflights want them', async () => {
+  test('whose list hangs are requested once, however many preflights want them', async () => {
     const provider = pricedProvider({ listing: never })
     const { probes } = probesOf({ models_ms: 10 })
     for (let asked = 0; asked < 4; asked++) assert.equal((await probes.models(provider, null)).kind, 'late')
     assert.equal(provider.listed, 1)
   })
 
-  test('that could not be asked are asked again some seconds later', async () => {
+  test('whose list failed are requested again some seconds later', async () => {
     let fails = true
     const provider = pricedProvider({
       listing() {
@@ -203,20 +203,20 @@ describe('the models of a provider', () => {
     assert.deepEqual([looked.kind, looked.value.length], ['known', 2])
   })
 
-  test('are those of the providers that there are when it begins', async () => {
+  test('are those of the providers that exist when the preflight begins', async () => {
     const { probes } = probesOf()
     const providers = new ProviderRegistry([])
     const listing = () => {
-      // It is found while another one is asked.
+      // The provider is discovered while another one is asked.
       if (!providers.get('later')) providers.add(pricedProvider({ name: 'later' }))
     }
     const priced = pricedProvider({ listing })
     providers.add(priced)
     const told = await requirementsOf(priced, probes, 'nowhere', providers)
-    assert.deepEqual(told, ['nowhere missing No provider of this server lists it.'])
+    assert.deepEqual(told, ['nowhere missing No provider of this server lists this model.'])
   })
 
-  test('are asked of several providers at the same time', async () => {
+  test('are requested from several providers at the same time', async () => {
     const both = Promise.withResolvers<void>()
     let open = 0
     const listing = () => {

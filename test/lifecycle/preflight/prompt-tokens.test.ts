@@ -1,4 +1,4 @@
-// Tokens of prompts: counted where they cost something, each prompt once, in pieces, and not without end.
+// Tests that the tokens of prompts are counted if they cost something, once for each prompt, in pieces, and up to a limit.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { PromptTokenCounter } from '../../../src/lifecycle/preflight/prompt-tokens.ts'
@@ -37,7 +37,7 @@ function asking(model: string, ids: string[], data: Record<string, unknown> = {}
   return preflightOf(server, graph(nodes, []))
 }
 
-test('only for models that charge for them, and once for the same prompt', async () => {
+test('tokens are counted only for models that charge for them, and once for the same prompt', async () => {
   counted.length = 0
   for (const model of ['flat', 'output', 'free', 'unpriced', 'missing']) await asking(model, ['a', 'b'])
   assert.deepEqual(counted, [])
@@ -46,14 +46,14 @@ test('only for models that charge for them, and once for the same prompt', async
   assert.equal(cost!.amount, 0.75)
 })
 
-test('between the pieces of a prompt others have their turn', async () => {
+test('between the pieces of a prompt other work gets its turn', async () => {
   let passed = 0
   const turns = { over: true, next: async () => void passed++ }
   await new PromptTokenCounter(turns).count(provider, 'x'.repeat(2_000_000))
   assert.equal(passed, 20)
 })
 
-test('no more than so many characters, and what is longer is not known', async () => {
+test('characters are counted up to a limit, and the cost of longer prompts is not known', async () => {
   const tokens = new PromptTokenCounter({ over: false, next: async () => {} })
   const [long, longer] = ['a'.repeat(12_000_000), 'b'.repeat(12_000_000)]
   await tokens.count(provider, long)
@@ -68,5 +68,5 @@ test('a model that gives fewer tokens than a node asks for is not available for 
   const summary = await of(51)
   assert.equal(summary.runnable, false)
   assert.deepEqual(requirementsOf(summary)[0], 'model priced/flat unavailable true')
-  assert.equal(summary.requirements[0]!.message, 'It gives at most 50 tokens, and not 51.')
+  assert.equal(summary.requirements[0]!.message, 'The model gives at most 50 tokens, and not 51.')
 })

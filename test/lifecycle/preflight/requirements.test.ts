@@ -1,4 +1,5 @@
-// What runs require: credentials, providers, models, runtimes, node packs, approvals and assets, each found by a look that changes nothing.
+// Tests the requirements of runs: credentials, providers, models, runtimes, node packs, approvals and assets, each found by a probe that
+// changes nothing.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { NodeRuntime } from '../../../src/lifecycle/preflight/probes.ts'
@@ -61,7 +62,7 @@ const required = async (of: Parameters<typeof preflightOf>[1], request = {}) =>
 const http = (data: Record<string, unknown>) => graph([node('get', 'http.Request', data)], [])
 
 describe('credentials', () => {
-  test('are found in what a node says itself, and told without their value', async () => {
+  test("are found in a node's own values, and reported without their value", async () => {
     await call(server, 'PUT', '/api/secrets/STORED', { body: { value: VALUE } })
     const of = http({
       url: 'https://x.example/{{secret:STORED}}?a={{secret:FROM_ENVIRONMENT}}',
@@ -81,7 +82,7 @@ describe('credentials', () => {
     assert.ok(!JSON.stringify(summary).includes(VALUE))
   })
 
-  test('that stand in what comes along an edge are none: they are not put in either', async () => {
+  test('in values that come along an edge do not count: a run does not resolve them either', async () => {
     const of = graph(
       [node('in', 'input.String', { name: 'url', value: '{{secret:ABSENT}}' }), node('get', 'http.Request')],
       ['in.output->get.url'],
@@ -89,11 +90,11 @@ describe('credentials', () => {
     assert.deepEqual(await required(of), [])
   })
 
-  test('are what node types say that they need', async () => {
+  test('are those that node types need', async () => {
     assert.deepEqual(await required(graph([node('n', 'test.Keyed')], [])), ['credential SOME_KEY missing true'])
   })
 
-  test('are looked for among those of the caller, through called workflows as well, and merged', async () => {
+  test('are looked up for the caller, through called workflows as well, and merged', async () => {
     const callee = await stored(server, http({ url: 'https://x.example/{{secret:INNER}}' }))
     const of = graph([...calling(callee).nodes, ...http({ url: 'https://{{secret:INNER}}' }).nodes], [])
     const summary = await preflightOf(server, of)
@@ -103,7 +104,7 @@ describe('credentials', () => {
 })
 
 describe('models and providers', () => {
-  test('are asked for what they list, once for each provider', async () => {
+  test('are listed once for each provider', async () => {
     const before = priced.listed
     const models = ['priced/small', 'priced/small', 'priced/free', 'priced/nothing']
     const of = graph(
@@ -145,7 +146,7 @@ describe('models and providers', () => {
     assert.ok(!JSON.stringify(summary).includes(VALUE))
   })
 
-  test('one that throws is unknown, with words that say nothing of the cause', async () => {
+  test('a provider that throws is unknown, with a message that does not reveal the cause', async () => {
     const summary = await preflightOf(server, chat({ model: 'failing/x', prompt: 'x' }))
     assert.deepEqual(requirementsOf(summary), ['model failing/x unknown true', 'provider failing unknown true'])
     assert.equal(requirement(summary, 'provider', 'failing').message, 'The provider could not be asked.')
@@ -160,20 +161,20 @@ describe('models and providers', () => {
     ])
   })
 
-  test('a bare name is that of the only provider which lists it', async () => {
+  test('a bare name belongs to the only provider that lists it', async () => {
     assert.deepEqual(await required(chat({ model: 'own', prompt: 'x' })), [
       'model other/own available true',
       'provider other available true',
     ])
-    // Two list it, and neither is the default one: as in a run, nobody says which is meant.
+    // Two providers list it, and neither is the default one, so the model is ambiguous, as in a run.
     const several = await preflightOf(server, chat({ model: 'small', prompt: 'x' }))
     assert.deepEqual(requirementsOf(several), ['model small missing true'])
     assert.match(requirement(several, 'model', 'small').message!, /Several providers/)
-    // One that could not be asked may list it.
+    // A provider that could not be asked may list it.
     assert.deepEqual(await required(chat({ model: 'no such', prompt: 'x' })), ['model no such unknown true'])
   })
 
-  test('one that the run itself chooses is unknown and does not block; one that an input gives is known', async () => {
+  test('a model that the run itself chooses is unknown and does not block; one from an input is known', async () => {
     const of = (type: string) =>
       graph(
         [
@@ -198,7 +199,7 @@ describe('models and providers', () => {
 })
 
 describe('runtimes and node packs', () => {
-  test('a runtime is what its look says; one that throws is unknown, one that there is not missing', async () => {
+  test('a runtime has the status of its probe; one that throws is unknown, an absent one missing', async () => {
     const names = ['there', 'coming', 'broken', 'nowhere']
     const of = graph(
       names.map((name) => node(name, `test.Needs_${name}`)),
@@ -216,7 +217,7 @@ describe('runtimes and node packs', () => {
     assert.equal((await preflightOf(server, graph([of.nodes[0]!], []))).runnable, true)
   })
 
-  test('an unknown node type is a node pack that is missing, by its namespace', async () => {
+  test('an unknown node type is a missing node pack, named by its namespace', async () => {
     const of = graph([node('a', 'pack.One'), node('b', 'pack.Two'), node('c', 'bare')], [])
     const summary = await preflightOf(server, of)
     assert.deepEqual(requirementsOf(summary), ['node_pack bare missing true', 'node_pack pack missing true'])
@@ -224,13 +225,13 @@ describe('runtimes and node packs', () => {
     assert.equal(issuesOf(summary).filter((issue) => issue.startsWith('error graph_unknown_node')).length, 3)
   })
 
-  test('the rest of a graph that cannot run is told as well', async () => {
+  test('the rest of a graph that cannot run is reported as well', async () => {
     const of = graph([node('a', 'pack.One'), ...http({ url: '{{secret:ABSENT}}' }).nodes], [])
     assert.deepEqual(await required(of), ['credential ABSENT missing true', 'node_pack pack missing true'])
   })
 })
 
-test('an approval is told, and is no reason not to run', async () => {
+test('an approval is reported, and does not block the run', async () => {
   const of = graph([node('ask', 'human.Approval', { message: 'Go on?' })], [])
   const callee = await stored(server, of)
   const summary = await preflightOf(server, graph([...of.nodes, ...calling(callee).nodes], []), { level: 'execution' })
@@ -249,7 +250,7 @@ describe('assets', () => {
   )
   const given = (x: unknown) => required(taking, { inputs: { x } })
 
-  test('are found by structured id, by address and by key, however deep, and exactly', async () => {
+  test('are found by structured id, by URL and by key, at any depth, and exactly', async () => {
     const asset = await storedAsset(server, 'hello', { name: 'a.txt', content_type: 'text/plain' })
     const key = `/api/storage/${asset.storage_key}`
     const x = { list: [{ asset_id: asset.id }, [`asset://${asset.id}`, { uri: key }]] }
@@ -266,7 +267,7 @@ describe('assets', () => {
     assert.deepEqual(await given(`${server.url}${key}`), [`asset ${key} available true`])
   })
 
-  test('of other users and workspaces are missing, as those that never were', async () => {
+  test('of other users and workspaces are missing, like those that never existed', async () => {
     for (const scope of [
       { user_id: 'other', workspace_id: null },
       { user_id: '1', workspace_id: 'other' },
@@ -279,7 +280,7 @@ describe('assets', () => {
     }
   })
 
-  test('that a text mentions are told and do not block, unless something else needs them', async () => {
+  test('that a text mentions are reported and do not block, unless another value needs them', async () => {
     const text = 'See asset://a-1, (/api/storage/1/b.txt). Not http://far.example/api/storage/c or xasset://d'
     const of = await preflightOf(server, taking, { inputs: { x: text } })
     assert.deepEqual(requirementsOf(of), [
@@ -308,7 +309,7 @@ describe('assets', () => {
     assert.deepEqual(await required(of, { inputs: { x: 1 } }), [own[0], own[2]])
   })
 
-  test('that are uploaded for a while are there until they expire', async () => {
+  test('that are temporary uploads are available until they expire', async () => {
     let later = 0
     const system = systemPlatform()
     const platform = { ...system, now: () => system.now() + later }
@@ -328,7 +329,7 @@ describe('assets', () => {
     assert.deepEqual([requirementsOf(expired), expired.runnable], [[`asset ${uri} missing true`], false])
   })
 
-  test('ten thousand are looked up in bounded time, and of more it is said that they were not', async () => {
+  test('up to ten thousand are looked up in bounded time, and the omission of more is reported', async () => {
     const many = Array.from({ length: 10_000 }, (_, at) => `asset://none-${at}`)
     await takesLess(8_000, async () => {
       const summary = await preflightOf(server, taking, { inputs: { x: many } })
@@ -341,7 +342,7 @@ describe('assets', () => {
   })
 })
 
-test('at level static nothing is looked for', async () => {
+test('a preflight at level static looks up nothing', async () => {
   const listed = priced.listed
   const workflow_id = await stored(server, chat({ model: 'priced/small', prompt: 'x' }))
   const summary = await preflight(server, { workflow_id })

@@ -1,4 +1,4 @@
-// What is kept of a preflight with its job: bounded, however much the preflight found, with a count of what is left out.
+// Tests the preflight that is stored with its job: it is bounded, however much the preflight found, with a count of the omitted items.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JobSnapshot, PreflightIssue, PreflightRequirement, PreflightSummary } from '../../../generated/types.ts'
@@ -12,7 +12,7 @@ const MOST_BYTES = 70 * 1024
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
-/** The messages of what was left out. */
+/** Returns the messages about omitted items. */
 const leftOut = ({ issues }: PreflightSummary) =>
   issues.filter(({ code }) => code.startsWith('more_')).map(({ code, message }) => `${code}: ${message}`)
 
@@ -27,8 +27,8 @@ function summaryOf(more: Partial<PreflightSummary>): PreflightSummary {
 
 const numbered = <T>(count: number, one: (at: number) => T) => Array.from({ length: count }, (_, at) => one(at))
 
-describe('what is kept of a preflight', () => {
-  test('is all of it, where it is small', () => {
+describe('the stored preflight', () => {
+  test('is the whole one, if it is small', () => {
     const summary = summaryOf({
       requirements: numbered(200, (at) => asset(`a${at}`, at % 2 === 0)),
       cost: {
@@ -42,7 +42,7 @@ describe('what is kept of a preflight', () => {
     assert.deepEqual(truncatePreflight(summary), summary)
   })
 
-  test('are the requirements that block before others, in their order, and a count of the rest', () => {
+  test('has blocking requirements before others, in their order, and a count of the rest', () => {
     const requirements = numbered(1_000, (at) => asset(`a${at}`.padStart(6, '0'), at % 10 === 0))
     const kept = truncatePreflight(summaryOf({ requirements }))
     assert.equal(kept.requirements.length, 200)
@@ -52,7 +52,7 @@ describe('what is kept of a preflight', () => {
     assert.deepEqual(leftOut(kept), ['more_requirements: The preflight named 800 more requirements.'])
   })
 
-  test('are errors before warnings, as many as there may be', () => {
+  test('has errors before warnings, as many as allowed', () => {
     const issue = (at: number): PreflightIssue => {
       const severity = at >= 150 ? 'error' : 'warning'
       return { severity, code: `code_${at}`, message: 'x', node_id: null, pin_name: null }
@@ -63,7 +63,7 @@ describe('what is kept of a preflight', () => {
     assert.deepEqual(leftOut(kept), ['more_issues: The preflight named 100 more issues.'])
   })
 
-  test('is never more than its bytes, and a large thing does not keep out smaller ones', () => {
+  test('never exceeds its bytes, and a large item does not keep out smaller ones', () => {
     const huge = 'x'.repeat(100_000)
     const long = 'ü'.repeat(500)
     const kept = truncatePreflight(
@@ -102,9 +102,9 @@ describe('a submission with very many requirements', () => {
   })
   after(() => server[Symbol.asyncDispose]())
 
-  test('is answered with what its snapshots show, which is little', async () => {
+  test('is answered with the small preflight that its snapshots show', async () => {
     const of = await workflow(server, QUICK)
-    // Mentioned, and not needed: they let it run.
+    // The assets are mentioned and not needed, so they let the job run.
     const text = numbered(3_000, (at) => `asset://${'x'.repeat(200)}${at}`).join(' ')
     const inputs = { in: text }
     const whole = await preflight(server, { workflow_id: of.id, level: 'execution', inputs })

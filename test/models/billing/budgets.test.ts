@@ -1,4 +1,4 @@
-// Limits of what models may cost: of a job, of a user on one day, and of all on one day.
+// The spending limits for models: of a job, of a user per day, and of all users per day.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { errorCatalogue } from '../../../generated/errors.ts'
@@ -19,7 +19,7 @@ import { chatting, stored } from '../kit.ts'
 const paying = (options: PricedOptions = {}) => pricedProvider({ models: { small: dollars(0, 0, 1) }, ...options })
 const chat = { model: 'priced/small', prompt: 'x' }
 
-/** As many calls, one after the other. */
+/** A number of calls, one after the other. */
 function calls(count: number) {
   const nodes = [node('numbers', 'control.Numbers', { to: count }), node('chat', 'chat.Complete', chat)]
   const all = [...nodes, sink('out')]
@@ -46,14 +46,14 @@ const complete = (server: TestServer) =>
     body: { model: 'priced/small', messages: [{ role: 'user', content: 'x' }] },
   })
 
-/** A clock that a test sets. */
+/** A clock that the test sets. */
 function clockAt(text: string): { platform: Platform; set(text: string): void } {
   let now = Date.parse(text)
   const platform = { ...systemPlatform(), now: () => now, timestamp: () => new Date(now).toISOString() }
   return { platform, set: (later) => (now = Date.parse(later)) }
 }
 
-/** The limits are those of the operator. */
+/** A server with the operator's limits. */
 function start(settings: TestSettings & Partial<BudgetLimits>): Promise<TestServer> {
   const { max_cost_per_job = null, max_cost_per_user_per_day = null, max_cost_per_day = null, ...rest } = settings
   const config = { max_cost_per_job, max_cost_per_user_per_day, max_cost_per_day }
@@ -61,12 +61,12 @@ function start(settings: TestSettings & Partial<BudgetLimits>): Promise<TestServ
 }
 
 describe('the limit of a job', () => {
-  test('fails its node at the first call beyond it, and says what was spent', async () => {
+  test('fails the node at the first call beyond it, and tells the amount spent', async () => {
     const provider = paying()
     await using server = await start({ providers: [provider], max_cost_per_job: 3 })
     const { status, error } = await ran(server, calls(10))
     assert.deepEqual([status, error!.type, error!.node_id], ['failed', 'over_budget', 'chat'])
-    // The call before may be under way still.
+    // The previous call may still be running.
     const words =
       /^This job has spent (or set aside )?\$3\.00 on models,( calls under way included,)? and may spend \$3\.00\./
     assert.match(error!.message, words)
@@ -74,7 +74,7 @@ describe('the limit of a job', () => {
     assert.equal((await ran(server)).status, 'completed')
   })
 
-  test('counts what called workflows spend', async () => {
+  test('counts the spending of called workflows', async () => {
     const provider = paying()
     await using server = await start({ providers: [provider], max_cost_per_job: 2 })
     const id = await stored(server, chatting(chat))
@@ -87,7 +87,7 @@ describe('the limit of a job', () => {
   })
 
   test(
-    'counts what it spent before an interruption',
+    'counts the spending before an interruption',
     inFolder(async (folder) => {
       using copies = new FolderCopies(folder)
       const providers = [paying(), paying()]
@@ -122,7 +122,7 @@ describe('the limit of a job', () => {
     }),
   )
 
-  test('holds for calls side by side: what each costs in any case counts as soon as it is made', async () => {
+  test('holds for parallel calls: the minimum cost of a call counts from its start', async () => {
     const provider = paying()
     const list = Array.from({ length: 12 }, (_, at) => `${at}`)
     const of = graph(
@@ -139,7 +139,7 @@ describe('the limit of a job', () => {
     assert.equal(provider.calls.length, 5)
   })
 
-  test('lets a call be made while another one waits for its reader', async () => {
+  test('allows a call while another call waits for its reader', async () => {
     const provider = paying({
       models: { small: dollars(0, 100_000) },
       answer: ({ messages: [first] }) => ({
@@ -157,7 +157,7 @@ describe('the limit of a job', () => {
     assert.equal(provider.calls.length, 401)
   })
 
-  test('is as exact as decimal fractions', async () => {
+  test('is exact in decimal fractions', async () => {
     const provider = paying({ models: { small: dollars(0, 0, 0.1) } })
     await using server = await start({ providers: [provider], max_cost_per_job: 1 })
     const { error } = await ran(server, calls(12))
@@ -165,14 +165,14 @@ describe('the limit of a job', () => {
     assert.equal(provider.calls.length, 10)
   })
 
-  test('is no limit for what is paid in another currency, or has no price', async () => {
+  test('does not count calls in another currency, or without a price', async () => {
     const models = { euro: { ...dollars(0, 0, 9), currency: 'EUR' }, free: null }
     await using server = await start({ providers: [paying({ models })], max_cost_per_job: 1, max_cost_per_day: 1 })
     for (const model of ['priced/euro', 'priced/free', 'priced/euro'])
       assert.equal((await ran(server, chatting({ model }))).status, 'completed')
   })
 
-  test('can be caught like any failure of a node', async () => {
+  test('can be caught like any other failure of a node', async () => {
     const tell: NodeType = mapType('test.Type', (given) => (given as { type: string }).type)
     await using server = await start({ registry: withTypes(tell), max_cost_per_job: 0 })
     const of = graph(
@@ -191,7 +191,7 @@ describe('the limit of a day', () => {
     await using server = await start({ platform: clock.platform, max_cost_per_user_per_day: 2 })
     assert.equal((await ran(server)).status, 'completed')
     assert.equal((await complete(server)).status, 200)
-    const sentence = 'This user has spent $2.00 on models, and may spend $2.00. The limit begins anew in 1 h 30 min.'
+    const sentence = 'This user has spent $2.00 on models, and may spend $2.00. The limit resets in 1 h 30 min.'
     const { error } = await ran(server)
     assert.deepEqual([error!.type, error!.message.split(' (')[0]], ['over_budget', sentence])
     const { status, headers, body } = await complete(server)
@@ -201,7 +201,7 @@ describe('the limit of a day', () => {
     assert.equal((await complete(server)).status, 200)
   })
 
-  test('of all holds for everybody, that of a user for no other one', async () => {
+  test('of all users holds for every user, and that of one user for no other user', async () => {
     await using server = await start({ max_cost_per_user_per_day: 1, max_cost_per_day: 2 })
     const [one, two, three] = ['1', 'b', 'c'].map((user_id) =>
       server.context.customerOf({ user_id, workspace_id: null }),
@@ -220,7 +220,7 @@ describe('the limit of a day', () => {
   })
 
   test(
-    'is known to the next process, and told by day, user and model',
+    'is kept across a restart, and its spending is reported by day, user and model',
     inFolder(async (data_dir) => {
       {
         await using server = await start({ data_dir })
@@ -236,7 +236,7 @@ describe('the limit of a day', () => {
     }),
   )
 
-  test('stops nobody because of one who does not read the answer', async () => {
+  test('does not block other calls where a client does not read its answer', async () => {
     const provider = paying({
       models: { small: dollars(0, 100_000) },
       answer: () => ({
@@ -257,7 +257,7 @@ describe('the limit of a day', () => {
     await unread.return()
   })
 
-  test('refuses a call at once where those under way leave no room, and says that they are counted', async () => {
+  test('refuses a call at once where running calls leave no room, and says that they are counted', async () => {
     await using server = await start({ max_cost_per_day: 1 })
     const { models, customerOf } = server.context
     const customer = models.accessFor(customerOf(OWNER))
@@ -273,7 +273,7 @@ describe('the limit of a day', () => {
     await unread.return()
   })
 
-  test('is written while the server goes on', async () => {
+  test('is written to disk while the server runs', async () => {
     await using server = await start({})
     await ran(server)
     const day = server.context.platform.timestamp().slice(0, 10)
@@ -281,7 +281,7 @@ describe('the limit of a day', () => {
   })
 })
 
-test('a preflight says that nothing, or too little, is left', async () => {
+test('a preflight says that nothing, or too little, of a limit is left', async () => {
   await using server = await start({ max_cost_per_job: 5, max_cost_per_user_per_day: 2.5 })
   const id = await stored(server, chatting(chat))
   const asked = async () => {
@@ -309,7 +309,7 @@ test('a preflight says that nothing, or too little, is left', async () => {
   assert.match(String(issue), /^error: This user has spent \$2\.50 on models, and may spend \$2\.50\./)
 })
 
-test('what was spent is counted by provider and currency', async () => {
+test('the metric of costs counts by provider and currency', async () => {
   await using server = await start({})
   await ran(server)
   assert.match(await server.context.metrics.text(), /svc_model_cost_total\{provider="priced",currency="USD"\} 1\b/)

@@ -1,4 +1,4 @@
-// The ledger of what models cost, where the disk does not take it.
+// The spending ledger where the disk fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../../src/db/store.ts'
@@ -7,7 +7,7 @@ import type { Log } from '../../../src/log.ts'
 import { SpendingLedger } from '../../../src/models/billing/spending-ledger.ts'
 import { startServer } from '../../helpers/server.ts'
 
-test('what could not be written is written with what comes after it', async () => {
+test('spending that could not be written is written with the next spending', async () => {
   await using server = await startServer({})
   const { store, platform } = server.context
   let broken = true
@@ -32,6 +32,6 @@ test('what could not be written is written with what comes after it', async () =
     await ledger.whenFlushed()
     assert.equal(ledger.spent('1'), 7)
   }
-  assert.deepEqual(errors, ['what models have cost could not be written'])
+  assert.deepEqual(errors, ['model spending could not be written'])
   assert.equal(new SpendingLedger({ store, platform, log }).spent('1'), 7)
 })

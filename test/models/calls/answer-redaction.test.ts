@@ -1,5 +1,5 @@
-// A server that repeats the key that it was asked with, to nodes and agents of workflows: no more of it reaches them than somebody may have guessed, so
-// that none can hand it on in pieces or written in another way.
+// A server that repeats the key of its request: nodes and agents get no more of the key than can be guessed, so that they cannot pass it on in pieces
+// or in another encoding.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import type { Script } from '../../helpers/upstream.ts'
 import { run } from '../kit.ts'
 
 const KEY = 'sk-Planted/key+4711'
-/** `sk-`, which everybody knows, and ten more are no guess. */
+/** `sk-`, which is public, and ten more characters: the threshold. */
 const THRESHOLD = 13
 const TOLD = KEY.slice(0, THRESHOLD - 1)
 const environment = { SVC_SECRET_UP_API_KEY: KEY }
@@ -29,7 +29,7 @@ describe('parts of an answer', () => {
     return [...parts.flatMap((part) => safe.redact(part) ?? []), ...safe.flush()]
   }
 
-  test('hold nothing of a key from the threshold on, however it is cut', () => {
+  test('contain nothing of a key from the threshold on, wherever it is cut', () => {
     fc.assert(
       fc.property(cuts, fc.constantFrom('text', 'thinking', 'refusal', 'tool_call'), (at, type) => {
         const parts = piecesOf(`a ${KEY} b`, at).map(
@@ -44,7 +44,7 @@ describe('parts of an answer', () => {
     )
   })
 
-  test('are told as they came where nothing is replaced, and without a key', () => {
+  test('stay unchanged where nothing is replaced, and without a key', () => {
     const parts: AnswerContentPart[] = [
       { type: 'text', text: 'sk-Pl' },
       { type: 'tool_call', index: 0, custom: true, id: 'call', name: 'sk-Planted', arguments: 'x' },
@@ -54,7 +54,7 @@ describe('parts of an answer', () => {
     assert.deepEqual(told([{ type: 'text', text: KEY }], null), [{ type: 'text', text: KEY }])
   })
 
-  test('are looked at each for itself: texts that interrupt each other, names, and an end that is cut', () => {
+  test('are redacted separately: interleaved texts, names, and a cut end', () => {
     const cut = KEY.slice(0, THRESHOLD + 2)
     const parts: AnswerContentPart[] = [
       { type: 'text', text: cut },
@@ -95,7 +95,7 @@ describe('a model that repeats its key', () => {
     return error ? JSON.stringify(error) : [outputs?.out].flat(9).join('')
   }
 
-  test('gives nodes up to its threshold of it: in pieces, in upper case, and written in other ways', async () => {
+  test('gives nodes no more than the threshold: in pieces, in upper case, and in other encodings', async () => {
     const script = { text: ['it is ', ...piecesOf(KEY, [5, 12]), '!'] }
     assert.equal(await outputOf(script, whole()), `it is ${TOLD}[redacted]!`)
     assert.equal(
@@ -107,7 +107,7 @@ describe('a model that repeats its key', () => {
     assert.equal(Buffer.from(hex, 'hex').toString(), `it is ${TOLD}[redacted]!`)
   })
 
-  test('gives none of it where it comes as a whole, streamed or not, refused or broken off', async () => {
+  test('gives nodes none of a whole key, streamed or not, refused or broken off', async () => {
     const message = { role: 'assistant', content: `it is ${KEY}!` }
     const choices = [{ index: 0, message, finish_reason: 'stop' }]
     const completion = JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices })
@@ -119,7 +119,7 @@ describe('a model that repeats its key', () => {
     }
   })
 
-  test('gives an agent, its tools and what they come to none of it', async () => {
+  test('gives an agent, its tools and their results none of it', async () => {
     const bodies: string[] = []
     await using gateway = await startGateway(
       {

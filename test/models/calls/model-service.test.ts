@@ -1,4 +1,4 @@
-// Calls of models: which one a name means, with whose credential, what a call used, and what becomes of it where the provider fails.
+// The model service: the resolution of names, credentials, the usage of calls, and failures of providers.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
@@ -49,7 +49,7 @@ async function all(setting: Setting, more: More = {}): Promise<{ text: string; u
 
 const scripted = (script: Script, more: PricedOptions = {}) => pricedProvider({ ...more, answer: () => script })
 
-/** For `assert.rejects`: a NodeError of a type, whose message is this, and whose cause is for the log. */
+/** For `assert.rejects`: a NodeError with this type, message and cause, which is for the log. */
 function told(type: string, message: RegExp, cause?: unknown): (error: unknown) => boolean {
   return (error) => {
     assert.ok(error instanceof NodeError, String(error))
@@ -60,7 +60,7 @@ function told(type: string, message: RegExp, cause?: unknown): (error: unknown) 
   }
 }
 
-/** Waits by turns of the event loop, while the timers are the test's. */
+/** Waits by turns of the event loop, since the timers are mocked. */
 async function turnsUntil(condition: () => boolean): Promise<void> {
   for (let turns = 0; !condition() && turns < 1_000; turns++) await new Promise((resolve) => setImmediate(resolve))
   assert.ok(condition())
@@ -70,13 +70,13 @@ const hanging = () => new Promise<never>(() => {})
 const heeding = (signal: AbortSignal) => once(signal, 'abort')
 
 describe('a name of a model', () => {
-  test('with a provider is found there, slashes in it included', async () => {
+  test('with a provider is found there, also with slashes', async () => {
     const priced = pricedProvider({ models: { 'a/b': dollars(1, 2) } })
     assert.equal((await all({ providers: [priced] }, { model: 'priced/a/b' })).use.model, 'priced/a/b')
     assert.equal(priced.calls[0]!.request.model, 'a/b')
   })
 
-  test('without one means the default provider, or the only one that has it', async () => {
+  test('without a provider means the default provider, or the only one that has the model', async () => {
     const [one, two] = [
       pricedProvider({ name: 'one' }),
       pricedProvider({ name: 'two', models: { echo: null, other: null } }),
@@ -86,11 +86,11 @@ describe('a name of a model', () => {
     assert.equal((await all(setting, { model: 'small' })).use.model, 'one/small')
     assert.equal((await all(setting, { model: 'other' })).use.model, 'two/other')
     const both = { providers: [one, pricedProvider({ name: 'three' })] }
-    const message = /^Several providers have a model "small": say which of "one\/small", "three\/small"\.$/
+    const message = /^Several providers have a model "small": use one of "one\/small", "three\/small"\.$/
     await assert.rejects(all(both, { model: 'small' }), told('model_not_found', message))
   })
 
-  test('that nobody has is not found, and shown short', async () => {
+  test('that no provider has is not found, and shortened in the message', async () => {
     const setting = { providers: [pricedProvider()] }
     const missing = (model: string, message: RegExp) =>
       assert.rejects(all(setting, { model }), told('model_not_found', message))
@@ -102,7 +102,7 @@ describe('a name of a model', () => {
     await missing('x'.repeat(5_000), /^No provider has a model "x{100}…"/)
   })
 
-  test('that is bare passes over providers that need a secret or do not list, and keeps the cause for the log', async () => {
+  test('without a provider skips providers that need a secret or give no list, and keeps the cause for the log', async () => {
     const cause = new Error('no route')
     const broken = pricedProvider({ name: 'broken', listing: () => Promise.reject(cause) })
     const locked = pricedProvider({ name: 'locked', credential: 'LOCKED_KEY' })
@@ -110,7 +110,7 @@ describe('a name of a model', () => {
     await assert.rejects(all({ providers: [broken] }, { model: 'small' }), told('model_not_found', /small/, cause))
   })
 
-  test('of a provider that does not list its models is refused without its words', async () => {
+  test("of a provider that does not list its models is refused without the provider's own words", async () => {
     const cause = new Error('401 for key-12345678')
     const providers = [pricedProvider({ listing: () => Promise.reject(cause) })]
     const message = /^The provider "priced" did not list its models\.$/
@@ -118,7 +118,7 @@ describe('a name of a model', () => {
     assert.equal(pricedProviderCalls(providers), 0)
   })
 
-  test('is looked up in a list that is asked once a minute for each credential, and goes on after a failure', async () => {
+  test('is looked up in a list that is requested once a minute for each credential, and stays in use after a failure', async () => {
     let now = 0
     let failing = false
     const priced = pricedProvider({
@@ -150,7 +150,7 @@ describe('a name of a model', () => {
     assert.equal(priced.listed, 4)
   })
 
-  test('that is bare waits for no provider that did not list the last time, and for no second look', async () => {
+  test('without a provider waits for no provider whose last list failed, and for no second request', async () => {
     let looks = 0
     const late = pricedProvider({
       name: 'late',
@@ -169,7 +169,7 @@ describe('a name of a model', () => {
     assert.equal(priced.calls.length, 6)
   })
 
-  test('whose provider gives no list is asked there, as its provider knows it', async () => {
+  test('whose provider gives no list is called as the provider describes it', async () => {
     const unlisted = (name: string) => ({
       id: `x/${name}`,
       name,
@@ -196,7 +196,7 @@ describe('a name of a model', () => {
   })
 })
 
-test('a model that came since the list is found, by its bare name as well, and the list is not asked at every miss', async () => {
+test('a model that was added after the list is found, also without its provider, and not every miss requests the list', async () => {
   let now = 0
   const models: Record<string, ReturnType<typeof dollars>> = {}
   const priced = pricedProvider({ models })
@@ -228,7 +228,7 @@ function pricedProviderCalls(providers: readonly ReturnType<typeof pricedProvide
 }
 
 describe('a credential', () => {
-  test('is the owner’s secret of the name that the provider says', async () => {
+  test('is the owner’s secret with the name that the provider requires', async () => {
     const priced = pricedProvider({ credential: 'PRICED_KEY' })
     await all({ providers: [priced], secrets: { PRICED_KEY: 'the key' } })
     assert.deepEqual(
@@ -237,7 +237,7 @@ describe('a credential', () => {
     )
   })
 
-  test('that is missing is named, and nothing is asked', async () => {
+  test('that is missing is named, and no request is sent', async () => {
     const priced = pricedProvider({ credential: 'PRICED_KEY' })
     const message =
       /^The provider "priced" needs the secret "PRICED_KEY"\. Set it with PUT \/api\/secrets\/PRICED_KEY, or PRICED_KEY in the server's environment\.$/
@@ -250,19 +250,19 @@ describe('what a call used', () => {
   const used = async (script: Script, more: PricedOptions = {}, model = 'priced/small') =>
     (await all({ providers: [scripted(script, more)] }, { model })).use
 
-  test('is what the provider counts, at its price', async () => {
+  test('is the provider’s count, at its price', async () => {
     const models = { small: dollars(10, 30, 0.5) }
     const use = await used({ usage: { input_tokens: 200_000, output_tokens: 100_000 } }, { models })
     const cost = { amount: 5.5, currency: 'USD', reported: false }
     assert.deepEqual(use, { model: 'priced/small', input_tokens: 200_000, output_tokens: 100_000, cost })
   })
 
-  test('is what the provider says that it cost, where it does', async () => {
+  test('costs what the provider reports, if it reports a cost', async () => {
     const { cost } = await used({ usage: { input_tokens: 1, output_tokens: 1, cost: 0.25 } })
     assert.deepEqual(cost, { amount: 0.25, currency: 'USD', reported: true })
   })
 
-  test('is counted where the provider does not, or says what cannot be', async () => {
+  test('is counted here where the provider does not count, or counts implausibly', async () => {
     for (const usage of [
       null,
       { input_tokens: 0, output_tokens: 0 },
@@ -280,14 +280,14 @@ describe('what a call used', () => {
     assert.deepEqual([input_tokens, output_tokens], [2, 1])
   })
 
-  test('has no cost where nobody has said a price or a cost, and no tokens where nothing was said', async () => {
+  test('has no cost without a price or a reported cost, and no tokens without text', async () => {
     assert.equal((await used({}, {}, 'priced/free')).cost, null)
     const reported = await used({ usage: { input_tokens: 1, output_tokens: 1, cost: 3 } }, {}, 'priced/free')
     assert.deepEqual(reported.cost, { amount: 3, currency: 'USD', reported: true })
     assert.equal((await used({ pieces: ['', ''] })).output_tokens, 0)
   })
 
-  test('is told once: before the end, or when a call breaks off after it gave something', async () => {
+  test('is reported once: before the end, or when a call breaks off after its first text', async () => {
     const tell = async (script: Script, read: (parts: AsyncGenerator<ModelPart>) => Promise<unknown>) => {
       const uses: ModelUsage[] = []
       const provider = scripted(script)
@@ -300,7 +300,7 @@ describe('what a call used', () => {
     const first = async (parts: AsyncGenerator<ModelPart>) => {
       await parts.next()
       await parts.return(undefined)
-      // What the provider's generator does at its end takes a turn.
+      // The end of the provider's generator takes a turn.
       await new Promise((resolve) => setImmediate(resolve))
     }
     assert.deepEqual(await tell({}, whole), [3])
@@ -321,7 +321,7 @@ describe('a provider that fails', () => {
     return { provider, parts, ended: read() }
   }
 
-  test('at once, or after some pieces, is said without its words', async () => {
+  test('at once, or after some pieces, is reported without its own words', async () => {
     const cause = new Error('upstream says key-12345678 is wrong')
     for (const before of [0, 2, 3]) {
       const { parts, ended } = await failing({ fails: { before, with: cause } })
@@ -340,7 +340,7 @@ describe('a provider that fails', () => {
     await assert.rejects(ended, told('provider_failed', /failed to answer/, own))
   })
 
-  test('by what is no part of an answer is said in the same words', async () => {
+  test('by invalid parts is reported with the same message', async () => {
     const parts = [
       undefined,
       null,
@@ -365,7 +365,7 @@ describe('a provider that fails', () => {
     }
   })
 
-  test('to count tokens, or counts them oddly, has them guessed', async () => {
+  test('to count tokens, or counts them implausibly, gets an estimate', async () => {
     const odd = [() => Number.NaN, () => -1, () => Number.POSITIVE_INFINITY, () => '3', () => assert.fail('no')]
     for (const countTokens of odd) {
       const provider = { ...scripted({ usage: null }), countTokens } as Provider
@@ -374,7 +374,7 @@ describe('a provider that fails', () => {
     }
   })
 
-  test('by silence is given up, whether or not it heeds that', async (t) => {
+  test('by silence is abandoned, whether or not it heeds its signal', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     for (const wait of [hanging, heeding]) {
       const { provider, parts, ended } = await failing({ waits: { before: 1, for: wait } }, { silence_ms: 60_000 })
@@ -386,7 +386,7 @@ describe('a provider that fails', () => {
     }
   })
 
-  test('to list its models in time is given up as well', async (t) => {
+  test('to list its models in time is abandoned as well', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const provider = pricedProvider({ listing: hanging })
     const ended = all({ providers: [provider] })
@@ -404,7 +404,7 @@ describe('a provider that fails', () => {
     await parts.return(undefined)
   })
 
-  test('by an answer without end is cut', async () => {
+  test('by an endless answer is cut off', async () => {
     const provider = scripted({ pieces: Array.from({ length: 12 }, () => 'x'.repeat(1_000_000)) })
     const message = /^The model "priced\/small" gave more than 10,000,000 characters\.$/
     await assert.rejects(all({ providers: [provider] }), told('too_large', message))
@@ -426,7 +426,7 @@ describe('a call', () => {
     }
   })
 
-  test('that was aborted before, or while the list is asked, is never made', async () => {
+  test('that was aborted before, or while the list is requested, is never made', async () => {
     const abort = new AbortController()
     const provider = pricedProvider({ listing: () => abort.abort(new Error('in between')) })
     await assert.rejects(all({ providers: [provider] }, { signal: abort.signal }), /in between/)
@@ -434,7 +434,7 @@ describe('a call', () => {
     assert.deepEqual([provider.calls.length, provider.listed], [0, 1])
   })
 
-  test('for more than the model gives is refused', async () => {
+  test('for more tokens than the model gives is refused', async () => {
     const provider = pricedProvider({ max_output_tokens: 100 })
     const message = /^The model "priced\/small" gives at most 100 tokens, and not 101\.$/
     await assert.rejects(all({ providers: [provider] }, { max_completion_tokens: 101 }), told('bad_input', message))
@@ -444,8 +444,8 @@ describe('a call', () => {
   })
 })
 
-test('providers have names of their own that ids can begin with', () => {
+test('the names of providers must be unique, and fit as the beginning of ids', () => {
   assert.throws(() => createBuiltinRegistry([pricedProvider({ name: 'builtin' })]), /same name/)
   for (const name of ['', 'a/b', ' a', '.a'])
-    assert.throws(() => createBuiltinRegistry([pricedProvider({ name })]), /no name/)
+    assert.throws(() => createBuiltinRegistry([pricedProvider({ name })]), /invalid provider name/)
 })

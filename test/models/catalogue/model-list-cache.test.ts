@@ -1,4 +1,4 @@
-// Lists of models: one for all who ask, one look at a time, and nothing in them that no provider may say.
+// The cache of model lists: one list and one request at a time for all callers, and only validated, redacted content.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -18,7 +18,7 @@ function listOf(listed: unknown): Promise<readonly Model[]> {
 }
 
 describe('a provider that does not answer', () => {
-  test('has one look under way for each credential, however often it is asked, and may answer late', async () => {
+  test('has one running request for each credential and many callers, and may answer late', async () => {
     const gate = Promise.withResolvers<void>()
     const provider = pricedProvider({ listing: () => gate.promise })
     const listings = new ModelListCache({ now: () => 0, listing_ms: 10 })
@@ -31,7 +31,7 @@ describe('a provider that does not answer', () => {
     assert.equal(provider.listed, 2)
   })
 
-  test('is asked again some seconds after its look has failed, and not before', async () => {
+  test('gets a new request some seconds after a failure, and not before', async () => {
     let hangs = true
     let time = 0
     const stuck = Promise.withResolvers<never>()
@@ -50,7 +50,7 @@ describe('a provider that does not answer', () => {
     assert.equal(provider.listed, 2)
   })
 
-  test('but heeds the end of its time is silent, and has not failed', async () => {
+  test('but heeds its timeout counts as silent, not as failed', async () => {
     const heeding = ({ signal: ends }: { signal: AbortSignal }) =>
       new Promise((_resolve, reject) => ends.addEventListener('abort', () => reject(new Error('aborted'))))
     const provider = pricedProvider({ listing: heeding })
@@ -59,8 +59,8 @@ describe('a provider that does not answer', () => {
   })
 })
 
-describe('a look that never settles', () => {
-  /** Each look waits until it is given its models, in the order in which they were begun. */
+describe('a request for a list that never settles', () => {
+  /** Each request waits until the test gives it models, in the order of the requests. */
   function waiting() {
     const looks: PromiseWithResolvers<readonly Model[]>[] = []
     const models = () => {
@@ -73,7 +73,7 @@ describe('a look that never settles', () => {
   }
   const namesOf = (models: readonly Model[]) => models.map(({ name }) => name)
 
-  test('is given up after twice its time, and what it brings then replaces nothing that is newer', async () => {
+  test('is abandoned after twice the timeout, and its late list replaces no newer one', async () => {
     const { provider, looks, give } = waiting()
     let time = 0
     const listings = new ModelListCache({ now: () => time, listing_ms: 10 })
@@ -94,7 +94,7 @@ describe('a look that never settles', () => {
     assert.equal(looks.length, 2)
   })
 
-  test('brings the list after all where none is newer, and leaves the look that came after it alone', async () => {
+  test('still gives the list where none is newer, and does not disturb the request after it', async () => {
     const { provider, looks, give } = waiting()
     let time = 0
     const listings = new ModelListCache({ now: () => time, listing_ms: 10 })
@@ -112,7 +112,7 @@ describe('a look that never settles', () => {
     assert.equal(looks.length, 2)
   })
 
-  test('is one of 1,000 at most: beyond them the first goes', async () => {
+  test('is one of at most 1,000: beyond them the oldest is removed', async () => {
     const { provider, looks } = waiting()
     const listings = new ModelListCache({ now: () => 0 })
     const ended = AbortSignal.abort(new Error('gone'))
@@ -125,7 +125,7 @@ describe('a look that never settles', () => {
   })
 })
 
-describe('a list that cannot be had any more', () => {
+describe('a list whose provider fails now', () => {
   function failing(listing_ms = 10) {
     const state = { time: 0, listing: (): unknown => null }
     const provider = pricedProvider({ listing: () => state.listing() })
@@ -137,7 +137,7 @@ describe('a list that cannot be had any more', () => {
     ['fails', () => Promise.reject(new Error('down'))],
     ['hangs', () => new Promise(() => {})],
   ] as const) {
-    test(`goes on as it was for an hour, and for calls for ever, while its provider is asked beside: ${how}`, async () => {
+    test(`stays in use for an hour, and for calls without limit, while its provider is asked in the background: ${how}`, async () => {
       const { state, provider, listings, ask } = failing()
       await ask()
       state.listing = listing
@@ -154,7 +154,7 @@ describe('a list that cannot be had any more', () => {
     })
   }
 
-  test('is no answer to who looks for a model that it lacks', async () => {
+  test('does not serve a caller who looks for a model that the list lacks', async () => {
     const { state, provider, listings } = failing()
     await listings.list(provider, null, signal)
     state.listing = () => Promise.reject(new Error('down'))
@@ -168,7 +168,7 @@ describe('a list that cannot be had any more', () => {
   })
 })
 
-test('a list is not fresh, and a look not under way, where the clock was set back behind it', async () => {
+test('a list is not fresh, and a request not running, where the clock was set back before its time', async () => {
   const gate = Promise.withResolvers<void>()
   let time = 1_000_000
   const provider = pricedProvider({ listing: () => (provider.listed === 2 ? gate.promise : null) })
@@ -184,7 +184,7 @@ test('a list is not fresh, and a look not under way, where the clock was set bac
   assert.equal(provider.listed, 3)
 })
 
-test('entries that cannot be read are told of once for each provider', async () => {
+test('unreadable entries are reported once for each provider', async () => {
   const told: string[] = []
   const listings = new ModelListCache({ now: () => 0, unreadable: ({ name }) => void told.push(name) })
   const [odd, even] = [{ ...pricedProvider({ name: 'odd' }), left_out: 2 }, pricedProvider({ name: 'even' })]
@@ -193,12 +193,12 @@ test('entries that cannot be read are told of once for each provider', async () 
   assert.deepEqual(told, ['odd'])
 })
 
-describe('of what a list has', () => {
-  test('what is no list is refused', async () => {
+describe('in the validation of a list', () => {
+  test('a value that is no list is refused', async () => {
     for (const listed of [undefined, null, 'models', {}, 7]) await assert.rejects(listOf(listed), /no list of models/)
   })
 
-  test('what has no name is left out, and the rest is made good', async () => {
+  test('an entry without a name is skipped, and other invalid fields get defaults', async () => {
     const odd = [
       null,
       7,
@@ -217,7 +217,7 @@ describe('of what a list has', () => {
     assert.deepEqual(await listOf([{ ...whole, tasks: ['chat', 7], modalities: ['image', 'smell'] }]), [whole])
   })
 
-  test('a price that cannot be is none', async () => {
+  test('an impossible price becomes null', async () => {
     const prices = [
       7,
       {},
@@ -234,7 +234,7 @@ describe('of what a list has', () => {
   })
 })
 
-test('a list tells the key that it was asked with in no text of its models, in whatever form', async () => {
+test('no text of the models contains the key of the request, in any form', async () => {
   const key = 'sk-Planted/key+4711'
   const { price, ...model } = { ...(await pricedProvider().models({ credential: null, signal }))[0]!, name: `a-${key}` }
   const title = `The model of ${encodeURIComponent(key)}`
@@ -249,7 +249,7 @@ test('a list tells the key that it was asked with in no text of its models, in w
   assert.equal(first?.id, `${giving(listed).name}/a-[redacted]`)
   assert.equal(first?.unavailable, '[redacted]')
   assert.equal(second?.name, 'plain')
-  // Who asks with another key is told the texts as they are.
+  // A caller with another key gets the texts unchanged.
   assert.equal(
     (await new ModelListCache({ now: () => 0 }).list(giving(listed), 'another-key', signal))[0]?.name,
     `a-${key}`,
@@ -257,7 +257,7 @@ test('a list tells the key that it was asked with in no text of its models, in w
 })
 
 describe('lists for many keys', () => {
-  /** Counts how often it is asked for its list, which has one model with a long name. */
+  /** Counts requests for its list, which has one model with a long name. */
   function naming(length: number) {
     const provider = pricedProvider()
     let listed = 0
@@ -268,7 +268,7 @@ describe('lists for many keys', () => {
     return { provider: { ...provider, models } as Provider, listed: () => listed }
   }
 
-  test('make room for later ones, the oldest first, where they are large together', async () => {
+  test('are removed, the oldest first, where they are too large together', async () => {
     const { provider, listed } = naming(1_000)
     const listings = new ModelListCache({ now: () => 0, most_characters: 5_000 })
     for (const key of ['a', 'b', 'c']) await listings.list(provider, key, signal)
@@ -279,7 +279,7 @@ describe('lists for many keys', () => {
     assert.equal(listings.peek(provider, 'a').models, null)
   })
 
-  test('are told even where one alone is larger than all may be', async () => {
+  test('are served even where one list alone exceeds the limit of all', async () => {
     const { provider, listed } = naming(10_000)
     const listings = new ModelListCache({ now: () => 0, most_characters: 5_000 })
     for (let asked = 0; asked < 3; asked++) assert.equal((await listings.list(provider, 'a', signal)).length, 1)

@@ -1,4 +1,4 @@
-// Names of models that are misspelt: whoever asks by one is told the nearest, or where the names are.
+// Misspelt names of models: the caller gets the nearest name, or learns where the names are listed.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { call } from '../../helpers/http.ts'
@@ -19,7 +19,7 @@ describe('a misspelt model', () => {
     ['nobody/small', `There is no provider "nobody" of models. ${LISTED}`],
   ]
   for (const [model, message] of cases)
-    test(`is told at the doors and by nodes: ${model}`, async () => {
+    test(`gets a suggestion at the endpoints and in nodes: ${model}`, async () => {
       await using server = await startServer({ providers: [pricedProvider()] })
       const body = { model, messages: [{ role: 'user', content: 'x' }] }
       const asked = await call<{ error: object }>(server, 'POST', '/v1/chat/completions', { body })
@@ -33,7 +33,7 @@ describe('a misspelt model', () => {
       assert.deepEqual([status, (error as { message: string }).message], ['failed', message])
     })
 
-  test('is told before a run', async () => {
+  test('gets a suggestion in a preflight', async () => {
     await using server = await startServer({ providers: [pricedProvider()] })
     const told = async (model: string, kind: string) => {
       const { requirements } = await preflightOf(server, chat({ model, prompt: 'x' }))
@@ -43,20 +43,23 @@ describe('a misspelt model', () => {
       await told('pricd/small', 'provider'),
       'This server has no such provider. Did you mean "priced/small"?',
     )
-    assert.equal(await told('builtin/ecko', 'model'), 'The provider does not list it. Did you mean "builtin/echo"?')
+    assert.equal(
+      await told('builtin/ecko', 'model'),
+      'The provider does not list this model. Did you mean "builtin/echo"?',
+    )
   })
 
-  test('is told in the terminal, where another command lists them', async () => {
+  test('gets a hint in the terminal that names the command for lists', async () => {
     const told = async (model: string) => {
       const { stderr } = await svc(['run', 'answer-from-facts', '--param', 'question=x', '--param', `model=${model}`])
       return stderr
     }
     assert.match(await told('builtin/ecko'), /Did you mean "builtin\/echo"\?/)
-    assert.match(await told('nobody/x'), /"nobody" of models\. svc models lists the models that there are\./)
+    assert.match(await told('nobody/x'), /"nobody" of models\. svc models lists the available models\./)
   })
 })
 
-test('a misspelt workflow is told where it is asked as a model', async () => {
+test('a misspelt workflow gets a suggestion where it is called as a model', async () => {
   await using server = await startServer()
   const asked = async (model: string) => {
     const body = { model, messages: [{ role: 'user', content: 'x' }] }

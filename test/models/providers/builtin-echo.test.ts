@@ -1,4 +1,4 @@
-// The model that is always there.
+// The built-in echo model.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -23,7 +23,7 @@ const says = (content: string, role: ChatMessage['role'] = 'user') => ({ role, c
 const textOf = (parts: CompletionPart[]) => parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
 
 describe('builtin/echo', () => {
-  test('is listed as what it is, and costs nothing', async () => {
+  test('is listed as an echo, and costs nothing', async () => {
     const [model, ...others] = await builtinProvider.models({ credential: null, signal: never })
     assert.deepEqual(others, [])
     assert.equal(model!.id, 'builtin/echo')
@@ -33,7 +33,7 @@ describe('builtin/echo', () => {
     assert.equal(builtinProvider.credential, null)
   })
 
-  test('says the last message of the user again, word by word', async () => {
+  test('repeats the last message of the user, word by word', async () => {
     const messages = [says('be short', 'system'), says('first'), says('no', 'assistant'), says(' two  words\n')]
     assert.deepEqual(await answer([...messages, says('later', 'assistant')]), [
       { type: 'text', text: ' two' },
@@ -42,7 +42,7 @@ describe('builtin/echo', () => {
     ])
   })
 
-  test('counts the words of a long message without holding the event loop', async () => {
+  test('counts the words of a long message without blocking the event loop', async () => {
     const message = says('a '.repeat(1_000_000))
     await leavesLoopFree(async () => async () => {
       const [, end] = await answer([message], 1)
@@ -50,7 +50,7 @@ describe('builtin/echo', () => {
     })
   })
 
-  test('seeks what ends an answer without holding the event loop', async () => {
+  test('searches `stop` strings without blocking the event loop', async () => {
     const stop = Array.from({ length: 16 }, (_, at) => `${'a'.repeat(180 + at)}b`)
     const asked = (ends: string[]) =>
       collected(
@@ -62,7 +62,7 @@ describe('builtin/echo', () => {
     await leavesLoopFree(async () => async () => {
       assert.equal(textOf(await asked(stop)), 'a')
     })
-    // It would be compared with every part of the message.
+    // The string would be compared with every part of the message.
     const endless = `${'a'.repeat(100)}b${'a'.repeat(100)}`
     await assert.rejects(asked([endless]), { fault: 'unsupported', param: 'stop', message: /more than 200 characters/ })
   })
@@ -84,7 +84,7 @@ describe('builtin/echo', () => {
     }
   })
 
-  test('gives any text back as it is, counting never zero where there is text', async () => {
+  test('repeats any text unchanged, and never counts zero tokens for a text', async () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'é', '🙂', ' ', '\n', '\u00a0'), maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(text, async (given) => {
@@ -99,7 +99,7 @@ describe('builtin/echo', () => {
     )
   })
 
-  test('ends where it is told to, and lets others have their turn', async () => {
+  test('ends at its signal, and does not block the event loop', async () => {
     const abort = new AbortController()
     const long = 'word '.repeat(100_000)
     setImmediate(() => abort.abort(new Error('enough')))

@@ -1,4 +1,4 @@
-// Servers of models on this machine: found where they answer as such, added once, and never waited for.
+// The discovery of model servers on this machine: they are found by their answers, added once, and never waited for.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -34,8 +34,8 @@ async function found(script: Script, more: { look_ms?: number; signal?: AbortSig
   return names
 }
 
-describe('a look at the usual ports', () => {
-  test('finds what answers with a list of models, and can ask it', async () => {
+describe('the discovery on the default ports', () => {
+  test('finds a server that answers with a list of models, and can call it', async () => {
     await using upstream = await startUpstream({ models: ['gpt-4o'] })
     await using client = new UpstreamClient()
     const providers = createBuiltinRegistry()
@@ -53,7 +53,7 @@ describe('a look at the usual ports', () => {
     assert.deepEqual([model!.id, model!.price?.per_million_input_tokens], ['ollama/gpt-4o', 0])
   })
 
-  test('finds one that has no models yet', async () => {
+  test('finds a server that has no models yet', async () => {
     assert.deepEqual(await found({ body: '{"object":"list","data":null}' }), ['ollama'])
   })
 
@@ -75,12 +75,12 @@ describe('a look at the usual ports', () => {
     assert.deepEqual(await found({ body: '{"object":"list","data":[]}' }), ['ollama'])
   })
 
-  test('is over in time, whatever hangs', async () => {
+  test('ends in time although a server hangs', async () => {
     assert.deepEqual(await found({ hangs: 'head' }, { look_ms: 30 }), [])
     assert.deepEqual(await found({ hangs: 'body' }, { look_ms: 30 }), [])
   })
 
-  test('adds nothing once it is over', async () => {
+  test('adds nothing after its end', async () => {
     const stop = new AbortController()
     await using upstream = await startUpstream({
       listing: () => {
@@ -94,7 +94,7 @@ describe('a look at the usual ports', () => {
     assert.equal(providers.all().length, 1)
   })
 
-  test('leaves out this service, what settings name, and names that are taken', async () => {
+  test('skips this service, the servers in the settings, and names that are taken', async () => {
     await using upstream = await startUpstream()
     await using client = new UpstreamClient()
     const { port } = upstream
@@ -115,7 +115,7 @@ describe('a look at the usual ports', () => {
     assert.equal(upstream.requests.length, 0)
   })
 
-  test('finds another host with the same port besides', async () => {
+  test('finds a server although the settings name another host with the same port', async () => {
     await using upstream = await startUpstream()
     await using client = new UpstreamClient()
     const base_url = `http://models.example:${upstream.port}/v1`
@@ -129,7 +129,7 @@ describe('a look at the usual ports', () => {
   })
 })
 
-test('the usual ports are those of the servers that people run', () => {
+test('the default ports are those of well-known servers', () => {
   assert.deepEqual(
     WELL_KNOWN_SERVERS.map(({ name, port }) => [name, port]),
     [

@@ -108,7 +108,9 @@ describe('connections to one origin', () => {
 
   test('are shared between the users that workflows and conversations belong to', async () => {
     await using server = await slowServer()
-    await using services = createServices({ http_node_allow: ['127.0.0.1'] }, { of: () => noServices.models } as never)
+    await using services = createServices({ http_node_allow: ['127.0.0.1'] }, {
+      accessFor: () => noServices.models,
+    } as never)
     const workflow = (owner: string) => services.forOwner({ owner, secret: () => null, customer: {} as never }).http
     held(workflow('mine'), server, MOST_OF_ONE + 1)
     await until(() => server.waiting.length === MOST_OF_ONE, 'all that one user may have')

@@ -1,4 +1,4 @@
-// The time of an agent: what people take counts not, whatever else runs meanwhile.
+// The time limit of an agent: time that people take does not count, even if other nodes work meanwhile.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemPlatform } from '../../../src/platform.ts'
@@ -9,8 +9,8 @@ import { withMoreTime } from '../../helpers/patience.ts'
 import { startServer, until } from '../../helpers/server.ts'
 import { ended, outputs, submit } from '../../jobs/kit.ts'
 
-test('max_seconds counts no time for which an agent waits for people while another node works', async () => {
-  // Its own turns have to fit into its time.
+test('max_seconds does not count the time that an agent waits for people while another node works', async () => {
+  // The agent's own turns have to fit into its time.
   await withMoreTime(400, async (ms) => {
     const provider = agentProvider((request) =>
       toolTexts(request).length === 0
@@ -54,7 +54,7 @@ for (const [how, moved_ms] of [
   ['forward', 2 * HOUR],
   ['back', -2 * HOUR],
 ] as const)
-  test(`max_seconds counts the time that passes where the clock of the machine is set ${how} in a turn and in a call`, async () => {
+  test(`max_seconds counts elapsed time if the clock of the machine is set ${how} in a turn and in a call`, async () => {
     const real = systemPlatform()
     let moved = 0
     const now = () => real.now() + moved

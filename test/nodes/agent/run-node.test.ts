@@ -1,4 +1,4 @@
-// agent.Run: its loop over tools, what it tells the model when they fail, its limits, and what it shows meanwhile.
+// agent.Run: its loop over tools, the messages to the model when tools fail, its limits, and its events.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ResultManifest } from '../../../generated/types.ts'
@@ -61,7 +61,7 @@ type Setting = {
   fed?: unknown[]
 }
 
-/** Runs an agent to its end: `moves` by their turns, the last one again and again. */
+/** Runs an agent to its end. `moves` are indexed by turn; the last one repeats. */
 async function ran(moves: Move[] | ((turn: number) => Move), data: object = {}, setting: Setting = {}): Promise<Ran> {
   const of = typeof moves === 'function' ? moves : (turn: number) => moves[Math.min(turn, moves.length - 1)]!
   const provider = agentProvider((_request, turn) => of(turn), setting.price, setting.max_output_tokens)
@@ -85,7 +85,7 @@ const failed = (one: Ran): string => {
 const call = (args: unknown, name = 'test_Double') => ({ name, args })
 
 describe('agent.Run', () => {
-  test('answers at once where it calls nothing, piece by piece', async () => {
+  test('streams its answer piece by piece if it calls no tools', async () => {
     const { outputs, manifest, provider } = await ran([{ say: ['all', ' done'] }], { tools: [] })
     assert.deepEqual([outputs.text, outputs.answer], [['all', ' done'], 'all done'])
     const { model, turns, total_tokens, cost, currency } = outputs.usage
@@ -94,7 +94,7 @@ describe('agent.Run', () => {
     assert.deepEqual([manifest.provenance.models, manifest.cost!.amount], [['agent/brain'], 1])
   })
 
-  test('tells the model of its tools, calls them side by side and goes on with what they gave', async () => {
+  test('sends its tools to the model, calls them in parallel and continues with their results', async () => {
     const { outputs, manifest, provider } = await ran([
       { say: ['Let me see.'], calls: [call({ value: 2 }), call({ value: 5 })] },
       { say: ['4 and 10'] },
@@ -136,7 +136,7 @@ describe('agent.Run', () => {
     assert.deepEqual([outputs.usage.turns, manifest.cost!.amount], [2, 2])
   })
 
-  test('calls workflows of whoever runs it, under their own names and with their schemas', async () => {
+  test('calls workflows of the user who runs it, under their own names and with their schemas', async () => {
     const tools = async (server: TestServer) => {
       const id = await stored(server, through('test.Double'), 'Twice, please!')
       return [`workflow/${id}`, { workflow_id: id, name: 'again', description: 'Once more.' }]
@@ -153,7 +153,7 @@ describe('agent.Run', () => {
     assert.deepEqual((told[0]!.function.parameters as { required: string[] }).required, ['in'])
   })
 
-  test('keeps to itself what the author has set of a node', async () => {
+  test('hides the values that the author has set for a node from the model', async () => {
     const join = { node_type: 'text.Join', data: { separator: '-' }, name: 'join' }
     const { provider } = await ran([{ calls: [call({ list: ['a', 'b'] }, 'join')] }, {}], { tools: [join] })
     assert.deepEqual(toolTexts(provider.requests[1]!), ['a-b'])
@@ -161,7 +161,7 @@ describe('agent.Run', () => {
     assert.ok(!('separator' in told[0]!.function.parameters.properties))
   })
 
-  test('tells the model what was wrong with a call, and goes on', async () => {
+  test('tells the model what was wrong with a call, and continues', async () => {
     const bad = testType('test.Bad', {
       properties: [value],
       outputs: [output],
@@ -198,7 +198,7 @@ describe('agent.Run', () => {
     assert.equal(outputs.answer, 'well')
   })
 
-  test('takes no tool with much data, which each call would write anew', async () => {
+  test('refuses a tool with much data, which each call would write anew', async () => {
     const tool = (separator: string) => ({ node_type: 'text.Join', data: { separator }, name: 'join' })
     const { provider } = await ran([{ calls: [call({ list: ['a', 'b'] }, 'join')] }, {}], {
       tools: [tool('-'.repeat(90_000))],
@@ -207,7 +207,7 @@ describe('agent.Run', () => {
     await assert.rejects(ran([{}], { tools: [tool('-'.repeat(110_000))] }), /more than 100,000 characters of data/)
   })
 
-  test('gives the results of one turn no more than four million characters, and all turns no more than sixteen', async () => {
+  test('limits the results of one turn to four million characters, and the conversation to sixteen million', async () => {
     const long = testType('test.Long', { outputs: [output], run: () => ({ output: 'x'.repeat(1_000_000) }) })
     const data = { tools: ['test.Long'], max_result_characters: 1_000_000, max_steps: 100 }
     const eight = { calls: Array.from({ length: 8 }, () => call({}, 'test_Long')) }
@@ -237,7 +237,7 @@ describe('agent.Run', () => {
     ])
   })
 
-  test('fails after so many turns in a row whose calls all failed', async () => {
+  test('fails after three turns in a row in which every call failed', async () => {
     const one = await ran((turn) => (turn === 1 ? { calls: [call({ value: 1 }), call({})] } : { calls: [call({})] }))
     assert.equal(
       failed(one),
@@ -256,7 +256,7 @@ describe('agent.Run', () => {
     )
   })
 
-  test('looks at little more of a very long result than it sends', async () => {
+  test('reads little more of a very long result than it sends', async () => {
     const results: Record<string, unknown> = {
       numbers: Array(3_000_000).fill(1),
       text: 'x'.repeat(20_000_000),
@@ -281,7 +281,7 @@ describe('agent.Run', () => {
     })
   })
 
-  test('may call no tool in its last turn, and fails where it does', async () => {
+  test('must not call a tool in its last turn, and fails if it does', async () => {
     const polite = await ran((turn) => (turn < 2 ? { calls: [call({ value: 1 })] } : { say: ['enough'] }), {
       max_steps: 3,
     })
@@ -309,11 +309,11 @@ describe('agent.Run', () => {
     const unknown = await ran(moves, { max_cost: 2 }, { price: null })
     assert.equal(
       failed(unknown),
-      'unknown_cost: The agent cannot keep to max_cost, because nobody knows what the model "agent/brain" costs.',
+      'unknown_cost: The agent cannot keep to max_cost, because the price of the model "agent/brain" is unknown.',
     )
   })
 
-  test('counts money as exactly as decimal fractions, and asks nobody where it may spend none', async () => {
+  test('counts money exactly in decimal fractions, and calls no model if it may spend nothing', async () => {
     const price = { currency: 'USD', per_request: 0.1, per_million_input_tokens: 0, per_million_output_tokens: 0 }
     const tenth = await ran(() => ({ calls: [call({ value: 1 })] }), { max_cost: 1, max_steps: 30 }, { price })
     assert.equal(failed(tenth), 'limit_reached: The agent was stopped after 1 USD: max_cost is 1.')
@@ -323,7 +323,7 @@ describe('agent.Run', () => {
     assert.equal(none.provider.requests.length, 0)
   })
 
-  test('has its model answer as long as that can, however many tokens are left', async () => {
+  test('never asks for more output tokens than the model supports', async () => {
     const asked = async (max_output_tokens: number | null, data: object) => {
       const one = await ran([{ say: ['hi'] }], data, { max_output_tokens })
       assert.equal(one.outputs?.answer, 'hi', one.error?.message)
@@ -352,7 +352,7 @@ describe('agent.Run', () => {
     assert.equal(failed(await ran([{ calls: [call({}, 'test_Hangs')] }], data, { types: [hangs] })), expected)
   })
 
-  test('fails where the model declines, and where a tool that comes along an edge is none', async () => {
+  test('fails if the model refuses, or if a tool that comes along an edge is invalid', async () => {
     assert.equal(failed(await ran([{ refuse: 'no' }])), 'refused: The model declines to answer: no')
     const wrong: [unknown, RegExp][] = [
       ['workflow/none', /^unknown_tool: The workflow "none" cannot be a tool/],
@@ -390,7 +390,7 @@ describe('agent.Run', () => {
     assert.equal(provider.requests.length, 34)
   })
 
-  test('shows its calls and their results to those who watch', async () => {
+  test('shows its calls and their results to watchers', async () => {
     const provider = agentProvider((_, turn) => (turn === 0 ? { calls: [{ ...call({ value: 2 }), id: 'c1' }] } : {}))
     await using server = await startServer({ providers: [provider], registry: withTypes(doubles) })
     const job = submit(server, { graph: agent({ tools: ['test.Double'] }), hasFollower: true })
@@ -410,7 +410,7 @@ describe('agent.Run', () => {
     ])
   })
 
-  test('runs the calls of a turn one after the other where that is wanted', async () => {
+  test('runs the calls of a turn one after the other if parallel is false', async () => {
     let [open, most] = [0, 0]
     const slow = testType('test.Slow', {
       properties: [value],

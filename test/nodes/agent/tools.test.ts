@@ -1,4 +1,4 @@
-// What the tools of an agent are: as they were when it began, whatever becomes of them, and no way to call anything else.
+// The tools of an agent: they stay as they were when it began, and give no way to call anything else.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ResultManifest } from '../../../generated/types.ts'
@@ -16,7 +16,7 @@ const agent = (tools: unknown[], data: object = {}) =>
     ['agent.answer->answer.value'],
   )
 
-/** Calls a tool once, and says what it was told. */
+/** Calls a tool once, and answers with the result. */
 const calling = (name: string, args: unknown) =>
   agentProvider((request) => {
     const [told] = toolTexts(request)
@@ -26,7 +26,7 @@ const calling = (name: string, args: unknown) =>
 const answerOf = (result: string | null): string =>
   String((JSON.parse(result ?? '{}') as ResultManifest).outputs?.answer)
 
-/** Hangs the first time. */
+/** A node that hangs the first time. */
 function effect() {
   const count = { made: 0 }
   const type = testType('test.Effect', {
@@ -41,13 +41,13 @@ function effect() {
   return { count, type }
 }
 
-describe('an agent that goes on after an interruption', () => {
+describe('an agent that resumes after an interruption', () => {
   for (const [what, change] of [
     ['renamed', { method: 'PUT', body: { name: 'Another' } }],
     ['deleted', { method: 'DELETE' }],
   ] as const)
     test(
-      `knows a tool that was ${what} meanwhile, and that its call was interrupted`,
+      `still knows a tool that was ${what} meanwhile, and that its call was interrupted`,
       inFolder(async (data_dir) => {
         using copies = new FolderCopies(data_dir)
         const { count, type } = effect()
@@ -79,7 +79,7 @@ describe('an agent that goes on after an interruption', () => {
     )
 })
 
-test('code that a model writes is given back as one output', async () => {
+test('code that a model writes returns its result as one output', async () => {
   await using server = await startServer({
     providers: [calling('code_JavaScript', { code: 'return {output: 6 * 7}' })],
   })
@@ -87,7 +87,7 @@ test('code that a model writes is given back as one output', async () => {
   assert.equal(answerOf(row.result), '42', row.error ?? '')
 })
 
-test('names that the author gives go before those that are made', async () => {
+test('names that the author gives take precedence over generated names', async () => {
   const provider = calling('x', {})
   await using server = await startServer({ providers: [provider] })
   const tools = ['text.Template', { node_type: 'math.Formula', name: 'text_Template' }, 'text.Template']
@@ -99,7 +99,7 @@ test('names that the author gives go before those that are made', async () => {
   )
 })
 
-test('no tool calls whatever workflow the model names', async () => {
+test('workflow.Call cannot be a tool, so a model cannot name arbitrary workflows', async () => {
   const provider = calling('x', {})
   await using server = await startServer({ providers: [provider] })
   const { nodes, edges } = agent([])
@@ -113,7 +113,7 @@ test('no tool calls whatever workflow the model names', async () => {
   assert.equal(provider.requests.length, 0)
 })
 
-test('the id of a node as a workflow is no door for others', async () => {
+test('a generated workflow id of a single node cannot be called by a workflow', async () => {
   await using server = await startServer({})
   const one = 'node:{"data":{"template":"hi"},"given":[],"node_type":"text.Template","outputs":["output"]}'
   for (const workflow_id of [one, 'node:garbage', 'node:null']) {
@@ -125,7 +125,7 @@ test('the id of a node as a workflow is no door for others', async () => {
   }
 })
 
-test('an agent whose tools are too large together fails with what to do, and calls no model', async () => {
+test('an agent whose tools are too large together fails with advice, and calls no model', async () => {
   let asked = 0
   const provider = agentProvider(() => {
     asked++

@@ -1,4 +1,4 @@
-// chat.Classify, chat.Extract and chat.Embed: what is asked, what of answers is taken, and what fails.
+// chat.Classify, chat.Extract and chat.Embed: requests, accepted answers, and errors.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isRetrySafe } from '../../../src/engine/node-api/node-metadata.ts'
@@ -26,12 +26,12 @@ describe('chat.Classify', () => {
     }
   })
 
-  test('works offline with the echo, which says the label again', async () => {
+  test('works offline with the echo, which repeats the label', async () => {
     const { outputs } = await fired('chat.Classify', { ...data, model: 'builtin/echo', text: 'BUG' }, services())
     assert.deepEqual([outputs.label, (outputs.usage as { cost: number }).cost], ['bug', 0])
   })
 
-  test('tells the model of the labels, and asks again', async () => {
+  test('sends the labels to the model, and asks again', async () => {
     const provider = answering('a bug or so', '{"label": "bug"}')
     const more = { instructions: 'Crashes are bugs.', temperature: 0 }
     const { outputs } = await fired('chat.Classify', { ...data, ...more }, services([provider]))
@@ -44,21 +44,21 @@ describe('chat.Classify', () => {
     assert.match(String(second!.messages.at(-1)!.content), /^That does not fit: It names none of the labels\./)
   })
 
-  test('fails where no label is named, and with labels that are none', async () => {
+  test('fails if the answer names no label, or if the labels are invalid', async () => {
     const lent = services([answering()])
     assert.match((await fired('chat.Classify', data, lent)).failure, /^bad_answer: The model was asked 2 times/)
     assert.equal((await fired('chat.Classify', { ...data, text: '' }, lent)).failure, 'bad_input: The text is empty.')
     for (const [labels, why] of [
-      [['one'], 'There must be at least two labels to choose from.'],
+      [['one'], '`labels` needs at least two labels.'],
       [['a', 'A '], 'Two labels are the same.'],
       [['a', ''], 'A label is empty.'],
       [['a', 'b'.repeat(501)], 'A label has more than 500 characters.'],
-      [Array.from({ length: 201 }, (_, at) => `l${at}`), 'There are more than 200 labels.'],
+      [Array.from({ length: 201 }, (_, at) => `l${at}`), '`labels` has more than 200 labels.'],
     ] as const)
       assert.deepEqual(problems('chat.Classify', { ...data, labels }), [`out_of_range labels: Node "n": ${why}`])
   })
 
-  test('takes no longer for an answer, or a label, that was made to be slow', async () => {
+  test('reads hostile answers and labels as quickly as others', async () => {
     const dots = `bug${'.'.repeat(400_000)}x`
     for (const answer of [dots, JSON.stringify({ label: dots }), `bug${'"`'.repeat(400_000)}x`])
       assert.match(
@@ -71,7 +71,7 @@ describe('chat.Classify', () => {
     assert.equal(outputs.label, 'bug')
   })
 
-  test('will need its model, and says what is sent', () => {
+  test('needs its model, and knows its prompt', () => {
     const [need] = needsOf('chat.Classify', data)
     assert.ok(need?.kind === 'model' && need.prompt!.endsWith('"Other".\nIt crashes!'))
     const [unknown] = needsOf('chat.Classify', data, ['text'])
@@ -85,7 +85,7 @@ describe('chat.Extract', () => {
   const fields = { total: { type: 'float', description: 'in euro' }, number: 'int', items: 'list[str]' }
   const data = { model: 'priced/small', text: 'Two teas, 7.50', fields }
 
-  test('gives all fields, null where there is nothing, and those that were found as outputs', async () => {
+  test('gives all fields, null for missing ones, and found fields as outputs', async () => {
     const provider = answering('{"total": 7.5, "items": ["tea", "tea"], "more": 1}')
     const dynamic_outputs = { total: declared('float'), number: declared('int') }
     const { outputs } = await fired('chat.Extract', data, services([provider]), { dynamic_outputs })
@@ -98,7 +98,7 @@ describe('chat.Extract', () => {
     )
   })
 
-  test('holds models to a schema where they honour that', async () => {
+  test('sends a schema to models that support structured output', async () => {
     const provider = pricedProvider({ capabilities: ['structured_output'], answer: () => ({ pieces: ['{}'] }) })
     await fired('chat.Extract', { ...data, fields: { number: 'int' } }, services([provider]))
     const schema = {
@@ -111,14 +111,14 @@ describe('chat.Extract', () => {
     assert.deepEqual(provider.calls[0]!.request.response_format, { type: 'json_schema', json_schema })
   })
 
-  test('asks again where a field is of another type, and fails in the end', async () => {
+  test('asks again if a field has a wrong type, and fails at last', async () => {
     const provider = answering('{"number": "7"}', '{"number": 7.5}')
     const { failure } = await fired('chat.Extract', data, services([provider]))
-    assert.match(failure, /^bad_answer: .* fits: "number" must be int, or null\.$/)
+    assert.match(failure, /^bad_answer: .* no valid answer: "number" must be int, or null\.$/)
     assert.equal(provider.calls.length, 2)
   })
 
-  test('refuses fields that are none', () => {
+  test('refuses invalid fields', () => {
     const wrong = (given: object) => problems('chat.Extract', { ...data, fields: given })[0]!
     assert.match(wrong({}), /at least one field/)
     assert.match(wrong({ a: 'date' }), /The field "a" must be one of str, int, float, bool, list\[str\]/)
@@ -151,7 +151,7 @@ describe('chat.Embed', () => {
     assert.deepEqual(provider.embedded, [{ model: 'small', input: ['a', 'bcd'] }])
   })
 
-  test('takes a single text, and asks for so many dimensions', async () => {
+  test('accepts a single text, and requests the given dimensions', async () => {
     const provider = pricedProvider({ embed })
     const data = { model: 'small', texts: 'abc', dimensions: 2 }
     const { outputs } = await fired('chat.Embed', data, services([provider]))
@@ -159,7 +159,7 @@ describe('chat.Embed', () => {
     assert.deepEqual(provider.embedded, [{ model: 'small', input: ['abc'], dimensions: 2 }])
   })
 
-  test('asks for many in parts', async () => {
+  test('sends many texts in several calls', async () => {
     const provider = pricedProvider({ embed: (_, call) => [call + 1], models: { small: dollars(0, 0, 0.5) } })
     const texts = [...Array.from({ length: 230 }, (_, at) => `${at}`), 'x'.repeat(199_999), 'yy', 'zz']
     const { outputs } = await fired('chat.Embed', { model: 'priced/small', texts }, services([provider]))
@@ -175,13 +175,13 @@ describe('chat.Embed', () => {
     assert.deepEqual([calls, cost], [5, 2.5])
   })
 
-  test('gives nothing for nothing, and refuses what has no vector', async () => {
+  test('gives no vectors for no texts, and refuses empty texts', async () => {
     const provider = pricedProvider({ embed })
     const of = (texts: unknown, model = 'priced/small') => fired('chat.Embed', { model, texts }, services([provider]))
     const { vectors, vector } = (await of([])).outputs
     assert.deepEqual([vectors, vector], [[], undefined])
     const seen = (texts: unknown) => problems('chat.Embed', { model: 'priced/small', texts })[0]!
-    assert.equal(seen(['a', '']), 'out_of_range texts: Node "n": Text 2 is empty: it has no vector.')
+    assert.equal(seen(['a', '']), 'out_of_range texts: Node "n": Text 2 is empty, and an empty text has no vector.')
     assert.match(seen(Array(2001).fill('x')), /^out_of_range texts: .*There are more than 2,000 texts/)
     const fed = async (texts: unknown) => {
       const nodes = [
@@ -194,14 +194,14 @@ describe('chat.Embed', () => {
       const outcome = await execution.done
       return outcome.status === 'failed' ? `${outcome.error.type}: ${outcome.error.message}` : ''
     }
-    assert.equal(await fed(['a', '']), 'bad_input: Text 2 is empty: it has no vector.')
+    assert.equal(await fed(['a', '']), 'bad_input: Text 2 is empty, and an empty text has no vector.')
     assert.match(await fed(Array(2001).fill('x')), /^too_large: There are more than 2,000 texts/)
     assert.match((await of(Array(3).fill('x'.repeat(2_000_000)))).failure, /^too_large: All texts together/)
     assert.match((await of(['a'], 'builtin/echo')).failure, /^bad_input: /)
     assert.equal(provider.embedded.length, 0)
   })
 
-  test('will need a model for embedding', () => {
+  test('needs a model for embedding', () => {
     const need = { kind: 'model', model: 'm/n', task: 'embedding', prompt: 'a\nb', max_output_tokens: 0 }
     assert.deepEqual(needsOf('chat.Embed', { model: 'm/n', texts: ['a', 'b'] }), [need])
     assert.deepEqual(needsOf('chat.Embed', { model: 'm/n', texts: 'a' }), [{ ...need, prompt: 'a' }])

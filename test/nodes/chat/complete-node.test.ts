@@ -1,4 +1,4 @@
-// chat.*: what is sent, what streams out, what a node says that it will need, and what it refuses.
+// chat.*: requests, streamed output, needs, and invalid inputs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compileGraph } from '../../../src/engine/compile/compiler.ts'
@@ -34,7 +34,7 @@ async function fired(of: Graph, ...providers: Provider[]): Promise<{ outcome: Ru
   return { outcome: await execution.done, observer }
 }
 
-/** Why a firing fails that is given these values along edges: those of its own are judged before. */
+/** The failure of a firing that gets these values along edges. Validation checks the node's own values before. */
 async function failure({ model = 'builtin/echo', ...data }: Record<string, unknown>): Promise<string> {
   const given = Object.entries({ prompt: '', ...data })
   const nodes = [node('chat', 'chat.Complete', { model }), ...given.map(([name, value]) => source(name, value))]
@@ -51,7 +51,7 @@ async function failure({ model = 'builtin/echo', ...data }: Record<string, unkno
 describe('chat.Complete', () => {
   const data = { model: 'builtin/echo', prompt: 'over and out' }
 
-  test('streams the pieces of one text, and says what it used', async () => {
+  test('streams the pieces of one text, and gives its usage', async () => {
     const nodes = [node('chat', 'chat.Complete', data), sink('text'), sink('usage')]
     const of = graph(nodes, ['chat.text->text.value', 'chat.usage->usage.value'])
     const usage = { model: 'builtin/echo', input_tokens: 3, output_tokens: 3, total_tokens: 6 }
@@ -65,7 +65,7 @@ describe('chat.Complete', () => {
     assert.deepEqual([used!.stream, used!.stream_kind], [false, undefined])
   })
 
-  test('shows each piece live, and that it is done', async () => {
+  test('publishes each piece live, and then the end', async () => {
     const { observer } = await fired(one(data))
     const chunk = (content: string, done: boolean) => ({ content, content_type: 'text', done, thinking: false })
     assert.deepEqual(
@@ -119,7 +119,7 @@ describe('chat.Complete', () => {
     assert.deepEqual(await outputs(graph(nodes, edges), builtinRegistry, { services: services() }), { out: [2, 1] })
   })
 
-  test('stops at its limit, which its usage says', async () => {
+  test('stops at its limit, and reports that in its usage', async () => {
     const nodes = [node('chat', 'chat.Complete', { ...data, max_output_tokens: 2 }), sink('out')]
     const of = graph(nodes, ['chat.usage->out.value'])
     const { out } = await outputs(of, builtinRegistry, { services: services() })
@@ -127,16 +127,16 @@ describe('chat.Complete', () => {
     assert.deepEqual([usage!.output_tokens, usage!.finish_reason], [2, 'length'])
   })
 
-  test('refuses what is no conversation', async () => {
+  test('refuses invalid conversations', async () => {
     const message = (more: object) => failure({ messages: [{ role: 'user', content: 'x' }, more] })
-    assert.match(await failure({}), /^bad_input: There is nothing to answer: give a prompt or messages\.$/)
+    assert.match(await failure({}), /^bad_input: There is nothing to answer. Set a prompt or messages\.$/)
     assert.match(await failure({ system: 'be kind' }), /^bad_input: There is nothing to answer/)
     assert.match(await failure({ messages: [] }), /^bad_input: There is nothing to answer/)
     assert.match(
       await message({ role: 'tool', content: 'x' }),
-      /^bad_input: Message 2 must have the role system, user, assistant/,
+      /^bad_input: Message 2 must have one of the roles system, user, assistant/,
     )
-    assert.match(await message({ content: 'x' }), /^bad_input: Message 2 must have the role/)
+    assert.match(await message({ content: 'x' }), /^bad_input: Message 2 must have one of the roles/)
     assert.match(
       await message({ role: 'user', content: ['x'] }),
       /^bad_input: Part 1 of message 2 must be a text part, or an image_url part with its url\.$/,
@@ -155,7 +155,7 @@ describe('chat.Complete', () => {
       )
     assert.match(
       await message({ role: 'user', content: 'x', name: 'n' }),
-      /^bad_input: Message 2 may have role and content only/,
+      /^bad_input: Message 2 has 1 keys besides role and content/,
     )
     const many = Array.from({ length: 10_001 }, () => ({ role: 'user', content: 'x' }))
     assert.match(await failure({ messages: many }), /^too_large: There are more than 10,000 messages\./)
@@ -181,7 +181,7 @@ describe('chat.Complete', () => {
     assert.deepEqual(codes({ model: 'm', prompt: 'x', max_output_tokens: 0 }), ['out_of_range max_output_tokens'])
   })
 
-  test('is refused before it runs where what it has itself is no conversation, whatever the edges bring', () => {
+  test('is refused before it runs if its own values are an invalid conversation, whatever the edges bring', () => {
     const codes = (data: Record<string, unknown>, fed: string[] = []) => {
       const nodes = [node('chat', 'chat.Complete', { model: 'm', ...data }), ...fed.map((name) => source(name, 'x'))]
       const edges = fed.map((name) => `${name}.output->chat.${name}`)
@@ -206,7 +206,7 @@ describe('chat.Complete', () => {
     const many = Array.from({ length: 10_001 }, () => ({ role: 'user', content: 'x' }))
     assert.deepEqual(codes({ messages: many }), ['out_of_range chat messages'])
     const [issue] = compileGraph(one({ model: 'm' }), builtinRegistry).issues
-    assert.equal(issue!.message, 'Node "chat": There is nothing to answer: give a prompt or messages.')
+    assert.equal(issue!.message, 'Node "chat": There is nothing to answer. Set a prompt or messages.')
   })
 
   test('fails as its provider does, which a Catch holds, and keeps the cause for the log', async () => {
@@ -230,7 +230,7 @@ describe('chat.Complete', () => {
     assert.ok(outcome.status === 'failed' && outcome.error.type === 'unavailable')
   })
 
-  test('may run twice with the echo alone: nobody pays twice unasked', async () => {
+  test('is safe to retry only with the echo, so that no user pays twice', async () => {
     assert.equal(isRetrySafe(chat, { model: 'builtin/echo' }), true)
     for (const model of ['priced/small', 'echo', '', null]) assert.equal(isRetrySafe(chat, { model }), false)
     assert.equal(createNodeMetadata(chat).retry_safe, false)
@@ -248,14 +248,14 @@ describe('what chat.Complete will need', () => {
     })
   const need = { kind: 'model', model: 'm/n', task: 'chat', prompt: 'x', max_output_tokens: null }
 
-  test('is its model, with all that will be sent', () => {
+  test('is its model, with the complete prompt', () => {
     assert.deepEqual(needs({ model: 'm/n', prompt: 'x' }), [need])
     const messages = [{ role: 'user', content: 'b' }]
     const data = { model: 'm/n', system: 'a', messages, prompt: 'c', max_output_tokens: 5 }
     assert.deepEqual(needs(data), [{ ...need, prompt: 'a\nb\nc', max_output_tokens: 5 }])
   })
 
-  test('is not known where it comes along an edge, or is none', () => {
+  test('is unknown if the values come along an edge or are invalid', () => {
     for (const name of ['system', 'prompt', 'messages'])
       assert.deepEqual(needs({ model: 'm/n', prompt: 'x' }, [name]), [{ ...need, prompt: null }])
     const unknown = { ...need, model: null }

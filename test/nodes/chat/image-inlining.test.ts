@@ -1,4 +1,4 @@
-// Pictures of chat nodes: what is taken for one, how it is sent, what is refused, and what a preflight is told.
+// Pictures of chat nodes: accepted values, requests, errors, and needs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { NodeError } from '../../../src/engine/node-api/node-error.ts'
@@ -11,7 +11,7 @@ const JPEG = Buffer.from('ffd8ffe000104a46', 'hex')
 const urlOf = (type: string, bytes: Buffer) => `data:image/${type};base64,${bytes.toString('base64')}`
 const image = (url: string) => ({ type: 'image_url', image_url: { url } })
 
-/** A store and a web that have one picture each. */
+/** A store and a web server that have one picture each. */
 function lent(loaded: string[], bytes: Uint8Array = PNG, status = 200): Partial<NodeServices> {
   return {
     assets: {
@@ -59,7 +59,7 @@ describe('pictures', () => {
     assert.deepEqual(loaded, ['asset://a', '/api/storage/k', 'GET https://example.com/x'])
   })
 
-  test('are enough without a prompt, and may stand in messages', async () => {
+  test('are enough without a prompt, and may be parts of messages', async () => {
     const { messages } = await sent({ images: ['asset://a'] }, lent([]))
     assert.deepEqual(messages, [{ role: 'user', content: [image(urlOf('png', PNG))] }])
     const content = [
@@ -76,7 +76,7 @@ describe('pictures', () => {
     ])
   })
 
-  test('that are none are refused before anything is asked', async () => {
+  test('that are invalid are refused before any model call', async () => {
     const why = async (one: unknown, more: Partial<NodeServices> = lent([])) => {
       const { failure, messages } = await sent({ prompt: 'x', images: [one] }, more)
       assert.equal(messages, undefined)
@@ -84,12 +84,15 @@ describe('pictures', () => {
     }
     for (const one of [7, {}, 'x', 'ftp://x', 'data:image/png,abc', 'data:image/png;base64,a-b', { uri: 7 }])
       assert.match(await why(one), /^bad_input: Picture 1 is neither bytes, nor an http/)
-    assert.match(await why('data:image/png;base64,aGVsbG8='), /^bad_input: Picture 1 is no PNG, JPEG, GIF or WebP\.$/)
+    assert.match(
+      await why('data:image/png;base64,aGVsbG8='),
+      /^bad_input: Picture 1 is not a PNG, JPEG, GIF or WebP\.$/,
+    )
     assert.match(await why('asset://none'), /^asset_not_found: /)
     assert.match(await why('asset://a', noServices), /^unavailable: /)
     assert.match(
       await why('https://x', lent([], PNG, 404)),
-      /^bad_response: Picture 1 could not be fetched: its server answers 404/,
+      /^bad_response: Picture 1 could not be fetched: its server responded with status 404/,
     )
     const large = Buffer.concat([PNG, Buffer.alloc(20_000_000)])
     assert.match(await why('asset://a', lent([], large)), /^too_large: Picture 1 has more than 20,000,000 bytes\.$/)
@@ -100,7 +103,7 @@ describe('pictures', () => {
     assert.match(all.failure, /^too_large: All pictures together have more than 50,000,000 bytes\.$/)
   })
 
-  test('make what is sent unknown before the run, and need their assets', () => {
+  test('make the prompt unknown before the run, and need their assets', () => {
     const model = { kind: 'model', model: 'm/n', task: 'chat', prompt: null, max_output_tokens: null }
     const images = ['asset://a', 'https://x', { asset_id: 'b' }, 7]
     assert.deepEqual(needsOf('chat.Complete', { model: 'm/n', prompt: 'x', images }), [
@@ -114,7 +117,7 @@ describe('pictures', () => {
 })
 
 describe('chat.Complete', () => {
-  test('asks with what is set alone', async () => {
+  test('sends only options that are set', async () => {
     const provider = pricedProvider()
     const data = { model: 'priced/small', prompt: 'x', temperature: 0, top_p: 0.5, stop: ['END'] }
     await fired('chat.Complete', data, services([provider]))
@@ -128,11 +131,11 @@ describe('chat.Complete', () => {
       ],
     )
     const { failure } = await fired('chat.Complete', { ...data, stop: Array(5).fill('x') }, services([provider]))
-    assert.equal(failure, 'bad_input: At most 4 texts can end an answer.')
+    assert.equal(failure, 'bad_input: `stop` takes at most 4 strings.')
     assert.match(problems('chat.Complete', { ...data, temperature: 3 })[0]!, /^out_of_range temperature/)
   })
 
-  test('shows what the model thinks, fails where it declines, and tells of a filter', async () => {
+  test('publishes thinking, fails if the model refuses, and reports a filter', async () => {
     const scripts = [
       { before: [{ type: 'thinking' as const, text: 'hm' }], finish_reason: 'content_filter' as const },
       { before: [{ type: 'refusal' as const, text: 'n'.repeat(600) }], pieces: [] },

@@ -1,4 +1,4 @@
-// chat.Structured: how models are asked for JSON, what of their answers is taken, how they are asked again, and its typed outputs.
+// chat.Structured: requests for JSON, accepted answers, repeated requests, and typed outputs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -31,7 +31,7 @@ async function asked(answers: readonly string[], more: object = {}, capabilities
 }
 
 describe('chat.Structured', () => {
-  test('gives the object, what it used, and properties as outputs of their types', async () => {
+  test('gives the object, its usage, and properties as typed outputs', async () => {
     const provider = answering(['{"name": "Ada", "age": 36}'])
     const dynamic_outputs = { name: declared('str'), age: declared('int'), tags: declared('list') }
     const { outputs } = await fired('chat.Structured', data, services([provider]), { dynamic_outputs })
@@ -43,7 +43,7 @@ describe('chat.Structured', () => {
     )
   })
 
-  test('gives null only where the declared type has it', async () => {
+  test('gives null only if the declared type allows it', async () => {
     const age = (type: object) =>
       fired('chat.Structured', data, services([answering(['{"name": "Ada", "age": null}'])]), {
         dynamic_outputs: { age: type },
@@ -52,7 +52,7 @@ describe('chat.Structured', () => {
     assert.equal((await age(declared('int', { optional: true }))).outputs.age, null)
   })
 
-  test('asks in the form that the model honours', async () => {
+  test('asks in the form that the model supports', async () => {
     const answer = ['{"name": "Ada"}']
     const strict = {
       type: 'object',
@@ -94,7 +94,7 @@ describe('chat.Structured', () => {
       assert.deepEqual((await asked([answer])).outputs.value, { name: 'Ada' }, answer)
   })
 
-  test('asks again for an answer that does not fit, and says what is wrong with it', async () => {
+  test('asks again after an invalid answer, and says what is wrong with it', async () => {
     const { outputs, requests, observer } = await asked(['no idea', '{"name": 7, "age": "x"}', '{"name": "Ada"}'], {
       repairs: 2,
     })
@@ -116,11 +116,11 @@ describe('chat.Structured', () => {
     assert.equal(observer.named('log').length, 2)
   })
 
-  test('fails where no answer fits, where the model declines, and where a filter holds it back', async () => {
+  test('fails if no answer is valid, if the model refuses, or if a filter withholds the answer', async () => {
     const never = await asked(['[]', '{}'])
-    const why = 'The model was asked 2 times and gave no answer that fits: It is no JSON object.'
+    const why = 'The model was asked 2 times and gave no valid answer: It is no JSON object.'
     assert.equal((await asked(['[]', '7'])).failure, `bad_answer: ${why}`)
-    assert.match(never.failure, /^bad_answer: .* fits: The object must have required property 'name'\.$/)
+    assert.match(never.failure, /^bad_answer: .* no valid answer: The object must have required property 'name'\.$/)
     assert.equal(never.requests.length, 2)
     assert.match((await asked(['x'], { repairs: 0 })).failure, /^bad_answer: The model was asked once/)
     const scripted = async (script: object) => {
@@ -137,19 +137,19 @@ describe('chat.Structured', () => {
     }
     assert.deepEqual(await scripted(declines), ['refused: The model declines to answer: I will not.', 1])
     const filtered = { pieces: ['{"na'], finish_reason: 'content_filter' }
-    assert.deepEqual(await scripted(filtered), ['refused: The answer was held back by a filter.', 1])
+    assert.deepEqual(await scripted(filtered), ['refused: The content filter of the provider withheld the answer.', 1])
     const [cut] = await scripted({ pieces: ['{"na'], finish_reason: 'length' })
-    assert.match(String(cut), /fits: It was cut off at its limit of tokens\. It is no JSON object\.$/)
+    assert.match(String(cut), /no valid answer: It was cut off at its limit of tokens\. It is no JSON object\.$/)
   })
 
-  test('reads no object that is longer than any model writes, as it would hold up everybody', async () => {
+  test('reads no object that is longer than any model writes, because that would block the server', async () => {
     const object = (length: number) => `{"name": "${'x'.repeat(length - 12)}"}`
     const given = async (length: number) => (await asked([`So: ${object(length)}`], { repairs: 0 })).failure
     assert.equal(await given(500_000), '')
-    assert.match(await given(500_001), /fits: It has more than 500,000 characters of JSON\.$/)
+    assert.match(await given(500_001), /no valid answer: It has more than 500,000 characters of JSON\.$/)
   })
 
-  test('never takes what is no object for one', async () => {
+  test('refuses answers that are not objects', async () => {
     const texts = fc.oneof(fc.string(), fc.json(), fc.constantFrom('{', '}{', '{}}', '{"a":', '[{"name": "x"}]'))
     const property = fc.asyncProperty(texts, async (answer) => {
       const { outputs, failure } = await asked([answer], { repairs: 0, schema: { type: 'object' } })
@@ -159,7 +159,7 @@ describe('chat.Structured', () => {
     await fc.assert(property, { numRuns: scaled(30) })
   })
 
-  test('refuses schemas and outputs that cannot be before anything is paid for', async () => {
+  test('refuses invalid schemas and outputs before any paid call', async () => {
     const refusal = async (more: object, outputs = {}) => {
       const provider = answering([])
       const { failure } = await fired('chat.Structured', { ...data, ...more }, services([provider]), {
@@ -174,14 +174,14 @@ describe('chat.Structured', () => {
     )
     assert.equal(
       await refusal({}, { nam: declared('str') }),
-      'bad_schema: The output "nam" is none of the properties name, age, tags.',
+      'bad_schema: The output "nam" is not a property of the schema. Its properties are name, age, tags.',
     )
     assert.equal(
       await refusal({}, { name: declared('int') }),
-      'bad_schema: The output "name" is declared as int, and will be str.',
+      'bad_schema: The output "name" is declared as int, but the schema gives str.',
     )
     assert.deepEqual(problems('chat.Structured', { ...data, schema: { type: 'array' } }), [
-      'invalid_expression schema: Node "n": The schema must be one of an object, with the type "object".',
+      'invalid_expression schema: Node "n": The schema must describe an object. Set its type to "object".',
     ])
     const unusable = { type: 'object', properties: { a: { type: 'text' } } }
     assert.match(
@@ -199,12 +199,12 @@ describe('chat.Structured', () => {
     }
     assert.match(
       await refusal({ schema: words }, { a: declared('int') }),
-      /is declared as int, and will be enum\(w0 \| w1.{0,60}…\.$/,
+      /is declared as int, but the schema gives enum\(w0 \| w1.{0,60}…\.$/,
     )
     assert.match(problems('chat.Structured', { ...data, prompt: '' })[0]!, /^missing_property prompt: /)
   })
 
-  test('takes no longer for what was made to be slow', async () => {
+  test('reads hostile answers as quickly as others', async () => {
     const pattern = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } }
     const slow = JSON.stringify({ a: `${'a'.repeat(50_000)}b` })
     assert.match((await soon(() => asked([slow], { schema: pattern, repairs: 0 }))).failure, /must match pattern/)
@@ -212,10 +212,10 @@ describe('chat.Structured', () => {
     const [told] = await soon(async () => problems('chat.Structured', { ...data, schema: shared }))
     assert.match(told!, /it is longer than 65,536 characters\.$/)
     const deep = { type: 'object', $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }
-    assert.match((await soon(() => asked(['{}'], { schema: deep }))).failure, /^bad_schema: The schema needs too much/)
+    assert.match((await soon(() => asked(['{}'], { schema: deep }))).failure, /^bad_schema: The schema takes too long/)
   })
 
-  test('will need its model, as chat.Complete does', () => {
+  test('needs its model, like chat.Complete', () => {
     assert.deepEqual(needsOf('chat.Structured', { ...data, max_output_tokens: 7 }), [
       { kind: 'model', model: 'priced/small', task: 'chat', prompt: 'Who?', max_output_tokens: 7 },
     ])

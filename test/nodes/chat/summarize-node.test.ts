@@ -1,4 +1,4 @@
-// chat.Summarize: texts of one piece and of many, what is sent of each, and that a failure ends the rest.
+// chat.Summarize: texts of one piece and of many, the requests for each, and that a failure stops the other calls.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -13,7 +13,7 @@ import { soon } from '../soon.ts'
 const model = 'priced/small'
 const last = ({ messages }: { messages: readonly { content?: unknown }[] }) => String(messages.at(-1)!.content)
 
-/** Paragraphs of 400 characters, each of its number. */
+/** Paragraphs of 400 characters, each with its number. */
 const paragraphs = (count: number) =>
   Array.from({ length: count }, (_, at) => `${at} `.repeat(200).slice(0, 398)).join('\n\n')
 
@@ -64,7 +64,7 @@ describe('chat.Summarize', () => {
     assert.deepEqual([usage.calls, usage.output_tokens, usage.currency], [6, 6, 'USD'])
   })
 
-  test('does so again where the summaries are too long for one piece', async () => {
+  test('summarizes the summaries in pieces again if they are too long', async () => {
     const answer: PricedOptions['answer'] = (request) => ({
       pieces: [last(request).slice(0, last(request).length / 4)],
     })
@@ -74,7 +74,7 @@ describe('chat.Summarize', () => {
     assert.equal(usage.calls, lengths.length)
   })
 
-  test('gives up where summaries do not get shorter, and where there would be too many', async () => {
+  test('fails if summaries do not get shorter, or if there would be too many', async () => {
     const data = { model: 'builtin/echo', text: paragraphs(5), piece_length: 500 }
     const { failure } = await fired('chat.Summarize', data, services())
     assert.match(failure, /^too_large: The summaries of the pieces are not much shorter than the text/)
@@ -85,7 +85,7 @@ describe('chat.Summarize', () => {
     ])
   })
 
-  test('fails as its first call does, and ends the others', async () => {
+  test('fails with the error of its first failed call, and stops the others', async () => {
     const provider = pricedProvider({
       answer: (request) =>
         last(request).startsWith('1 ')
@@ -104,7 +104,7 @@ describe('chat.Summarize', () => {
     assert.ok(provider.calls.every(({ signal, request }) => signal.aborted || last(request).startsWith('1 ')))
   })
 
-  test('takes no longer for many small pieces of an answer, or a text of many words', async () => {
+  test('stays fast for many small pieces of an answer, and for a text of many words', async () => {
     const pieces = Array.from({ length: 10_000 }, () => 'x'.repeat(900))
     const { text } = await soon(() => summary({ text: 'short' }, { answer: () => ({ pieces }) }))
     assert.equal(text.length, 10_000)
@@ -113,7 +113,7 @@ describe('chat.Summarize', () => {
     assert.equal((await soon(async () => needsOf('chat.Summarize', words))).length, 501)
   })
 
-  test('will need a call for each piece, and one that nobody knows before', () => {
+  test('needs a call for each piece, and one with an unknown prompt', () => {
     const needs = needsOf('chat.Summarize', { model, text: paragraphs(3), piece_length: 500 })
     assert.deepEqual(
       needs.map((need) => need.kind === 'model' && need.prompt?.slice(0, 9)),
@@ -139,7 +139,7 @@ describe('pieces of a text', () => {
     assert.deepEqual(chunkAtBoundaries('a b c d', 2, 2), ['a', 'b', 'c'])
   })
 
-  test('hold all words of it, and are short enough', () => {
+  test('contain all of its words, and are short enough', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'b', ' ', '\n', '.', '😀', '\n\n'), maxLength: 300 })
     const property = fc.property(text, fc.integer({ min: 2, max: 50 }), (whole, most) => {
       const pieces = chunkAtBoundaries(whole, most)

@@ -1,4 +1,4 @@
-// input.*, output.*, control.*, workflow.*: how each behaves by itself. The laws behind them are tested with the engine.
+// input.*, output.*, control.*, workflow.*: each node alone. The rules behind them are tested with the engine.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { graph, HandClock, node, outputs, run, sink, source, start, until } from '../../engine/kit.ts'
@@ -102,7 +102,7 @@ describe('control', () => {
 describe('workflow', () => {
   test('workflow.Call', async () => {
     await assert.rejects(fire('workflow.Call', { workflow_id: 'x' }), /no_workflows/)
-    await assert.rejects(fire('workflow.Call', { workflow_id: '' }), /no workflow named/)
+    await assert.rejects(fire('workflow.Call', { workflow_id: '' }), /No workflow is named/)
     await assert.rejects(fire('workflow.Call'), /missing_property/)
   })
 })

@@ -1,4 +1,4 @@
-// control.*: rounds, choices and failures.
+// control.*: loops, switches and failures.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { outputOf } from '../fire.ts'
@@ -27,23 +27,23 @@ function looped(data: Record<string, unknown>, formula: string, until?: string) 
 }
 
 describe('control.Loop', () => {
-  test('goes round a number of times', async () => {
+  test('runs a number of rounds', async () => {
     const { result, rounds, all } = await outputs(looped({ initial: 1, times: 4 }, 'x * 2'))
     assert.deepEqual([result, rounds, all], [[16], [4], [[1, 2, 4, 8]]])
   })
 
-  test('goes round until a condition holds', async () => {
+  test('runs rounds until a condition holds', async () => {
     const root = looped({ initial: 10 }, '(x + 2 / x) / 2', 'abs(y * y - 2) < 1e-12')
     const { result } = await outputs(root)
     assert.ok(Math.abs(Number(result![0]) - Math.SQRT2) < 1e-9)
   })
 
-  test('no rounds at all give the first value', async () => {
+  test('gives the first value after no rounds', async () => {
     const { result, rounds, all } = await outputs(looped({ initial: 7, times: 0 }, 'x'))
     assert.deepEqual([result, rounds, all], [[7], [0], [[]]])
   })
 
-  test('ends where nothing comes back', async () => {
+  test('ends if no value comes back', async () => {
     const of = graph(
       [
         node('loop', 'control.Loop', { initial: 5 }),
@@ -62,12 +62,12 @@ describe('control.Loop', () => {
     assert.deepEqual(await outputs(of), { result: [1] })
   })
 
-  test('that is never over fails', async () => {
+  test('fails if it never ends', async () => {
     const outcome = await run(looped({ initial: 1, max_rounds: 50 }, 'x'))
     assert.match(JSON.stringify(outcome), /too_many_rounds.*50 rounds/)
   })
 
-  test('once per item of a stream', async () => {
+  test('runs once per item of a stream', async () => {
     const of = looped({ times: 2 }, 'x + 1')
     of.nodes.push(source('in', [1, 10]), node('each', 'control.ForEach'))
     of.edges.push(
@@ -87,7 +87,7 @@ describe('control.Loop', () => {
     )
   })
 
-  test('may not wait for its own end', async () => {
+  test('must not wait for its own end', async () => {
     const of = looped({ initial: 1, times: 2 }, 'x + r')
     of.edges.push({ source: 'loop', sourceHandle: 'result', target: 'step', targetHandle: 'r' })
     await assert.rejects(run(of), /illegal_cycle.*waits for the end of that loop/s)
@@ -97,7 +97,7 @@ describe('control.Loop', () => {
     const outer = looped({ initial: 1, times: 2 }, 'x')
     outer.edges[1] = { ...outer.edges[1]!, source: 'in', sourceHandle: 'output' }
     outer.nodes.push(source('in', 3))
-    await assert.rejects(run(outer), /incomparable_scopes.*takes what a round gives/s)
+    await assert.rejects(run(outer), /incomparable_scopes.*takes one value of each round/s)
     const inner = looped({ initial: [1], times: 2 }, 'x')
     inner.nodes.push(node('each', 'control.ForEach'))
     inner.edges.push({ source: 'loop', sourceHandle: 'value', target: 'each', targetHandle: 'list' })
@@ -119,12 +119,12 @@ describe('control.Catch and control.Fail', () => {
       ['in.output->fail.condition', 'fail.output->catch.value', 'catch.value->value.value', 'catch.error->error.value'],
     )
 
-  test('a failure is held and told', async () => {
+  test('a failure is caught and given as a value', async () => {
     const error = { node_id: 'fail', node_type: 'control.Fail', type: 'failed', message: 'No.' }
     assert.deepEqual(await outputs(caught('No.', true)), { value: [], error: [error] })
   })
 
-  test('a value goes through', async () => {
+  test('a value passes through', async () => {
     assert.deepEqual(await outputs(caught('No.', false)), { value: ['fine'], error: [] })
   })
 
@@ -152,7 +152,7 @@ describe('control.Switch', () => {
     return outputs(of)
   }
 
-  test('takes the way of that name, or the other one', async () => {
+  test('sends the value to the output with that name, or to otherwise', async () => {
     assert.deepEqual(await chosen('red'), { red: [1], '7': [], otherwise: [] })
     assert.deepEqual(await chosen(7), { red: [], '7': [1], otherwise: [] })
     assert.deepEqual(await chosen('blue'), { red: [], '7': [], otherwise: [1] })

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type Graph, graph, node, outputs, run, sink, source, start } from '../streams.ts'
 
-/** A graph in which the streams of the given lists go into one node, and its outputs are gathered. */
-function woven(
+/** A graph that feeds the streams of the given lists into one node, and gathers its outputs. */
+function operatorGraph(
   type: string,
   lists: Record<string, unknown[]>,
   data: Record<string, unknown>,
@@ -27,8 +27,8 @@ function woven(
 describe('control.Zip', () => {
   const lists = { a: [1, 2, 3], b: ['x', 'y'] }
 
-  test('joins item by item, as far as the shorter stream goes', async () => {
-    assert.deepEqual(await outputs(woven('control.Zip', lists, {}, ['a', 'b', 'pair', 'index', 'count'])), {
+  test('joins item by item, up to the end of the shorter stream', async () => {
+    assert.deepEqual(await outputs(operatorGraph('control.Zip', lists, {}, ['a', 'b', 'pair', 'index', 'count'])), {
       a: [1, 2],
       b: ['x', 'y'],
       pair: [
@@ -40,8 +40,10 @@ describe('control.Zip', () => {
     })
   })
 
-  test('or as far as the longer one, with nothing where the other has ended', async () => {
-    const longest = await outputs(woven('control.Zip', lists, { length: 'longest' }, ['a', 'b', 'pair', 'count']))
+  test('joins up to the end of the longer stream if that is set, without values of the ended one', async () => {
+    const longest = await outputs(
+      operatorGraph('control.Zip', lists, { length: 'longest' }, ['a', 'b', 'pair', 'count']),
+    )
     assert.deepEqual(longest, {
       a: [1, 2, 3],
       b: ['x', 'y'],
@@ -55,22 +57,27 @@ describe('control.Zip', () => {
   })
 
   test('of empty streams is an empty stream', async () => {
-    assert.deepEqual(await outputs(woven('control.Zip', { a: [], b: [1] }, {}, ['a', 'count'])), { a: [], count: [0] })
+    assert.deepEqual(await outputs(operatorGraph('control.Zip', { a: [], b: [1] }, {}, ['a', 'count'])), {
+      a: [],
+      count: [0],
+    })
   })
 
   test('needs both streams', async () => {
-    await assert.rejects(run(woven('control.Zip', { a: [1] }, {}, ['a'])), /missing_property.*"b"/s)
+    await assert.rejects(run(operatorGraph('control.Zip', { a: [1] }, {}, ['a'])), /missing_property.*"b"/s)
   })
 })
 
 describe('control.Cross', () => {
   test('joins each with each', async () => {
-    const crossed = await outputs(woven('control.Cross', { a: [1, 2], b: ['x', 'y', 'z'] }, {}, ['a', 'b', 'count']))
+    const crossed = await outputs(
+      operatorGraph('control.Cross', { a: [1, 2], b: ['x', 'y', 'z'] }, {}, ['a', 'b', 'count']),
+    )
     assert.deepEqual(crossed, { a: [1, 1, 1, 2, 2, 2], b: ['x', 'y', 'z', 'x', 'y', 'z'], count: [6] })
   })
 
   test('with an empty stream is empty', async () => {
-    assert.deepEqual(await outputs(woven('control.Cross', { a: [1, 2], b: [] }, {}, ['a', 'count'])), {
+    assert.deepEqual(await outputs(operatorGraph('control.Cross', { a: [1, 2], b: [] }, {}, ['a', 'count'])), {
       a: [],
       count: [0],
     })
@@ -99,23 +106,30 @@ describe('control.Cross', () => {
 })
 
 describe('control.Take', () => {
-  test('gives some items and leaves out some before', async () => {
-    const taken = woven('control.Take', { item: [1, 2, 3, 4, 5] }, { count: 2, skip: 1 }, ['item', 'index', 'count'])
+  test('gives some items after skipping some', async () => {
+    const taken = operatorGraph('control.Take', { item: [1, 2, 3, 4, 5] }, { count: 2, skip: 1 }, [
+      'item',
+      'index',
+      'count',
+    ])
     assert.deepEqual(await outputs(taken), { item: [2, 3], index: [0, 1], count: [2] })
   })
 
   test('of a shorter stream gives all of it', async () => {
-    assert.deepEqual(await outputs(woven('control.Take', { item: [1] }, { count: 9 }, ['item', 'count'])), {
+    assert.deepEqual(await outputs(operatorGraph('control.Take', { item: [1] }, { count: 9 }, ['item', 'count'])), {
       item: [1],
       count: [1],
     })
-    assert.deepEqual(await outputs(woven('control.Take', { item: [1] }, { count: 9, skip: 4 }, ['item', 'count'])), {
-      item: [],
-      count: [0],
-    })
+    assert.deepEqual(
+      await outputs(operatorGraph('control.Take', { item: [1] }, { count: 9, skip: 4 }, ['item', 'count'])),
+      {
+        item: [],
+        count: [0],
+      },
+    )
   })
 
-  test('ends an endless stream, and what lies between', async () => {
+  test('ends an endless stream, and the nodes in between', async () => {
     const of = graph(
       [
         node('numbers', 'control.Numbers', { from: 1 }),
@@ -137,59 +151,68 @@ describe('control.Take', () => {
   })
 
   test('refuses a negative count', async () => {
-    await assert.rejects(run(woven('control.Take', { item: [1] }, { count: -1 }, ['item'])), /out_of_range.*count/s)
+    await assert.rejects(
+      run(operatorGraph('control.Take', { item: [1] }, { count: -1 }, ['item'])),
+      /out_of_range.*count/s,
+    )
   })
 })
 
 describe('control.Chain', () => {
   test('gives one stream after the other', async () => {
-    const chained = await outputs(woven('control.Chain', { a: [1, 2], b: [3] }, {}, ['item', 'index', 'count']))
+    const chained = await outputs(operatorGraph('control.Chain', { a: [1, 2], b: [3] }, {}, ['item', 'index', 'count']))
     assert.deepEqual(chained, { item: [1, 2, 3], index: [0, 1, 2], count: [3] })
-    assert.deepEqual(await outputs(woven('control.Chain', { a: [], b: [] }, {}, ['item'])), { item: [] })
+    assert.deepEqual(await outputs(operatorGraph('control.Chain', { a: [], b: [] }, {}, ['item'])), { item: [] })
   })
 
   test('of streams longer than an inbox', async () => {
     const long = Array.from({ length: 1000 }, (_, at) => at)
-    const { count } = await outputs(woven('control.Chain', { a: long, b: long }, {}, ['count']))
+    const { count } = await outputs(operatorGraph('control.Chain', { a: long, b: long }, {}, ['count']))
     assert.deepEqual(count, [2000])
   })
 })
 
 describe('control.Batch', () => {
   test('gathers lists of a length, the last one shorter', async () => {
-    const batched = await outputs(woven('control.Batch', { item: [1, 2, 3, 4, 5] }, { size: 2 }, ['list', 'count']))
+    const batched = await outputs(
+      operatorGraph('control.Batch', { item: [1, 2, 3, 4, 5] }, { size: 2 }, ['list', 'count']),
+    )
     assert.deepEqual(batched, { list: [[1, 2], [3, 4], [5]], count: [3] })
-    assert.deepEqual(await outputs(woven('control.Batch', { item: [] }, {}, ['list', 'count'])), {
+    assert.deepEqual(await outputs(operatorGraph('control.Batch', { item: [] }, {}, ['list', 'count'])), {
       list: [],
       count: [0],
     })
   })
 
   test('refuses a length of 0', async () => {
-    await assert.rejects(run(woven('control.Batch', { item: [1] }, { size: 0 }, ['list'])), /out_of_range.*size/s)
+    await assert.rejects(
+      run(operatorGraph('control.Batch', { item: [1] }, { size: 0 }, ['list'])),
+      /out_of_range.*size/s,
+    )
   })
 })
 
 describe('control.Reduce, control.Count and control.Last', () => {
-  const reduced = (list: unknown[], data = {}) => outputs(woven('control.Reduce', { item: list }, data, ['result']))
+  const reduced = (list: unknown[], data = {}) =>
+    outputs(operatorGraph('control.Reduce', { item: list }, data, ['result']))
 
   test('make one value of a stream', async () => {
     assert.deepEqual(await reduced([1, 2, 3]), { result: [6] })
     assert.deepEqual(await reduced([2, 3], { formula: 'total * item + index', initial: 1 }), { result: [7] })
-    assert.deepEqual(await outputs(woven('control.Count', { item: ['a', 'b'] }, {}, ['count'])), { count: [2] })
-    assert.deepEqual(await outputs(woven('control.Last', { item: ['a', 'b'] }, {}, ['item'])), { item: ['b'] })
+    assert.deepEqual(await outputs(operatorGraph('control.Count', { item: ['a', 'b'] }, {}, ['count'])), { count: [2] })
+    assert.deepEqual(await outputs(operatorGraph('control.Last', { item: ['a', 'b'] }, {}, ['item'])), { item: ['b'] })
   })
 
   test('of an empty stream', async () => {
     assert.deepEqual(await reduced([], { initial: 4 }), { result: [4] })
-    assert.deepEqual(await outputs(woven('control.Count', { item: [] }, {}, ['count'])), { count: [0] })
-    assert.deepEqual(await outputs(woven('control.Last', { item: [] }, {}, ['item'])), { item: [] })
+    assert.deepEqual(await outputs(operatorGraph('control.Count', { item: [] }, {}, ['count'])), { count: [0] })
+    assert.deepEqual(await outputs(operatorGraph('control.Last', { item: [] }, {}, ['item'])), { item: [] })
   })
 
   test('a bad formula and a total beyond all numbers fail', async () => {
-    const bad = woven('control.Reduce', { item: [1] }, { formula: 'total +' }, ['result'])
+    const bad = operatorGraph('control.Reduce', { item: [1] }, { formula: 'total +' }, ['result'])
     await assert.rejects(async () => run(bad), /invalid_expression/)
-    const beyond = await run(woven('control.Reduce', { item: [1e308, 1e308] }, {}, ['result']))
+    const beyond = await run(operatorGraph('control.Reduce', { item: [1e308, 1e308] }, {}, ['result']))
     assert.match(JSON.stringify(beyond), /not_finite/)
   })
 })

@@ -1,4 +1,4 @@
-// Nodes that wait for somebody or something outside of the run. What waiting means for a run is tested with the engine.
+// Nodes that wait for a person or for a value from outside the run. The engine's tests cover waiting itself.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { graph, HandClock, node, sink, start, until } from '../../engine/kit.ts'
@@ -14,7 +14,7 @@ const waitFor = (data: Record<string, unknown>) =>
 const delay = (seconds: number) =>
   graph([node('wait', 'control.Delay', { value: 'v', seconds }), sink('out')], ['wait.output->out.value'])
 
-/** What is asked at first, and how the run ends once all of it has been answered. */
+/** The first wait requests, and the outcome of the run once all are answered. */
 async function asked(of: ReturnType<typeof graph>, answer: unknown, clock = new HandClock()) {
   const journal = new MemoryJournal()
   const first = await start(of, undefined, { journal: journal.open(), clock }).execution.done
@@ -26,7 +26,7 @@ async function asked(of: ReturnType<typeof graph>, answer: unknown, clock = new 
 }
 
 describe('human.Approval', () => {
-  test('asks, and sends its value one way or the other', async () => {
+  test('asks, and sends its value to approved or rejected', async () => {
     for (const [answer, outputs] of [
       [true, { yes: ['mail'], no: [] }],
       [false, { yes: [], no: ['mail'] }],
@@ -38,13 +38,13 @@ describe('human.Approval', () => {
     }
   })
 
-  test('needs no message, and takes nothing but true and false', async () => {
+  test('needs no message, and accepts only true and false', async () => {
     const { requests, outcome } = await asked(graph([node('ask', 'human.Approval')], []), 'yes')
     assert.deepEqual([requests[0]?.message], [null])
     assert.ok(outcome.status === 'failed' && outcome.error.type === 'bad_answer', JSON.stringify(outcome))
   })
 
-  test('can not wait where nothing remembers it', async () => {
+  test('cannot wait without a journal', async () => {
     await assert.rejects(fire('human.Approval'), /cannot_wait/)
     await assert.rejects(fire('control.WaitFor', { name: 'n' }), /cannot_wait/)
   })
@@ -68,7 +68,7 @@ describe('control.WaitFor', () => {
 })
 
 describe('control.Delay', () => {
-  test('waits for its time without anything in memory where it is long', async () => {
+  test('suspends the run if its time is long', async () => {
     const clock = new HandClock()
     clock.turn(1000)
     const { requests, outcome } = await asked(delay(31), 'whatever', clock)
@@ -77,7 +77,7 @@ describe('control.Delay', () => {
     assert.equal(clock.sleepers.size, 0)
   })
 
-  test('waits by the clock where it is short, or where nothing remembers it', async () => {
+  test('sleeps in the process if its time is short, or if there is no journal', async () => {
     for (const [seconds, journal] of [
       [30, new MemoryJournal().open()],
       [3600, undefined],

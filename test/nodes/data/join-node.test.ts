@@ -1,4 +1,4 @@
-// data.Join: two tables side by side.
+// data.Join: joins two tables.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ describe('data.Join', () => {
   const right = [{ city: 'Bonn', id: 10 }, { city: 'Köln', id: 11 }, { id: 12 }]
   const of = (data: object) => outputOf('data.Join', { left, right, ...data }) as Promise<Row[]>
 
-  test('in each way', async () => {
+  test('joins in each of the four ways', async () => {
     const inner = [
       { id: 1, city: 'Bonn', id_right: 10 },
       { id: 3, city: 'Bonn', id_right: 10 },
@@ -34,7 +34,7 @@ describe('data.Join', () => {
     assert.deepEqual(await of({ on: ['city'], how: 'full' }), [...fromLeft, ...alone])
   })
 
-  test('by columns of other names, and with nothing on a side', async () => {
+  test('joins by columns with different names, and with an empty side', async () => {
     const towns = [{ town: 'Ulm', land: 'BW' }]
     const made = await of({ right: towns, left_on: ['city'], right_on: ['town'], how: 'inner' })
     assert.deepEqual(made, [{ id: 2, city: 'Ulm', land: 'BW' }])
@@ -44,12 +44,12 @@ describe('data.Join', () => {
     ])
   })
 
-  test('refuses what does not go together', async () => {
-    await assert.rejects(of({}), /bad_input: A join takes as many columns of both tables/)
+  test('refuses keys and columns that do not fit', async () => {
+    await assert.rejects(of({}), /bad_input: A join needs the same number of columns of both tables/)
     await assert.rejects(of({ left_on: ['city'] }), /1 of the left table and 0 of the right one/)
-    await assert.rejects(of({ on: ['city'], left_on: ['city'] }), /Give either "on"/)
+    await assert.rejects(of({ on: ['city'], left_on: ['city'] }), /Set either "on"/)
     await assert.rejects(of({ on: ['land'] }), /unknown_column/)
-    await assert.rejects(of({ on: ['city'], suffix: '' }), /duplicate_column: Two columns would be called "id"/)
+    await assert.rejects(of({ on: ['city'], suffix: '' }), /duplicate_column: Two columns would have the name "id"/)
     await assert.rejects(of({ on: ['city'], left: [1] }), /type_mismatch/)
   })
 
@@ -64,7 +64,7 @@ describe('data.Join', () => {
     await assert.rejects(of({ left: many, right: many, on: ['a'] }), /more than 5,000,000 cells/)
   })
 
-  test('is what a plain loop over both tables gives', async () => {
+  test('gives the same as a plain loop over both tables', async () => {
     const key = fc.option(fc.constantFrom<unknown>(1, 2, '1', '2', true, 'true', [1], '[1]'))
     const tables = fc.array(fc.record({ k: key, l: fc.option(fc.nat(1)) }), { maxLength: 8 })
     const hows = fc.constantFrom('inner', 'left', 'right', 'full')

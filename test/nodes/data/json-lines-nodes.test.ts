@@ -12,10 +12,10 @@ describe('JSON Lines', () => {
     assert.equal(JSON.stringify(made), '{"rows":[{"a":1},{"a":2,"__proto__":{"x":1}}],"skipped":0}')
     assert.deepEqual(await of(''), { rows: [], skipped: 0 })
     assert.deepEqual(await of('{"a":1}\n[1]\n{"a":\nx\n', 'skip'), { rows: [{ a: 1 }], skipped: 3 })
-    await assert.rejects(of('{"a":1}\n\n[1]'), /not_json: Line 3 is no JSON object/)
-    await assert.rejects(of('{"a":}'), /not_json: Line 1 is no JSON: /)
+    await assert.rejects(of('{"a":1}\n\n[1]'), /not_json: Line 3 is not a JSON object/)
+    await assert.rejects(of('{"a":}'), /not_json: Line 1 is not JSON: /)
     await assert.rejects(of(`{"a":${'['.repeat(70)}${']'.repeat(70)}}`), /too_deep/)
-    await assert.rejects(of('x\n'.repeat(10_001), 'skip'), /More than 10,000 lines are no JSON objects/)
+    await assert.rejects(of('x\n'.repeat(10_001), 'skip'), /More than 10,000 lines are not JSON objects/)
   })
 
   test('data.FormatJsonLines', async () => {
@@ -27,7 +27,7 @@ describe('JSON Lines', () => {
     await assert.rejects(of(null), /missing_property/)
   })
 
-  test('come back as they were', async () => {
+  test('come back unchanged', async () => {
     const table = fc.array(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 }), { maxLength: 10 })
     const property = fc.asyncProperty(table, async (given) => {
       const text = await outputOf('data.FormatJsonLines', { rows: given })

@@ -1,4 +1,4 @@
-// data.*: what several rows become: groups and pivots. Joins are in table-join.test.ts.
+// data.*: groups and pivots. Joins are in join-node.test.ts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -17,7 +17,7 @@ const rows = [
 describe('data.Group', () => {
   const of = (data: object) => outputOf('data.Group', { rows, ...data })
 
-  test('sums up groups in order of first sight', async () => {
+  test('aggregates groups in order of first appearance', async () => {
     assert.deepEqual(
       await of({ by: ['city'], aggregate: { total: ['sum', 'mean', 'deviation', 'list'], year: 'max' } }),
       [
@@ -39,7 +39,7 @@ describe('data.Group', () => {
     ])
   })
 
-  test('of nothing', async () => {
+  test('groups a table without rows', async () => {
     assert.deepEqual(await of({ rows: [], by: ['city'], aggregate: { total: 'sum' } }), [])
     const none = await of({ rows: [], aggregate: { total: ['sum', 'mean', 'max'] } })
     assert.deepEqual(none, [{ count: 0, total_sum: 0, total_mean: null, total_max: null }])
@@ -47,7 +47,7 @@ describe('data.Group', () => {
     assert.deepEqual(empty, [{ count: 1, a_sum: 0, a_mean: null, a_min: null, a_first: null, a_list: [], a_count: 0 }])
   })
 
-  test('refuses what it can not sum up', async () => {
+  test('refuses values that it cannot aggregate', async () => {
     await assert.rejects(of({ by: ['town'] }), /unknown_column/)
     await assert.rejects(of({ aggregate: { total: 'summ' } }), /unknown_aggregate: "summ" .* Did you mean "sum"/)
     await assert.rejects(of({ aggregate: { total: 3 } }), /unknown_aggregate/)
@@ -95,9 +95,12 @@ describe('data.Pivot', () => {
     assert.equal(JSON.stringify(proto.output), '[{"__proto__":1}]')
   })
 
-  test('refuses what makes no columns, and too many', async () => {
+  test('refuses values that make no column names, and too many columns', async () => {
     await assert.rejects(of({ columns: 'town' }), /unknown_column/)
-    await assert.rejects(of({ rows: [{ year: [1], total: 1 }] }), /Column "year" holds list, of which no names/)
+    await assert.rejects(
+      of({ rows: [{ year: [1], total: 1 }] }),
+      /Column "year" holds list, which cannot become column names/,
+    )
     await assert.rejects(of({ rows: [{ year: 'city', city: 1, total: 1 }], index: ['city'] }), /duplicate_column/)
     const many = Array.from({ length: 3000 }, (_, year) => ({ city: year, year, total: 1 }))
     await assert.rejects(

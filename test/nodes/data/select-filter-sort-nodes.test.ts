@@ -1,4 +1,4 @@
-// data.*: tables cut, ordered, calculated with and cleaned. What several rows or tables become is in table-shape.test.ts.
+// data.*: select, filter, sort, calculate with and clean tables. Groups and pivots are in pivot-nodes.test.ts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -14,13 +14,13 @@ const rows = [
 ]
 const [first, second, third, fourth] = rows
 
-/** Every table node refuses what is no table. */
+/** Every table node refuses values that are not tables. */
 async function refuses(type: string, data: Record<string, unknown>): Promise<void> {
   await assert.rejects(fire(type, { ...data, rows: [1] }), /type_mismatch/)
   await assert.rejects(fire(type, { ...data, rows: null }), /missing_property/)
 }
 
-/** Columns called like what objects inherit stay columns. */
+/** Columns with the names of inherited members stay columns. */
 const odd: Record<string, unknown>[] = [JSON.parse('{"__proto__": 1, "constructor": 2}')]
 
 test('data.Select', async () => {
@@ -40,7 +40,7 @@ test('data.Select', async () => {
   const kept = (await of({ rows: odd, columns: ['__proto__'] })) as object[]
   assert.deepEqual(JSON.stringify(kept), '[{"__proto__":1}]')
   await assert.rejects(of({ columns: ['totl'] }), /unknown_column: No row has a column "totl"\. Did you mean "total"/)
-  await assert.rejects(of({ rename: { city: 'year' } }), /duplicate_column: Two columns would be called "year"/)
+  await assert.rejects(of({ rename: { city: 'year' } }), /duplicate_column: Two columns would have the name "year"/)
   await assert.rejects(of({ rename: { city: 'x'.repeat(20_000) } }), /too_large/)
   await refuses('data.Select', {})
 })
@@ -59,9 +59,12 @@ test('data.Filter', async () => {
   assert.deepEqual(await of({ rows: [], formula: 'x > 1' }), { output: [], rest: [] })
   await assert.rejects(
     of({ formula: 'totl > 1' }),
-    /unknown_column: .* "totl", which is no column\. Did you mean "total"/,
+    /unknown_column: .* "totl", which is not a column\. Did you mean "total"/,
   )
-  await assert.rejects(of({ formula: 'city > 1' }), /Column "city" of row 1 is str.* data\.Convert makes numbers/)
+  await assert.rejects(
+    of({ formula: 'city > 1' }),
+    /Column "city" of row 1 is str.* data\.Convert turns texts into numbers/,
+  )
   await assert.rejects(of({ formula: '1 +' }), /bad_formula/)
   await assert.rejects(of({ rows: [], formula: '1 +' }), /bad_formula/)
   await assert.rejects(of({ where: { town: 'x' } }), /unknown_column/)
@@ -70,7 +73,7 @@ test('data.Filter', async () => {
     await above(2023),
     rows.filter(({ year }) => Number(year) > 2023),
   )
-  await assert.rejects(above('2023'), /bad_input: Input "least" is str, and a formula takes numbers/)
+  await assert.rejects(above('2023'), /bad_input: Input "least" is str, but a formula takes numbers/)
   await refuses('data.Filter', {})
 })
 
@@ -129,7 +132,7 @@ test('data.AddColumn with inputs beside the columns', async () => {
     { a: 2, rate: 5, x: 20 },
     { a: 3, x: 30 },
   ])
-  // An input goes before a column of its name.
+  // An input takes precedence over a column of the same name.
   assert.deepEqual(
     (await of('a * rate', { rate: 1, unused: 'text' })).map(({ x }) => x),
     [2, 3],
@@ -144,7 +147,7 @@ test('data.AddColumn with inputs beside the columns', async () => {
   await assert.rejects(of('facto', { factor: 1 }), unknown)
 })
 
-test('data.AddColumn says in which row a formula gives no number, and why', async () => {
+test('data.AddColumn reports the row in which a formula gives no number, and why', async () => {
   const of = (formula: string, rows: object[]) => outputOf('data.AddColumn', { rows, name: 'x', formula })
   const rows = [
     { a: 1, total: 1 },
@@ -152,10 +155,10 @@ test('data.AddColumn says in which row a formula gives no number, and why', asyn
     { a: 0, total: 0 },
   ]
   await assert.rejects(of('a / total', rows), /^Error: not_finite: Row 3: the formula gives NaN: is `total` 0\?$/)
-  await assert.rejects(of('a % ( total )', rows), /Row 3: the formula gives NaN: is what it divides by 0\?/)
-  await assert.rejects(of('total / abs(a)', rows), /Row 2: the formula gives Infinity: is what it divides by 0\?/)
-  await assert.rejects(of('total / 0', rows), /Row 1: the formula gives Infinity: is what it divides by 0\?/)
-  await assert.rejects(of('1 + ln(a - 1)', rows), /Row 1: the formula gives -Infinity, which is no finite number\./)
+  await assert.rejects(of('a % ( total )', rows), /Row 3: the formula gives NaN: does it divide by 0\?/)
+  await assert.rejects(of('total / abs(a)', rows), /Row 2: the formula gives Infinity: does it divide by 0\?/)
+  await assert.rejects(of('total / 0', rows), /Row 1: the formula gives Infinity: does it divide by 0\?/)
+  await assert.rejects(of('1 + ln(a - 1)', rows), /Row 1: the formula gives -Infinity, which is not a finite number\./)
   const guarded = (await of('if(total == 0, 0, a / total)', rows)) as { x: number }[]
   assert.deepEqual(
     guarded.map(({ x }) => x),
@@ -166,7 +169,7 @@ test('data.AddColumn says in which row a formula gives no number, and why', asyn
 describe('data.Sort', () => {
   const of = (data: object) => outputOf('data.Sort', { rows, ...data }) as Promise<Record<string, unknown>[]>
 
-  test('by several columns, either way, what is missing last', async () => {
+  test('sorts by several columns in both directions, with missing values last', async () => {
     assert.deepEqual(await of({ by: ['-total'] }), [first, second, fourth, third])
     assert.deepEqual(await of({ by: ['total'] }), [fourth, second, first, third])
     assert.deepEqual(await of({ by: ['-city', '-year', 'total'] }), [second, third, fourth, first])
@@ -237,9 +240,12 @@ test('data.Convert', async () => {
     invalid: 4,
   })
   assert.deepEqual(await of({ rows: [], kinds: { a: 'int' } }), { output: [], invalid: 0 })
-  await assert.rejects(of({ rows: bad, kinds: { a: 'int' } }), /Column "a" of row 1 is "1\.5", of which no int comes/)
-  await assert.rejects(of({ rows: [{ a: '2024-02-30' }], kinds: { a: 'date' } }), /of which no date comes/)
-  await assert.rejects(of({ rows: [{ a: 2 }], kinds: { a: 'bool' } }), /is int, of which no bool comes/)
+  await assert.rejects(
+    of({ rows: bad, kinds: { a: 'int' } }),
+    /Column "a" of row 1 is "1\.5", which cannot be converted to int/,
+  )
+  await assert.rejects(of({ rows: [{ a: '2024-02-30' }], kinds: { a: 'date' } }), /which cannot be converted to date/)
+  await assert.rejects(of({ rows: [{ a: 2 }], kinds: { a: 'bool' } }), /is int, which cannot be converted to bool/)
   await assert.rejects(of({ rows: [{ a: 2 }], kinds: { a: 'integer' } }), /unknown_kind/)
   await assert.rejects(
     of({ rows: Array(100_001).fill({ a: '' }), kinds: { a: 'date' } }),
@@ -258,11 +264,14 @@ test('data.Convert', async () => {
     { a: 1234.5, b: 2 },
   ]
   assert.deepEqual(await of(comma), { output: read, invalid: 0 })
-  await assert.rejects(of({ ...comma, rows: [{ a: '1.5', b: 1 }] }), /row 1 is "1\.5", of which no float comes/)
+  await assert.rejects(
+    of({ ...comma, rows: [{ a: '1.5', b: 1 }] }),
+    /row 1 is "1\.5", which cannot be converted to float/,
+  )
   await assert.rejects(of({ ...comma, decimal: '.' }), /row 1 is "1,5"/)
   await assert.rejects(of({ ...comma, kinds: { a: 'number' } }), (error: Error) => {
     return (
-      error.message.split('"int"').length === 2 && /unknown_kind: "number" is no kind of cell\./.test(error.message)
+      error.message.split('"int"').length === 2 && /unknown_kind: "number" is not a kind of cell\./.test(error.message)
     )
   })
   await refuses('data.Convert', { kinds: {} })

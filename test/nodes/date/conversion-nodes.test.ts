@@ -1,4 +1,4 @@
-// date.*: made, read, written and taken apart. Counting with dates is in date-math.test.ts.
+// date.*: making, reading, writing and splitting dates. Arithmetic is in arithmetic-nodes.test.ts.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -58,7 +58,7 @@ describe('date', () => {
     assert.equal(await of('1880-01-01T00:00:00Z', 'Europe/Berlin'), '1880-01-01T00:53:00+00:53')
     await assert.rejects(
       of('', 'UTC'),
-      /bad_date: "" is no date\. A date is written such as .* reads other forms by its `format`\./,
+      /bad_date: "" is not a date\. A date has a form such as .* reads other forms with `format`\./,
     )
     await assert.rejects(of('0000-01-01T00:00:00Z', '-02:00'), /out_of_range/)
   })
@@ -97,14 +97,14 @@ describe('a date is read', () => {
     '2024-01-01T10:60',
   ]
   for (const text of [...BAD, '2024-01-01T10:00+25:00', '12024-01-01', '9'.repeat(10_000)]) {
-    test(`"${text.slice(0, 30)}" is none`, async () => {
+    test(`"${text.slice(0, 30)}" is not a date`, async () => {
       await assert.rejects(outputOf('date.Parse', { text }), /bad_date/)
       assert.equal(await outputOf('date.Parse', { text, default: 'none' }), 'none')
     })
   }
 
   const ZONES: [string, RegExp][] = [
-    ['Berlin', /unknown_zone: "Berlin" is no zone that is known\. Did you mean "Europe\/Berlin"\?/],
+    ['Berlin', /unknown_zone: "Berlin" is not a known zone\. Did you mean "Europe\/Berlin"\?/],
     ['Europe/Berln', /Did you mean "Europe\/Berlin"\?/],
     ['new york', /Did you mean "America\/New_York"\?/],
     ['+25:00', /A zone is a name such as "Europe\/Berlin"/],
@@ -112,7 +112,7 @@ describe('a date is read', () => {
     ['x'.repeat(10_000), /unknown_zone/],
   ]
   for (const [zone, message] of ZONES) {
-    test(`${zone.slice(0, 20)} is no zone, even where there is a default`, async () => {
+    test(`${zone.slice(0, 20)} is not a zone, even if there is a default`, async () => {
       const parsed = outputOf('date.Parse', { text: '2024-01-01', zone, default: 'none' })
       await assert.rejects(parsed, (error: Error) => message.test(error.message) && error.message.length < 300)
     })
@@ -143,22 +143,22 @@ describe('a date is read by a pattern', () => {
     ['2024-01-01', 'yyyy-MM', /the end was expected, not "-01" at position 8/],
     ['2024-01-01T00:00:00', 'yyyy-MM', /the end was expected, not "-01T00:00:…" at position 8/],
     ['2024-02-30', 'yyyy-MM-dd', /bad_date: .* there is no such day/],
-    ['2024 13 PM', 'yyyy hh a', /no clock shows 13/],
-    ['12:00', 'HH:mm', /bad_pattern: The pattern has no year/],
-    ['2024', 'YYYY', /bad_pattern: "YYYY" means nothing .* Did you mean "yyyy"\?/],
-    ['2024', 'yyyyT', /Text stands in single quotes/],
-    ['2024', "yyyy'", /opens a single quote that nothing closes/],
+    ['2024 13 PM', 'yyyy hh a', /clock has no hour 13/],
+    ['12:00', 'HH:mm', /bad_pattern: The pattern needs a year/],
+    ['2024', 'YYYY', /bad_pattern: "YYYY" has no meaning .* Did you mean "yyyy"\?/],
+    ['2024', 'yyyyT', /Put text in single quotes/],
+    ['2024', "yyyy'", /has a single quote that is not closed/],
     ['2024 1', 'yyyy Q', /"Q" can only be written/],
     ['2024', 'y'.repeat(300), /longer than 200 characters/],
     ['2024 constructor', 'yyyy constructor', /bad_pattern/],
     ['2024 +9900', 'yyyy x', /"x" was expected/],
   ]
   for (const [text, format, message] of BAD) {
-    test(`${text} is no ${format.slice(0, 20)}`, () =>
+    test(`${text} does not match ${format.slice(0, 20)}`, () =>
       assert.rejects(outputOf('date.Parse', { text, format }), message))
   }
 
-  test('once from left to right, however many ways there are', async () => {
+  test('reading goes once from left to right, however many ways there are', async () => {
     const [text, format] = [`${'1'.repeat(150)}x`, 'dM'.repeat(50)]
     await takesLess(1000, () => assert.rejects(outputOf('date.Parse', { text, format }), /bad_date/))
   })
@@ -193,7 +193,7 @@ describe('date.Format', () => {
 const ZONES = ['UTC', 'Europe/Berlin', 'America/Sao_Paulo', 'Asia/Kathmandu', 'Pacific/Apia', '-03:30']
 const epochs = fc.integer({ min: -2_000_000_000_000, max: 4_000_000_000_000 })
 
-test('a moment stays the same in every zone, and comes back out of a pattern', async () => {
+test('a moment stays the same in every zone, and reads back from a pattern', async () => {
   const property = fc.asyncProperty(epochs, fc.constantFrom(...ZONES), async (epoch, zone) => {
     const date = (await outputOf('date.InZone', { date: new Date(epoch).toISOString(), zone })) as string
     assert.equal(Date.parse(date), epoch)
@@ -204,7 +204,7 @@ test('a moment stays the same in every zone, and comes back out of a pattern', a
   await fc.assert(property, { numRuns: scaled(100) })
 })
 
-// The collector looks through all of them while everybody waits, and a stream may make millions of dates.
+// Garbage collection scans WeakMaps while it blocks the process, and a stream may make millions of dates.
 test('dates are in no WeakMap', async () => {
   const zone = 'Europe/Berlin'
   const inputs: Record<string, Record<string, unknown>> = {

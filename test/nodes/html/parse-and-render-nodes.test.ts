@@ -29,7 +29,7 @@ describe('text.ParseHtml', () => {
     await assert.rejects(fire('text.ParseHtml', { html: [] }), /type_mismatch/)
   })
 
-  test('reads what is broken as far as it goes', async () => {
+  test('reads broken HTML as far as possible', async () => {
     assert.equal((await parse('</p><b>a</i></b><p>b</div>c <')).text, 'a\n\nb\n\nc <'.replace('\n\nc', 'c'))
     assert.deepEqual((await parse('<a href=1>x<p>y')).links, [{ url: '1', text: 'x\n\ny' }])
     assert.equal((await parse('<title>one</title><svg><title>two</title></svg>x')).title, 'one')
@@ -56,7 +56,7 @@ describe('text.ParseHtml', () => {
       if (selector.includes(':')) {
         await assert.rejects(
           parse(PAGE, selector),
-          /bad_selector: The selector "b:not\(x\)" is not understood from char/,
+          /bad_selector: The selector "b:not\(x\)" has a syntax error at char/,
         )
         continue
       }
@@ -77,7 +77,7 @@ describe('text.ParseHtml', () => {
     await assert.rejects(parse('<a>', '* '.repeat(21)), /bad_selector: The selector has more than 20 parts/)
   })
 
-  test('finds the descendants of descendants in time that does not multiply', async () => {
+  test('matches nested descendant selectors in linear time', async () => {
     const html = `${'<i>'.repeat(500)}x${'</i>'.repeat(500)}`.repeat(100)
     await takesLess(10_000, async () => {
       assert.deepEqual((await parse(html, `${'i '.repeat(19)}b`)).matches, [])
@@ -85,7 +85,7 @@ describe('text.ParseHtml', () => {
     })
   })
 
-  test('has limits', async () => {
+  test('refuses documents beyond its limits', async () => {
     await assert.rejects(parse('<i>'.repeat(513)), /too_deep: The elements are nested more than 512 levels deep/)
     await assert.rejects(parse('x'.repeat(1_500_001)), /too_large: The document has more than 1,500,000 characters/)
     const nested = '<i>'.repeat(200) + 'x'.repeat(1_000_000)
@@ -96,7 +96,7 @@ describe('text.ParseHtml', () => {
 describe('text.HtmlToMarkdown', () => {
   const markdown = async (html: string) => (await outputOf('text.HtmlToMarkdown', { html })) as string
 
-  test('writes what a page says, and how', async () => {
+  test('writes the text of a page with its formatting', async () => {
     const page = `<!doctype html><title>T</title><style>p {}</style><h1>Hi <b>you</b> &amp; *me*</h1>
       <p>One<br>two   three <a href="/x y(1)">X <i>it</i></a>, <a href="java\nscript:alert(1)">bad</a> <img src="a.png" alt="A [cat]">
       <p># no heading<p>1. no list<div>a_b \`c\` &lt;b&gt; x &amp;amp; y</div><b><p>bold</p></b>
@@ -123,7 +123,7 @@ describe('text.HtmlToMarkdown', () => {
     assert.equal(await markdown('x</b></p>y <'), 'x\n\ny <')
   })
 
-  test('is read again as the same text, whatever that is', async () => {
+  test('writes Markdown that reads back as the same text', async () => {
     const text = fc.string({ unit: fc.constantFrom(...'#>-+*_`[]()!<&;:1. \\|~="ax'), maxLength: 24 })
     const tags = fc.constantFrom('p', 'h2', 'li', 'b', 'i', 'blockquote', 'td', 'a href="/x"')
     await fc.assert(
@@ -137,7 +137,7 @@ describe('text.HtmlToMarkdown', () => {
     )
   })
 
-  test('takes no longer for pages that were made to be slow, and refuses those that would grow', async () => {
+  test('is fast for hostile pages, and refuses those that would grow', async () => {
     for (const html of [
       '<i></i> '.repeat(100_000),
       `${'<blockquote>'.repeat(500)}${'x<br>'.repeat(100_000)}`,
@@ -174,7 +174,7 @@ describe('text.RenderHtml', () => {
     await assert.rejects(outputOf('text.RenderHtml', { template: '{{a}}' }, quotes), /too_large/)
   })
 
-  test('gives what ParseHtml reads as the same text', async () => {
+  test('writes HTML that ParseHtml reads as the same text', async () => {
     const a = `<a href="x"> & 'quoted' &amp;`
     const html = (await outputOf('text.RenderHtml', { template: '<p>{{a}}</p>' }, { a })) as string
     assert.equal((await parse(html)).text, a)

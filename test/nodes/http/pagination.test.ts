@@ -1,4 +1,4 @@
-// http.Pages: each way to find the next page, against servers that count how often they are asked; and Link headers.
+// http.Pages: each way to find the next page, against servers that count their requests; and Link headers.
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { describe, test } from 'node:test'
@@ -14,7 +14,7 @@ import { runHttp } from '../http-run.ts'
 
 const ALL = Array.from({ length: 7 }, (_, at) => `item ${at}`)
 
-/** Answers with some JSON and headers, by the URL that was asked; notes the URLs. */
+/** Answers with JSON and headers by URL, and records the URLs. */
 function serving(answer: (url: URL) => [unknown, Record<string, string>?]) {
   const asked: string[] = []
   const handle: RequestListener = (request, response) => {
@@ -33,7 +33,7 @@ interface Found {
   warnings: unknown[]
 }
 
-/** The items and page numbers of all pages, taken up to `take` of them. */
+/** The items and page numbers of all pages, up to `take` items. */
 async function read(handle: RequestListener, data: Record<string, unknown>, path = '/', take?: number): Promise<Found> {
   await using server = await httpServer(handle)
   const pages = node('p', 'http.Pages', { url: server.url + path, ...data })
@@ -118,7 +118,7 @@ describe('http.Pages', () => {
     assert.deepEqual(asked, ['/', '/?offset=5', '/?offset=7'])
   })
 
-  test('of an empty list are none', async () => {
+  test('give no items of an empty list', async () => {
     for (const mode of ['link', 'page', 'offset', 'cursor']) {
       const { asked, handle } = serving(() => [[]])
       const found = await read(handle, { mode })
@@ -126,14 +126,14 @@ describe('http.Pages', () => {
     }
   })
 
-  test('stop at the most that are allowed, and say so', async () => {
+  test('stop at max_pages, and log that', async () => {
     const { asked, handle } = serving(() => [[1]])
     const found = await read(handle, { mode: 'page', max_pages: 3 })
     assert.deepEqual([found.items, asked.length], [[1, 1, 1], 3])
     assert.match(String(found.warnings[0]), /Stopped after 3 pages/)
   })
 
-  test('are asked for no further than somebody takes their items', async () => {
+  test('are requested only as far as their items are taken', async () => {
     const { asked, handle } = serving(() => [Array.from({ length: 500 }, (_, at) => at)])
     const found = await read(handle, { mode: 'page' }, '/', 3)
     assert.deepEqual([found.items, asked.length], [[0, 1, 2], 1])
@@ -157,20 +157,20 @@ describe('http.Pages', () => {
     assert.deepEqual([methods.includes('POST'), methods.includes('HEAD')], [true, false])
   })
 
-  test('that go round in a circle, or away, are refused', async () => {
+  test('that repeat, or lead to another server, are refused', async () => {
     const circle = serving((url) => [[1], { link: `<${url.pathname === '/a' ? '/b' : '/a'}>; rel=next` }])
     assert.equal((await read(circle.handle, {}, '/a')).error, 'bad_page')
     const same = serving(() => [{ items: [1], next: 'x' }])
     const again = await read(same.handle, { mode: 'cursor', items_path: 'items' })
     assert.deepEqual([again.error, same.asked.length], ['bad_page', 2])
-    // What has gone out when the failure comes is up to the machine.
+    // How many items were sent before the failure depends on the machine.
     assert.ok(again.items.length <= 2 && again.items.every((item) => item === 1))
     const away = serving(() => [[1], { link: '<http://127.0.0.1:1/>; rel=next' }])
     const found = await read(away.handle, {})
     assert.deepEqual([found.error, /another server/.test(found.message)], ['bad_page', true])
   })
 
-  test('whose URL would be too long are refused before anybody writes it', async () => {
+  test('whose URL would be too long are refused before it is built', async () => {
     const cursors = ['é'.repeat(4_900_000), `http://127.0.0.1/?${'é'.repeat(4_900_000)}`]
     const { asked, handle } = serving(({ pathname }) => [{ items: [], next: cursors[Number(pathname.slice(1))] }])
     const data = { mode: 'cursor', items_path: 'items' }
@@ -180,7 +180,7 @@ describe('http.Pages', () => {
     assert.equal(asked.filter((url) => url.includes('cursor')).length, 0)
   })
 
-  test('on a server that a redirect led to do not get what was written for the first', async () => {
+  test('on a server that a redirect led to do not get the request for the first server', async () => {
     const arrived: unknown[] = []
     await using other = await httpServer((asked, response) => {
       arrived.push([asked.url, asked.headers.authorization, asked.headers['x-key']])
@@ -198,7 +198,7 @@ describe('http.Pages', () => {
     assert.deepEqual([outcome.error.type, /final URL/.test(outcome.error.message)], ['bad_page', true])
   })
 
-  test('of a server that sends each request on to itself are followed', async () => {
+  test('of a server that redirects each request to itself are followed', async () => {
     const { asked, handle } = serving((url) => [[1], { link: url.pathname === '/b' ? '' : '</b>; rel=next' }])
     const found = await read((request, response) => {
       if (request.url === '/') response.writeHead(302, { location: '/a' }).end()
@@ -207,9 +207,9 @@ describe('http.Pages', () => {
     assert.deepEqual([found.error, found.items, asked], [null, [1, 1], ['/a', '/b']])
   })
 
-  test('that are not as they should be are named', async () => {
+  test('that are invalid cause errors with a clear message', async () => {
     const none = await read(serving(() => [{ a: { b: 'c' } }]).handle, { items_path: 'a.b' })
-    assert.deepEqual([none.error, /"a\.b" is str.*items_path/.test(none.message)], ['bad_page', true])
+    assert.deepEqual([none.error, /"a\.b" in the answer is str.*items_path/.test(none.message)], ['bad_page', true])
     const cursor = await read(serving(() => [{ items: [], next: {} }]).handle, { mode: 'cursor', items_path: 'items' })
     assert.deepEqual([cursor.error, /"next" is dict.*cursor_path/.test(cursor.message)], ['bad_page', true])
     const failing = await read((_asked, response) => response.writeHead(500).end(), {})
@@ -245,7 +245,7 @@ describe('a Link header', () => {
     test(`${header} leads to ${target}`, () => assert.equal(findLink(header, 'next'), target))
   }
 
-  test('of any text ends, and gives what stands in it', () => {
+  test('with any text is parsed without hanging, and gives only its own targets', () => {
     const pieces = fc.constantFrom('<', '>', ';', ',', '"', '\\', '=', ' ', 'rel', 'next', 'a', '\t')
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 40 }), (parts) => {

@@ -1,4 +1,4 @@
-// http.*: what is sent, what becomes of the answer, secrets, and trying again. The client itself is tested in test/net.
+// http.*: requests, responses, secrets, and retries. The client itself is tested in test/net.
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { describe, test } from 'node:test'
@@ -11,7 +11,7 @@ import { bodyOf, httpServer, localHttp } from '../../net/servers.ts'
 import { context as plainContext, runWith } from '../context.ts'
 import { type HttpRun, runHttp } from '../http-run.ts'
 
-/** A server, and a run of http.Request against it with these properties; `url` is added to the server's. */
+/** Runs http.Request with these properties against a server. `url` is appended to the server's URL. */
 async function send(handle: RequestListener, data: Record<string, unknown> = {}, path = '/'): Promise<HttpRun> {
   await using server = await httpServer(handle)
   return await runHttp({ nodes: [node('n', 'http.Request', { url: server.url + path, ...data })], edges: [] })
@@ -69,7 +69,7 @@ describe('http.Request', () => {
     assert.deepEqual([nested.type, nested.message.includes('"a" is dict')], ['bad_input', true])
   })
 
-  /** Body type, body, what arrives, and its content type. */
+  /** Body type, body, received body, and its content type. */
   const BODIES: [string, unknown, string, string | undefined][] = [
     ['auto', null, '', undefined],
     ['auto', 'text ä', 'text Ã¤', 'text/plain; charset=utf-8'],
@@ -90,7 +90,7 @@ describe('http.Request', () => {
     })
   }
 
-  test('takes a number of fields and headers', async () => {
+  test('limits the numbers of fields and headers', async () => {
     const many = Object.fromEntries(Array.from({ length: 10_001 }, (_, at) => [`f${at}`, '1']))
     assert.equal((await errorOf(echo, { query: many })).type, 'too_large')
     assert.equal((await errorOf(echo, { method: 'POST', body: many, body_type: 'form' })).type, 'too_large')
@@ -98,7 +98,7 @@ describe('http.Request', () => {
     assert.equal((await errorOf(echo, { headers: many })).type, 'bad_header')
   })
 
-  test('keeps a content type of its own', async () => {
+  test('keeps a content type that is set', async () => {
     const headers = { 'Content-Type': 'application/vnd.api+json' }
     const seen = await echoed({ method: 'PATCH', body: { a: 1 }, headers })
     assert.deepEqual([seen.headers['content-type'], seen.method], ['application/vnd.api+json', 'PATCH'])
@@ -142,7 +142,7 @@ describe('http.Request', () => {
     })
   }
 
-  test('gives no more than nodes give', async () => {
+  test('keeps the output limits of nodes', async () => {
     const big = (type: string, bytes: string) =>
       errorOf(
         (_asked, response) => {
@@ -173,7 +173,7 @@ describe('http.Request', () => {
     assert.equal(handed.status, 404)
   })
 
-  test('fails where the client refuses', async () => {
+  test('fails if the client refuses the request', async () => {
     const { outcome } = await runHttp(graph([node('n', 'http.Request', { url: 'http://10.0.0.1/' })], []))
     assert.ok(outcome.status === 'failed')
     assert.equal(outcome.error.type, 'address_refused')
@@ -196,7 +196,7 @@ describe('http.Request', () => {
     await until(() => server.open === 0, 'the connection to close')
   })
 
-  test('may run again after a crash where its method may', () => {
+  test('is retried after a crash only if its method is idempotent', () => {
     const type = builtinRegistry.get('http.Request')!
     assert.equal(createNodeMetadata(type).retry_safe, true)
     const safe = (method: string) => isRetrySafe(type, { method })
@@ -244,7 +244,7 @@ describe('secrets', () => {
     return { ...run, told: texts.join('\n') }
   }
 
-  test('are put where they are named', async () => {
+  test('are inserted where they are named', async () => {
     const seen: Echo[] = []
     const handle: RequestListener = async (asked, response) => {
       const body = (await bodyOf(asked)).toString()
@@ -266,7 +266,7 @@ describe('secrets', () => {
     assert.equal(new URLSearchParams(seen[2]!.body).get('a'), secrets.KEY)
   })
 
-  test('come back masked in what a server says', async () => {
+  test('are masked in the response of a server', async () => {
     const data = {
       url: '/?k={{secret:KEY}}',
       headers: { 'X-Key': '{{secret:KEY}}' },
@@ -284,7 +284,7 @@ describe('secrets', () => {
     assert.ok(!headers.told.includes('ey-12345'))
   })
 
-  test('come back masked as the name of a header, which is told in lower case', async () => {
+  test('are masked in the name of a header, which is in lower case', async () => {
     const secrets = { TOKEN: 'Planted-Token-4711' }
     await using server = await httpServer((asked, response) =>
       response.setHeader(`x-${asked.headers['x-key']}`, '1').end(),
@@ -296,7 +296,7 @@ describe('secrets', () => {
     assert.ok(!names.join().includes('4711'), names.join())
   })
 
-  test('come back masked where their bytes are read as another charset', async () => {
+  test('are masked if their bytes are read in another charset', async () => {
     const wide = 'clÉ-ü-12345'
     await using server = await httpServer(async (asked, response) => {
       const bytes = await bodyOf(asked)
@@ -315,7 +315,7 @@ describe('secrets', () => {
     assert.match(outcome.error.message, /answered 400 Bad Request: a \*\*\* b$/)
   })
 
-  test('come back masked from bytes, from credentials, and as numbers', async () => {
+  test('are masked in bytes, in credentials, and as numbers', async () => {
     const wide = 'clé/"k+12345'
     const texts: RequestListener = async (asked, response) => response.end(`\xff${(await bodyOf(asked)).toString()}`)
     const bytes: RequestListener = async (asked, response) => {
@@ -344,7 +344,7 @@ describe('secrets', () => {
     assert.deepEqual(await answered(numbers, { headers }), ['***', { a: '***' }, 0, 12345])
   })
 
-  test('in a body are not sent on to another server', async () => {
+  test('in a body are not sent to another server after a redirect', async () => {
     const arrived: string[] = []
     await using other = await httpServer(async (asked, response) => {
       arrived.push((await bodyOf(asked)).toString())
@@ -385,7 +385,7 @@ describe('secrets', () => {
     }
   })
 
-  test('are no part of a host’s name: nothing is sent, and the message names none', async () => {
+  test('must not be part of a host name: nothing is sent, and the message shows no secret', async () => {
     let arrived = 0
     const known = {
       ...secrets,
@@ -428,7 +428,7 @@ describe('secrets', () => {
     }
   })
 
-  test('are not put into what comes along an edge', async () => {
+  test('are not inserted into values that come along an edge', async () => {
     await using server = await httpServer(echo)
     await using http = localHttp()
     const logs: string[] = []
@@ -453,23 +453,23 @@ describe('secrets', () => {
     )
   })
 
-  test('that nobody has are named', async () => {
+  test('that do not exist are named in the error', async () => {
     const { outcome } = await sendWith({ headers: { a: '{{secret:NONE}}' } })
     assert.ok(outcome.status === 'failed')
     assert.equal(outcome.error.type, 'unknown_secret')
     assert.match(outcome.error.message, /"NONE".*SVC_SECRET_NONE/)
   })
 
-  test('that cannot be called so are named as well, and nothing is sent', async () => {
+  test('with invalid names are named in the error, and nothing is sent', async () => {
     for (const name of ['my-key', 'a.b', '9', 'A'.repeat(128).replace('A', '1')]) {
       const { outcome } = await sendWith({ headers: { a: `{{secret:${name}}}` } })
       assert.ok(outcome.status === 'failed')
       assert.equal(outcome.error.type, 'unknown_secret')
-      assert.ok(outcome.error.message.includes(`"${name}". No secret can be called so`), outcome.error.message)
+      assert.ok(outcome.error.message.includes(`"${name}". The name is invalid`), outcome.error.message)
     }
   })
 
-  test('that would make a text too long are not put in', async () => {
+  test('that would make a text too long are not inserted', async () => {
     await using server = await httpServer(echo)
     const body = '{{secret:LONG}}'.repeat(600_000)
     const nodes = [node('n', 'http.Request', { url: server.url, method: 'POST', body })]
@@ -480,7 +480,7 @@ describe('secrets', () => {
 })
 
 describe('trying again', () => {
-  /** Answers one after the other; what is left of them. */
+  /** Gives responses one after the other. */
   function answering(...answers: [number, Record<string, string>?][]): RequestListener {
     return (_asked, response) => {
       const [status, headers = {}] = answers.shift()!
@@ -489,7 +489,7 @@ describe('trying again', () => {
     }
   }
 
-  /** The waits of a run in milliseconds, its outcome, and how often the server was asked. */
+  /** The waits of a run in milliseconds, its outcome, and the number of requests. */
   async function waits(handle: RequestListener, data: Record<string, unknown>, random = 0) {
     let asked = 0
     await using server = await httpServer((request, response) => {
@@ -514,17 +514,17 @@ describe('trying again', () => {
     return { waits: found, asked, logs: observer.named('log'), status: outcome.status, outcome }
   }
 
-  test('waits longer and longer, and less by chance', async () => {
+  test('waits longer each time, with random jitter', async () => {
     const failing = () => answering([503], [502], [504], [0], [200])
     const longest = await waits(failing(), { retries: 5 }, 1)
     assert.deepEqual([longest.waits, longest.asked, longest.status], [[1000, 2000, 4000, 8000], 5, 'completed'])
     assert.deepEqual((await waits(failing(), { retries: 5 }, 0)).waits, [500, 1000, 2000, 4000])
     assert.equal(longest.logs.length, 4)
-    assert.match(String(longest.logs[0]![3]), /answered 503\. Trying again in 1\.0 s \(1 of 5\)/)
+    assert.match(String(longest.logs[0]![3]), /status 503\. Trying again in 1\.0 s \(1 of 5\)/)
     assert.match(String(longest.logs[3]![3]), /closed the connection/)
   })
 
-  test('ends after so many times, with the last answer', async () => {
+  test('ends after the given number of retries, with the last response', async () => {
     const failed = await waits(answering([503], [503], [429]), { retries: 2 })
     assert.ok(failed.outcome.status === 'failed' && failed.outcome.error.type === 'http_status')
     assert.match(failed.outcome.error.message, /429 Too Many Requests/)
@@ -534,7 +534,7 @@ describe('trying again', () => {
     assert.equal(handed.status, 'completed')
   })
 
-  test('waits as long as it is told, up to a minute', async () => {
+  test('waits as long as Retry-After says, up to a minute', async () => {
     const date = (ms: number) => ({ 'retry-after': new Date(ms).toUTCString() })
     const cases: [Record<string, string>, number][] = [
       [{ 'retry-after': '7' }, 7000],
@@ -552,7 +552,7 @@ describe('trying again', () => {
     }
   })
 
-  test('of what has an effect happens only where the server has not begun', async () => {
+  test('happens for requests with effects only if the server has not begun', async () => {
     for (const method of ['POST', 'PATCH']) {
       for (const answer of [[0], [502], [504, { 'retry-after': '1' }], [503], [429]] as [
         number,
@@ -568,7 +568,7 @@ describe('trying again', () => {
     }
   })
 
-  test('is of no use where it fails for good', async () => {
+  test('does not happen after permanent failures', async () => {
     for (const status of [400, 401, 404, 500, 501]) {
       assert.equal((await waits(answering([status], [200]), { retries: 3 })).asked, 1)
     }

@@ -1,4 +1,4 @@
-// Pictures upon pictures, text upon them, edges, and what is known of a picture: by pixels and values; and what is refused.
+// image.*: overlays, text, edges and metadata, by pixels and values; and invalid inputs.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import sharp from 'sharp'
@@ -37,7 +37,7 @@ async function pixels({ data }: Picture): Promise<string[][]> {
 const [R, G, B] = ['ff0000ff', '00ff00ff', '0000ffff']
 
 describe('image.Composite', () => {
-  test('lays pictures at their places, the last on top, and cuts off what lies outside', async () => {
+  test('lays pictures at their positions, the last on top, and cuts off parts outside', async () => {
     const made = await imageOf('image.Composite', {
       image: { data: await plain(4, 2, '#ff0000'), name: 'base.png' },
       images: [await plain(2, 2, '#00ff00'), await plain(3, 1, '#0000ff'), await plain(9, 9, '#ffffff')],
@@ -50,8 +50,8 @@ describe('image.Composite', () => {
     assert.equal(made.name, 'base.png')
   })
 
-  test('blends as the W3C says, half transparent layers as well', async () => {
-    // Of 100, 200, 50 below and 200 above; then the middle between that and what is below.
+  test('blends as the W3C specifies, also half transparent layers', async () => {
+    // Of 100, 200, 50 below and 200 above; then the mean of that and the layer below.
     for (const [blend, opaque, half] of [
       ['over', 'c8c8c8', '96c87d'],
       ['multiply', '4e9d27', '59b22d'],
@@ -87,7 +87,7 @@ describe('image.Composite', () => {
     }
   })
 
-  test('keeps what nobody covers transparent', async () => {
+  test('keeps uncovered areas transparent', async () => {
     const made = await imageOf('image.Composite', {
       image: await plain(2, 1, 'rgba(0,0,0,0)'),
       images: [await plain(1, 1, 'rgba(255,0,0,0.2)')],
@@ -96,7 +96,7 @@ describe('image.Composite', () => {
     assert.deepEqual(await pixels(made), [['ff000033', '00000000']])
   })
 
-  test('refuses places that are none, and pictures that are too large together', async () => {
+  test('refuses invalid places, and pictures that are too large together', async () => {
     const image = await plain(1, 1, '#fff')
     for (const place of [{ left: 0.5 }, { opacity: 2 }, { blend: 'dest-in' }, { constructor: 1 }, 7])
       await assert.rejects(
@@ -128,7 +128,7 @@ describe('image.DrawText', () => {
     return { box, count: rows.flat().filter(Boolean).length, made }
   }
 
-  test('stands where it is put', async () => {
+  test('draws the text at its position', async () => {
     const {
       box: [left, top, right, bottom],
     } = await ink({ text: 'Text', gravity: 'top_left', margin: 5, size: 20 })
@@ -142,7 +142,7 @@ describe('image.DrawText', () => {
     assert.ok(own.box[0]! >= 190 && own.box[2]! <= 199, own.box.join())
   })
 
-  test('is drawn in its colour, and bold is more of it', async () => {
+  test('draws the text in its colour, and bold text covers more', async () => {
     const bar = { text: '█', size: 40, gravity: 'center' }
     const [rows, half] = [await ink({ ...bar, colour: '#ff0000' }), await ink({ ...bar, colour: 'rgba(255,0,0,0.5)' })]
     assert.equal((await pixels(rows.made))[50]![100], R)
@@ -151,7 +151,7 @@ describe('image.DrawText', () => {
     assert.notEqual((await ink({ text: 'ii', font: 'mono' })).box[0], (await ink({ text: 'ii' })).box[0])
   })
 
-  test('is no markup', async () => {
+  test('does not interpret the text as markup', async () => {
     const marked = await ink({ text: '<b>a</b>', size: 20, gravity: 'left' })
     const word = await ink({ text: 'a', size: 20, gravity: 'left' })
     assert.ok(marked.box[2]! - marked.box[0]! > 4 * (word.box[2]! - word.box[0]!), marked.box.join())
@@ -160,7 +160,7 @@ describe('image.DrawText', () => {
     assert.equal((await ink({ text: ' \n' })).count, 0)
   })
 
-  test('breaks lines where there is no room, and refuses what never fits', async () => {
+  test('wraps long lines, and refuses text that never fits', async () => {
     const broken = await ink({ text: 'x'.repeat(40), size: 20, gravity: 'top' })
     assert.ok(broken.box[3]! - broken.box[1]! > 40, broken.box.join())
     const image = await plain(200, 100, '#ffffff')
@@ -219,7 +219,7 @@ describe('image.ContactSheet', () => {
 })
 
 describe('edges', () => {
-  test('image.Trim cuts off what is like the first pixel, and image.Pad adds it again', async () => {
+  test('image.Trim cuts off edges like the first pixel, and image.Pad adds them again', async () => {
     const padded = await imageOf('image.Pad', {
       image: await plain(2, 1, '#ff0000'),
       left: 1,
@@ -272,7 +272,7 @@ describe('facts', () => {
       .jpeg()
       .toBuffer()
 
-  test('image.Metadata tells what a camera wrote, but not where', async () => {
+  test('image.Metadata gives camera metadata without the location', async () => {
     const { metadata, ...facts } = await nodes.fire('image.Metadata', { image: await shot() })
     assert.deepEqual(facts, { width: 4, height: 6, format: 'jpeg', has_alpha: false })
     const { exif, ...more } = metadata as Record<string, unknown> & { exif: Record<string, unknown> }
@@ -296,7 +296,7 @@ describe('facts', () => {
     assert.ok(!/gps|latitude|altitude/i.test(JSON.stringify(metadata)))
   })
 
-  test('image.Metadata outlives what lies in a damaged block', async () => {
+  test('image.Metadata survives false values in a damaged block', async () => {
     const image = await shot()
     const begin = image.indexOf('Exif\0\0') + 14
     for (const byte of [0x00, 0x7f, 0xff])
@@ -333,7 +333,7 @@ describe('facts', () => {
     assert.equal((found.red as number[]).length, 256)
   })
 
-  test('image.Load gives the bytes as they are, with what they are', async () => {
+  test('image.Load gives the bytes unchanged, with their size and format', async () => {
     const data = await shot()
     const { image, ...facts } = await nodes.fire('image.Load', {
       image: { data, name: 'shot.jpg', content_type: 'text/html' },

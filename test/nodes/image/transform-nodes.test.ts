@@ -1,4 +1,4 @@
-// Pictures: what each node makes of one, by its pixels; and what is refused.
+// image.*: the result of each node by its pixels; and invalid inputs.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import sharp from 'sharp'
@@ -6,7 +6,7 @@ import type { AssetToSave, AssetValue } from '../../../src/engine/node-api/node-
 import { failsAs } from '../fails-as.ts'
 import { mediaNodes } from '../with-media.ts'
 
-/** What image.Save has kept last. */
+/** The last request of image.Save. */
 let saved: AssetToSave | null = null
 const KEPT = {} as AssetValue
 const nodes = mediaNodes({
@@ -17,7 +17,7 @@ const nodes = mediaNodes({
 })
 after(() => nodes[Symbol.asyncDispose]())
 
-/** Left half red, right half blue, the top left pixel white: no two sides are alike. */
+/** The left half is red, the right half blue, the top left pixel white, so that all sides differ. */
 async function flag(width = 8, height = 4, format: 'png' | 'gif' | 'tiff' = 'png'): Promise<Buffer> {
   const pixels = Buffer.alloc(width * height * 3)
   for (let y = 0; y < height; y++)
@@ -69,7 +69,7 @@ async function imageOf(type: string, inputs: Record<string, unknown>): Promise<P
 const [R, B, W] = ['ff0000', '0000ff', 'ffffff']
 
 describe('image.*', () => {
-  test('Resize scales, and follows one side', async () => {
+  test('Resize scales, and keeps the proportions if one side is set', async () => {
     const small = await imageOf('image.Resize', { image: await flag(400, 200), width: 4 })
     assert.deepEqual([small.width, small.height, small.content_type], [4, 2, 'image/png'])
     const rows = await colours(small)
@@ -113,7 +113,7 @@ describe('image.*', () => {
     assert.equal(rows[3]![0], W)
   })
 
-  test('Blur mixes neighbours, Grayscale takes colours out, Adjust darkens', async () => {
+  test('Blur mixes neighbours, Grayscale removes colours, Adjust darkens', async () => {
     const soft = await colours(await imageOf('image.Blur', { image: await flag(), radius: 2 }))
     assert.ok(soft[2]![3] !== R && soft[2]![4] !== B)
     for (const colour of (await colours(await imageOf('image.Grayscale', { image: await flag() }))).flat())
@@ -122,7 +122,7 @@ describe('image.*', () => {
     assert.deepEqual([dark[2]![0], dark[2]![7]], ['7f0000', '00007f'])
   })
 
-  test('Sharpen leaves flat parts and lifts edges', async () => {
+  test('Sharpen keeps flat parts and sharpens edges', async () => {
     const grey = await sharp({ create: { width: 20, height: 4, channels: 3, background: '#808080' } })
       .composite([
         {
@@ -140,7 +140,7 @@ describe('image.*', () => {
     assert.ok(row![9]! > '909090', row![9])
   })
 
-  test('Convert writes other formats, and keeps the name but for its ending', async () => {
+  test('Convert writes other formats, and changes only the extension of the name', async () => {
     for (const format of ['jpeg', 'webp', 'avif', 'gif', 'tiff', 'png']) {
       const made = await imageOf('image.Convert', { image: { data: await flag(), name: 'flag.png' }, format })
       assert.equal(made.content_type, `image/${format}`)
@@ -153,7 +153,7 @@ describe('image.*', () => {
     assert.deepEqual(await colours(await imageOf('image.Convert', { image: svg })), [['00ff00', '00ff00']])
   })
 
-  test('keeps nothing of what a camera wrote, but turns as it says', async () => {
+  test('removes camera metadata, but applies its orientation', async () => {
     const shot = await sharp(await flag())
       .withMetadata({ orientation: 6, exif: { IFD0: { Artist: 'Ada' } } })
       .jpeg({ quality: 100, chromaSubsampling: '4:4:4' })
@@ -173,7 +173,7 @@ describe('image.*', () => {
       .gif({ delay: [100, 200, 300] })
       .toBuffer()
 
-  test('Convert and Resize keep a picture moving where the format can, or take one frame', async () => {
+  test('Convert and Resize keep animations if the format supports them, or take one frame', async () => {
     const image = await moving()
     for (const [type, inputs, size] of [
       ['image.Convert', { format: 'webp' }, [20, 10]],
@@ -193,12 +193,12 @@ describe('image.*', () => {
       assert.equal((await colours(made))[0]![0], colour)
     }
     await assert.rejects(imageOf('image.Convert', { image, frame: 4 }), failsAs('bad_input', /3 frames.* number 4/))
-    await assert.rejects(imageOf('image.Resize', { image, width: 9_000 }), failsAs('too_large', /first frame alone/))
+    await assert.rejects(imageOf('image.Resize', { image, width: 9_000 }), failsAs('too_large', /only the first frame/))
     const still = await imageOf('image.Flip', { image })
     assert.equal((await sharp(still.data).metadata()).pages, 1)
   })
 
-  test('TIFF loses nothing unless a quality is asked for, and AVIF stays AVIF', async () => {
+  test('TIFF is lossless unless a quality is set, and AVIF stays AVIF', async () => {
     const tiff = await imageOf('image.Convert', { image: await flag(), format: 'tiff' })
     assert.deepEqual(await colours(tiff), await colours({ ...tiff, data: await flag() }))
     const avif = await imageOf('image.Convert', { image: await flag(), format: 'avif' })
@@ -206,22 +206,22 @@ describe('image.*', () => {
   })
 
   test('refuses HEIC by its name, as a telephone writes it', async () => {
-    // A file of one picture, as libheif writes it, up to where its pixels begin.
+    // A file of one picture, as libheif writes it, up to the start of its pixels.
     const heic = Buffer.from(HEIC, 'base64')
     for (const type of ['image.Load', 'image.Metadata', 'image.Convert'])
       await assert.rejects(nodes.fire(type, { image: heic }), failsAs('unsupported', /HEIC.*JPEG/))
   })
 
-  test('says which sides a format can hold', async () => {
+  test('names the largest side of a format in the error', async () => {
     const image = await sharp({ create: { width: 65_535, height: 1, channels: 3, background: '#f00' } })
       .png()
       .toBuffer()
     for (const format of ['webp', 'avif', 'jpeg'])
-      await assert.rejects(imageOf('image.Convert', { image, format }), failsAs('too_large', /WebP holds 16,383/))
+      await assert.rejects(imageOf('image.Convert', { image, format }), failsAs('too_large', /WebP allows 16,383/))
     assert.equal((await imageOf('image.Convert', { image, format: 'gif' })).width, 65_535)
   })
 
-  test('Save keeps a picture as it is, but for what its camera wrote', async () => {
+  test('Save keeps a picture unchanged, except camera metadata', async () => {
     const save = async (inputs: Record<string, unknown>) => {
       const { asset, width, height } = await nodes.fire('image.Save', inputs)
       assert.equal(asset, KEPT)
@@ -275,7 +275,7 @@ describe('image.*', () => {
     )
   })
 
-  test('refuses what would have too many pixels, before it is made', async () => {
+  test('refuses results with too many pixels before they are made', async () => {
     const bomb = await sharp({ create: { width: 16_000, height: 16_000, channels: 3, background: '#000000' } })
       .png()
       .toBuffer()

@@ -9,7 +9,7 @@ const people = [
   { name: 'Cy', age: 30, city: { name: 'Bonn' } },
 ]
 
-/** Every list node refuses what is no list. (One value would become a list of it, had the list a narrower type.) */
+/** Every list node refuses values that are not lists. (A single value would become a list if the type of the items were narrower.) */
 const refuses = (type: string, data = {}) => assert.rejects(outputOf(type, { list: null, ...data }), /missing_property/)
 
 describe('list', () => {
@@ -56,7 +56,7 @@ describe('list', () => {
     assert.deepEqual(await outputOf('list.Sort', { list: gaps, by: 'v' }), [gaps[3], gaps[1], gaps[0], gaps[2]])
     const mixed = outputOf('list.Sort', { list: [null, 1, 'a'] })
     await assert.rejects(mixed, /no_order: The list can't be ordered: item 2 is str, and item 1 int\./)
-    await assert.rejects(outputOf('list.Sort', { list: [[1]] }), /no_order: .* item 0 is list\. Items need/)
+    await assert.rejects(outputOf('list.Sort', { list: [[1]] }), /no_order: .* item 0 is list\. All items must/)
   })
 
   test('Unique', async () => {
@@ -113,7 +113,7 @@ describe('list', () => {
     assert.deepEqual(await of(2), ['a', 'b', ['x']])
     assert.deepEqual(await of(-1), ['a', ['x'], 'b'])
     assert.deepEqual(await outputOf('list.Insert', { list: [], value: 1 }), [1])
-    for (const index of [3, -3]) await assert.rejects(of(index), /out_of_range: A list of 2 items has no place -?3/)
+    for (const index of [3, -3]) await assert.rejects(of(index), /out_of_range: A list of 2 items has no position -?3/)
     await assert.rejects(outputOf('list.Insert', { list: Array(1_000_000).fill(0), value: 1 }), /too_large/)
   })
 

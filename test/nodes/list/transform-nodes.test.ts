@@ -1,4 +1,4 @@
-// list.*: two lists beside each other, windows, and calculating with items.
+// list.*: pairs of lists, windows, and calculations with items.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fire, outputOf } from '../fire.ts'
@@ -55,7 +55,7 @@ test('list.IndexBy', async () => {
   assert.deepEqual(await of({ list: [] }), {})
   assert.deepEqual(Object.keys((await of({ list: [{ id: '__proto__' }] })) as object), ['__proto__'])
   await assert.rejects(of({ duplicates: 'fail' }), /duplicate_key: Two items have the key "1"/)
-  await assert.rejects(of({ by: 'user' }), /bad_input: Item 0 has dict at "user", where a key is needed/)
+  await assert.rejects(of({ by: 'user' }), /bad_input: Item 0 has dict at "user"\. A key must be/)
   await assert.rejects(of({ by: 'nothing' }), /Item 0 has null/)
 })
 

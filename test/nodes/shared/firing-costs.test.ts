@@ -1,4 +1,4 @@
-// What one firing costs at most on texts: inputs that were made to be slow are refused, or take no longer than others of their size.
+// The cost limits of one firing on texts: hostile inputs are refused, or take no longer than others of their size.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ const a = (length: number) => 'a'.repeat(length)
 describe('looking for a text in another', () => {
   const hostile = { text: a(400_000), part: `${a(10)}b${a(200_000)}` }
 
-  test('takes no longer for a part that nearly is everywhere', async () => {
+  test('is fast for a text that almost occurs everywhere', async () => {
     const { text, part } = hostile
     assert.deepEqual(await soon(() => fire('text.Contains', { text, part })), { output: false, index: -1 })
     const found = { text: text + part, find: part, replacement: 'b' }
@@ -22,7 +22,7 @@ describe('looking for a text in another', () => {
     assert.deepEqual(await soon(() => outputOf('text.Split', { text, separator: part })), [text])
   })
 
-  test('nor for the plain beginning of a pattern', async () => {
+  test('is fast for the literal beginning of a pattern', async () => {
     const text = a(1_000_000)
     await soon(async () => {
       for (let rest = 1980; rest < 1986; rest++) {
@@ -33,7 +33,7 @@ describe('looking for a text in another', () => {
 
   const letters = (most: number) => fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: most })
 
-  test('finds what is there', () => {
+  test('finds the same positions as a plain search', () => {
     const period = fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 4 })
     const parts = fc.tuple(period, fc.integer({ min: 1, max: 12 }), letters(3))
 
@@ -58,7 +58,7 @@ describe('looking for a text in another', () => {
   })
 })
 
-describe('JSON is looked at before it is read', () => {
+describe('JSON is measured before it is parsed', () => {
   const objects = (count: number) => Array.from({ length: count }, (_, at) => `{"${at.toString(36)}":1}`)
   const refused = /too_large: The JSON has more than [\d,]+ (different keys|values)/
 
@@ -74,7 +74,7 @@ describe('JSON is looked at before it is read', () => {
     await soon(() => assert.rejects(read(line.repeat(30)), refused))
   })
 
-  test('and as much as a table has is read', async () => {
+  test('and JSON of the size of a table is read', async () => {
     const line = '{"name":"a","count":1,"price":2.5}'
     const text = Array(200_000).fill(line).join('\n')
     const { rows } = await fire('data.ParseJsonLines', { text })
@@ -106,7 +106,7 @@ describe('text.Diff', () => {
   })
 })
 
-test('text.Template reads each path once, and has an end to its placeholders', async () => {
+test('text.Template parses each path once, and limits its placeholders', async () => {
   const value = { list: Array.from({ length: 100_000 }, (_, at) => at) }
   const template = '{{a.list[-1]}}'.repeat(100_000)
   assert.equal(await soon(() => outputOf('text.Template', { template }, { a: value })), '99999'.repeat(100_000))
@@ -134,7 +134,7 @@ test('prompt.Template writes a value once, however often it is named', async () 
   assert.equal((await fire('prompt.Template', items, { a: [[1], [2]], b: [3] })).prompt, '[1][3][2][3]')
 })
 
-test('a path has an end to its length', async () => {
+test('a path has a limited length', async () => {
   const dict = { a: { b: 1 } }
   const path = 'a.'.repeat(1_000_000)
   for (const type of ['dict.Get', 'dict.Remove']) {

@@ -1,4 +1,4 @@
-// How much a JSON text holds: the scan agrees with what reading it gives, and ends long before reading would.
+// The size of a JSON text: the scan agrees with the parsed value, and is much faster than parsing.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -24,13 +24,13 @@ function keysIn(value: unknown, found = new Set<string>()): Set<string> {
   return found
 }
 
-/** So many members whose keys differ from each other, and from those of arbitrary values. */
+/** Members with different keys, which also differ from those of arbitrary values. */
 function keys(count: number): string {
   return Array.from({ length: count }, (_, at) => `"key number ${at}":1`).join()
 }
 
 describe('a JSON text', () => {
-  test('with as much as is allowed passes, with one more it does not', () => {
+  test('passes at the limit, and fails with one value more', () => {
     guardJsonText(list(MOST_JSON_VALUES - 1, '1'))
     guardJsonText(list(MOST_JSON_VALUES - 1, '[ ]'))
     assert.throws(() => guardJsonText(list(MOST_JSON_VALUES, '1')), refused(/1,000,000 values/))
@@ -42,18 +42,18 @@ describe('a JSON text', () => {
     assert.throws(() => guardJsonText(`"${'x'.repeat(9_999_999)}"`), refused(/10,000,000 characters/))
   })
 
-  test('counts for nothing within quotation marks', () => {
+  test('is not counted inside strings', () => {
     const inside = ',:[{'.repeat(300_000)
     guardJsonText(`["${inside}", "\\"${inside}\\\\", "\\\\\\"${inside}"]`)
     assert.throws(() => guardJsonText(`["\\\\", ${list(MOST_JSON_VALUES, '1')}]`), refused(/values/))
   })
 
-  test('counts as many values and keys as reading it gives', () => {
+  test('has as many counted values and keys as parsed ones', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.constantFrom(0, 2), (given, indent) => {
         const text = JSON.stringify(given, null, indent)
         const value: unknown = JSON.parse(text)
-        // Filled up to the most that is allowed: so one more is too many exactly if all before were counted right.
+        // Filled up to the limit, so that one more value is too many exactly if all others were counted correctly.
         const values = MOST_JSON_VALUES - valuesIn(value) - 1
         guardJsonText(`[${text},${'1,'.repeat(values - 1)}1]`)
         assert.throws(() => guardJsonText(`[${text},${'1,'.repeat(values)}1]`), refused(/values/))
@@ -65,7 +65,7 @@ describe('a JSON text', () => {
     )
   })
 
-  test('that is none is left to its reader', () => {
+  test('that is invalid is left to the parser', () => {
     for (const text of ['', '"', '"\\', '[', '}', '[}', ',', 'nothing', '\\"']) guardJsonText(text)
   })
 })

@@ -1,4 +1,4 @@
-// What is read before any node runs, and what is read once.
+// Libraries that are loaded before a node runs, and values that are made once.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { describe, test } from 'node:test'
@@ -8,7 +8,7 @@ import { createLazyGetter } from '../../../src/nodes/shared/lazy-libraries.ts'
 const REGISTRY = new URL('../../../src/nodes/registry.ts', import.meta.url).href
 const SERVICES = new URL('../../../src/services.ts', import.meta.url).href
 
-/** The packages, and modules of Node, that a process has read after it imported these modules. */
+/** The packages and Node modules that a process has loaded after it imported these modules. */
 async function readBy(...modules: string[]): Promise<{ packages: string[]; builtins: string[] }> {
   const code = `
     import { registerHooks } from 'node:module'
@@ -31,14 +31,14 @@ describe('a start', () => {
     for (const name of ['crypto', 'http', 'zlib']) assert.ok(!builtins.includes(`NativeModule ${name}`), name)
   })
 
-  test('lends nodes the sandbox and the network without reading what is behind them', async () => {
+  test('gives nodes the sandbox and the network without loading their libraries', async () => {
     const { packages, builtins } = await readBy(REGISTRY, SERVICES)
     assert.deepEqual(packages, ['ipaddr.js'])
     assert.ok(!builtins.includes('NativeModule internal/deps/undici/undici'))
   })
 })
 
-test('what is made lazily is made once, and again where that failed', () => {
+test('a lazy value is made once, and again if that failed', () => {
   let asked = 0
   const made = createLazyGetter(() => {
     asked++

@@ -1,4 +1,4 @@
-// Tables with very many columns: the main thread looks at them in steps, and an estimate of what a firing costs at few of them.
+// Tables with very many columns: the main thread reads them in steps, and a cost estimate reads few of them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { estimateSize } from '../../../src/engine/node-api/values/measure.ts'
@@ -17,7 +17,7 @@ import { context } from '../context.ts'
 
 const COLUMNS = 50_000
 
-/** Rows with columns of their own, each. */
+/** Rows that each have columns of their own. */
 const wide = (rows: number): TableRow[] =>
   Array.from({ length: rows }, (_, row) =>
     Object.fromEntries(Array.from({ length: COLUMNS }, (_, at) => [`c${row * COLUMNS + at}`, 1])),
@@ -42,7 +42,7 @@ test('columns are found in steps, the same as at once', () => {
   assert.ok(counted(guardColumnsInSteps(rows, value)).count > 60)
 })
 
-test('names are told apart in steps', () => {
+test('equal names are found in steps', () => {
   const names = listColumns(wide(3))
   const { count } = counted(guardColumnNamesInSteps(names))
   assert.ok(count > 30, `${count} steps`)
@@ -54,7 +54,7 @@ test('rows are made of cells in steps, however wide they are', () => {
   const cells = Array.from({ length: 200 }, () => Array(columns.length).fill(1))
   const { value, count } = counted(createRowsInSteps({ columns, cells }))
   assert.equal(value.length, 200)
-  // One to make each row, and one to measure it.
+  // One step to make each row, and one to measure it.
   assert.ok(count >= 2 * 200, `${count} steps`)
 })
 
@@ -66,7 +66,7 @@ for (const [node_type, inputs, type] of [
   ['data.WriteParquet', { columns: TWICE, types: {}, name: 'table' }, 'duplicate_column'],
   ['data.ReadParquet', { file: new Uint8Array(), columns: TWICE }, 'duplicate_column'],
 ] as const)
-  test(`${node_type} looks at columns in the time slices of its run`, async () => {
+  test(`${node_type} reads columns in the time slices of its run`, async () => {
     let taken = 0
     const inSlices = async <T>(steps: Steps<T>): Promise<T> => {
       for (;;) {
@@ -91,12 +91,12 @@ test('document.WriteXlsx writes long cells in the time slices of its run', async
   const rows = [Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`c${at}`, long]))]
   const inputs = { rows, columns: [], sheet: 'Sheet1', header: true, name: 'table' }
   const run = builtinRegistry.get('document.WriteXlsx')!.run!(inputs, { ...context, inSlices })
-  // There is nobody to write the file.
+  // No worker is available to write the file.
   await assert.rejects(run as Promise<unknown>, { type: 'unavailable' })
   assert.ok(taken >= 100, `${taken} steps`)
 })
 
-test('the estimate for data.Filter looks at no columns of a large table', () => {
+test('the cost estimate of data.Filter reads no columns of a large table', () => {
   let looks = 0
   const rows = wide(1)
   rows[0] = new Proxy(rows[0]!, {
@@ -105,7 +105,7 @@ test('the estimate for data.Filter looks at no columns of a large table', () => 
       return Reflect.ownKeys(target)
     },
   })
-  // Measured once, as everything is that an edge brings.
+  // The size is measured once, like that of everything that comes along an edge.
   assert.ok(estimateSize(rows) > COLUMNS)
   looks = 0
   assert.equal(isHeavyFiring(builtinRegistry.get('data.Filter')!, { rows }), true)

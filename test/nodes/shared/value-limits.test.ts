@@ -1,4 +1,4 @@
-// No node type gives more than the limits, whatever it is given within them; and what is at a limit still works.
+// No node type exceeds the output limits for inputs within the limits, and values at a limit still work.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -18,18 +18,18 @@ import { node, run } from '../../engine/kit.ts'
 import { context, runWith } from '../context.ts'
 import { outputOf } from '../fire.ts'
 
-/** What a node is given: the value of each kind, everything at its limit. */
+/** The inputs of a node: a value of each kind, at its limit. */
 interface Hand {
   what: string
   text: string
-  /** Separators, fillings and what else is put between or in the place of something. */
+  /** Separators, fillings and other inserted texts. */
   small: string
   list: unknown[]
   dicts: readonly [Record<string, unknown>, Record<string, unknown>]
   yes: boolean
 }
 
-/** Two of them together have more keys than an object may have. */
+/** Two such objects together have more keys than an object may have. */
 function dictOf(name: string): Record<string, unknown> {
   return Object.fromEntries(Array.from({ length: LONGEST_LIST / 2 + 1 }, (_, at) => [`${name}${at}`, at]))
 }
@@ -37,7 +37,7 @@ function dictOf(name: string): Record<string, unknown> {
 const dicts = [dictOf('a'), dictOf('b')] as const
 const names = Object.keys(dicts[0])
 const long = 'x'.repeat(LONGEST_TEXT)
-/** Above that many keys, only the number of an object's values is looked at: all of them are numbers. */
+/** For objects with more keys, only the number of values is checked: all of them are numbers. */
 const SMALL_DICT = 1000
 
 const HANDS: Hand[] = [
@@ -100,7 +100,7 @@ function candidates(hand: Hand, property: NodeProperty, side: number): unknown[]
   return all.filter((one) => type.type === 'any' || type.type === 'union' || conformsShallowly(one, type))
 }
 
-/** The inputs of several firings: the first candidates of all properties, the second ones, and so on. */
+/** The inputs of several firings: the first candidates of all properties, then the second, and so on. */
 function firings(type: NodeType, hand: Hand): InputValues[] {
   const columns = type.properties.map((property, side) => ({ property, values: candidates(hand, property, side) }))
   const most = Math.max(1, ...columns.map(({ values }) => values.length))
@@ -111,7 +111,7 @@ function firings(type: NodeType, hand: Hand): InputValues[] {
   }))
 }
 
-/** What all hands give a node, the same firing once: a node gives the same for the same inputs. */
+/** All different firings. Equal inputs give equal outputs, so each is kept once. */
 function allFirings(type: NodeType): { what: string; inputs: InputValues }[] {
   const all: { what: string; inputs: InputValues }[] = []
   for (const hand of HANDS) {
@@ -124,7 +124,7 @@ function allFirings(type: NodeType): { what: string; inputs: InputValues }[] {
   return all
 }
 
-/** The text or list in a value that is too long, if there is one: in itself and one level below. */
+/** The text or list in a value that is too long, in the value itself or one level below; else null. */
 function tooLong(value: unknown, levels = 2): string | null {
   if (typeof value === 'string') return value.length > LONGEST_TEXT ? `a text of ${value.length}` : null
   if (typeof value !== 'object' || value === null) return null
@@ -133,7 +133,7 @@ function tooLong(value: unknown, levels = 2): string | null {
   if (levels === 0 || (count > SMALL_DICT && !Array.isArray(value))) return null
   let last: unknown
   for (const one of Array.isArray(value) ? value : Object.values(value)) {
-    // Many lists hold one and the same thing a million times.
+    // Many lists contain the same value a million times.
     const found = one === last ? null : tooLong(one, levels - 1)
     if (found) return found
     last = one
@@ -141,30 +141,30 @@ function tooLong(value: unknown, levels = 2): string | null {
   return null
 }
 
-/** How many items of a stream are looked at: the others are like them, and there may be no end of them. */
+/** Items of a stream that are checked: other items are similar, and the stream may be endless. */
 const ENOUGH = 5
 
-/** What a weave gives that is too long, where each of its streams has as many items as a list may have. */
-function woven(weave: StreamOperatorFiring, inputs: InputValues): OutputValues {
+/** The output of a stream operator that is too long, if each of its streams has as many items as a list may have. */
+function operatorOutputs(operator: StreamOperatorFiring, inputs: InputValues): OutputValues {
   const read = new Map<string, number>()
-  let step = weave.next()
+  let step = operator.next()
   for (let given = 0; !step.done && given < ENOUGH; ) {
     const { value } = step
     if (value instanceof ItemRequest) {
       const count = (read.get(value.input) ?? 0) + 1
       read.set(value.input, count)
-      step = weave.next(count > LONGEST_LIST ? STREAM_END : inputs[value.input])
+      step = operator.next(count > LONGEST_LIST ? STREAM_END : inputs[value.input])
     } else {
       given++
       if (tooLong(value)) return value
-      step = weave.next()
+      step = operator.next()
     }
   }
   return {}
 }
 
 async function given(type: NodeType, inputs: InputValues): Promise<OutputValues> {
-  if (type.streamOperator) return woven(type.streamOperator(inputs, context), inputs)
+  if (type.streamOperator) return operatorOutputs(type.streamOperator(inputs, context), inputs)
   if (type.loop) {
     const step = type.loop(inputs, context).first()
     return 'item' in step ? step.item : step.outputs
@@ -244,7 +244,7 @@ describe('at a limit', () => {
     assert.throws(() => much.push('x'), /more than 100,000,000 characters together/)
   })
 
-  test('regex.Replace and regex.FindAll stop before the text is made', async () => {
+  test('regex.Replace and regex.FindAll fail before the text is made', async () => {
     const text = 'a'.repeat(1000)
     const of = (replacement: string) => outputOf('regex.Replace', { text, pattern: 'a', replacement })
     assert.equal(((await of('b'.repeat(10_000))) as string).length, LONGEST_TEXT)
@@ -262,7 +262,7 @@ describe('at a limit', () => {
   })
 })
 
-test('a text doubled by one node after the other fails at the one that goes too far', async () => {
+test('a text that each node doubles fails at the node that exceeds the limit', async () => {
   const doubling = (at: number) =>
     node(`t${at}`, 'text.Template', { template: '{{a}}{{a}}' }, { dynamic_properties: { a: 'x' } })
   const nodes = [

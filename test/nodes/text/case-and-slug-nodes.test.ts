@@ -15,7 +15,7 @@ test("'text.Case' writes identifiers of all kinds", async () => {
 describe('text.Slug', () => {
   const of = (text: string, more = {}) => outputOf('text.Slug', { text, ...more })
 
-  test('makes names of titles', async () => {
+  test('makes names from titles', async () => {
     assert.equal(await outputOf('text.Slug', { text: ' Crème Brûlée — à la “Straße”! ' }), 'creme-brulee-a-la-strasse')
     assert.equal(await of('Smørrebrød, Łódź & æther'), 'smorrebrod-lodz-aether')
     assert.equal(await of('Москва и 東京'), 'москва-и-東京')
@@ -28,7 +28,7 @@ describe('text.Slug', () => {
     await assert.rejects(of('a', { length: 0 }), /must be at least 1/)
   })
 
-  test('cuts between words where it can', async () => {
+  test('cuts between words if possible', async () => {
     assert.equal(await of('one two three', { separator: '_', length: 8 }), 'one_two')
     assert.equal(await of('abcdefghij k', { length: 4 }), 'abcd')
     assert.equal(((await of('x'.repeat(1_000_000), { length: 1000 })) as string).length, 1000)
@@ -58,16 +58,16 @@ describe('text.Encode, text.Decode', () => {
     assert.equal(await decode('C3A9', 'hex'), 'é')
   })
 
-  test('refuse what is not of the encoding, or no text', async () => {
+  test('refuse invalid encodings, and bytes that are not text', async () => {
     const CASES: [string, string, RegExp][] = [
-      ['base64', 'a_b-', /bad_encoding: .* a character that does not belong there/],
-      ['base64url', 'a+b/', /does not belong/],
+      ['base64', 'a_b-', /bad_encoding: .* a character outside of its alphabet/],
+      ['base64url', 'a+b/', /outside of its alphabet/],
       ['base64', 'YQ=', /cut off/],
       ['base64', 'YWJjZ', /cut off/],
-      ['base64', 'Y=Q=', /does not belong/],
+      ['base64', 'Y=Q=', /outside of its alphabet/],
       ['hex', 'abc', /cut off/],
-      ['hex', 'xy', /does not belong/],
-      ['hex', 'ff', /no UTF-8 text/],
+      ['hex', 'xy', /outside of its alphabet/],
+      ['hex', 'ff', /not UTF-8/],
       ['url', '%zz', /percent sign/],
       ['url', '%ff', /percent sign/],
     ]
@@ -84,7 +84,7 @@ describe('text.Encode, text.Decode', () => {
     await fc.assert(property, { numRuns: scaled(200) })
   })
 
-  test('say what would be too long before it is made', async () => {
+  test('refuse results that would be too long before they are made', async () => {
     const text = 'x'.repeat(9_000_000)
     for (const as of ['base64', 'base64url', 'hex']) await assert.rejects(encode(text, as), /too_large/)
     await assert.rejects(encode('é'.repeat(2_000_000), 'url'), /too_large/)

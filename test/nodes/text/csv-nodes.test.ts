@@ -23,7 +23,7 @@ describe('text.ParseCsv', () => {
     await assert.rejects(fire('text.ParseCsv', { text: 5 }), /type_mismatch/)
   })
 
-  test('takes quotes, line ends of all kinds, and marks at the start as RFC 4180 and its readers do', async () => {
+  test('reads quotes, all line endings, and byte order marks like other readers of RFC 4180', async () => {
     assert.deepEqual(await rowsOf('\uFEFFa,b\r\n"x ""y""\nz",\r\n\r\n"","1,2"\r5" pipe,end'), [
       { a: 'x "y"\nz', b: '' },
       { a: '', b: '1,2' },
@@ -53,7 +53,7 @@ describe('text.ParseCsv', () => {
     assert.equal(Object.getPrototypeOf((rows as object[])[0]), Object.prototype)
   })
 
-  test('converts what is written as a number or a truth, and keeps codes', async () => {
+  test('converts numbers and booleans, and keeps codes', async () => {
     const cells = ['1', '-2.5', '1e3', '007', '+1', '.5', 'true', 'False', '', '9007199254740993', '1e999', ' 1']
     const [row] = (await rowsOf(`${cells.map((_, at) => `c${at}`)}\n${cells}`, { convert: true })) as object[]
     assert.deepEqual(Object.values(row!), [
@@ -64,8 +64,8 @@ describe('text.ParseCsv', () => {
 
   test('says what is wrong, and where', async () => {
     await assert.rejects(parse('a\nb\n"x"y'), /bad_csv: .* something follows a closing quote in line 3/)
-    await assert.rejects(parse('a\r\n"x\n'), /bad_csv: .* a quoted cell never ends, begun in line 2/)
-    await assert.rejects(parse('a\n1,2'), /bad_csv: Row 1 has 2 cells, and the table 1 columns/)
+    await assert.rejects(parse('a\r\n"x\n'), /bad_csv: .* a quoted cell is not closed, which begins in line 2/)
+    await assert.rejects(parse('a\n1,2'), /bad_csv: Row 1 has 2 cells, but the table has 1 columns/)
     for (const separator of ['', ';;', '"', '\n'])
       await assert.rejects(parse('a', { separator }), /bad_input: The separator must be one character/)
   })
@@ -107,13 +107,13 @@ describe('text.FormatCsv', () => {
     assert.equal(await format([{ a: '' }, { a: null }], { header: false }), '""\n""\n')
   })
 
-  test('refuses what would be too long before it is made', async () => {
+  test('refuses results that would be too long before they are made', async () => {
     const rows = Array.from({ length: 4000 }, (_, at) => ({ [`c${at}`]: 1 }))
     await assert.rejects(format(rows), /too_large: The text would have more than/)
     await assert.rejects(format(Array(1000).fill({ a: 'x'.repeat(100_000) })), /too_large/)
   })
 
-  test('writes what ParseCsv reads back as it was', async () => {
+  test('writes CSV that ParseCsv reads back unchanged', async () => {
     const cell = fc.oneof(fc.string(), fc.stringMatching(/^[",;\r\n a]{0,6}$/))
     const table = fc.integer({ min: 1, max: 4 }).chain((width) =>
       fc.record({

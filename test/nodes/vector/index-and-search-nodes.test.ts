@@ -1,4 +1,4 @@
-// vector.*: what is written, found and removed, with vectors of one's own and with those that a model makes; and what is refused.
+// vector.*: writing, searching and removing, with given vectors and with those that a model makes; and invalid inputs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type NodeServices, noServices } from '../../../src/engine/node-api/node-services.ts'
@@ -27,7 +27,7 @@ async function withVectors(
 const model = 'priced/small'
 
 describe('vector.Index and vector.Search', () => {
-  test('find texts that mean something alike, with the model that made the index', () =>
+  test('find texts with similar meanings, with the model of the index', () =>
     withVectors(async (fire, provider) => {
       const texts = ['aaa', 'abc', 'ccc b']
       const metadata = [{ n: 1 }, { n: 2 }, { n: 3 }]
@@ -49,7 +49,7 @@ describe('vector.Index and vector.Search', () => {
       )
     }))
 
-  test('take vectors of one’s own, and call nobody', () =>
+  test('accept given vectors without a model call', () =>
     withVectors(async (fire, provider) => {
       const { outputs } = await fire('vector.Index', {
         vectors: [
@@ -65,7 +65,7 @@ describe('vector.Index and vector.Search', () => {
       assert.deepEqual([provider.embedded.length, provider.listed], [0, 0])
     }))
 
-  test('make one entry of the same text, whoever writes it', () =>
+  test('make one entry of the same text, whichever node writes it', () =>
     withVectors(async (fire) => {
       const first = (await fire('vector.Index', { texts: ['ab', 'ab', 'c'], model })).outputs
       const again = (await fire('vector.Index', { texts: ['ab'], model })).outputs
@@ -85,7 +85,7 @@ describe('vector.Index and vector.Search', () => {
       assert.equal(new Set(bare.ids as string[]).size, 1)
     }))
 
-  test('write many entries part by part', () =>
+  test('write many entries in batches', () =>
     withVectors(async (fire, _, lent) => {
       const { vectors } = lent
       const parts: number[] = []
@@ -104,14 +104,14 @@ describe('vector.Index and vector.Search', () => {
       assert.equal(info.outputs.count, 451)
     }))
 
-  test('take no longer for vectors that nobody can keep', () =>
+  test('are fast for vectors that cannot be stored', () =>
     withVectors(async (fire) => {
       const vectors = Array(4_000).fill(Array(9_000).fill(0.123456789))
       const { failure } = await soon(() => fire('vector.Index', { vectors }))
       assert.match(failure, /^too_large: A vector has 9,000 numbers/)
     }))
 
-  test('refuse a filter that is too large before anything is paid for', () =>
+  test('refuse a filter that is too large before any paid call', () =>
     withVectors(async (fire, provider, lent) => {
       const filter = { tags: Array.from({ length: 10_000 }, (_, at) => at) }
       const why = /^out_of_range filter: .*The filter has more than 10,000 keys and values\.$/
@@ -125,37 +125,34 @@ describe('vector.Index and vector.Search', () => {
       assert.equal(provider.embedded.length, 1)
     }))
 
-  test('may be written and searched by nothing', () =>
+  test('accept empty lists of entries, and unknown indexes', () =>
     withVectors(async (fire) => {
       assert.deepEqual((await fire('vector.Index', {})).outputs, { ids: [], count: 0 })
       assert.deepEqual((await fire('vector.Info', {})).outputs, { exists: false, count: 0 })
     }))
 
-  test('refuse what does not belong together', () =>
+  test('refuse lists and vectors that do not fit together', () =>
     withVectors(async (fire, provider) => {
       const why = (data: object) => problems('vector.Index', { index: 'i', ...data })[0]
       assert.match(
         why({ texts: ['a', 'b'], vectors: [[1]] })!,
-        /^out_of_range vectors: .*There are 2 entries, and 1 vectors/,
+        /^out_of_range vectors: .*There are 2 entries, but 1 vectors/,
       )
-      assert.match(why({ texts: ['a'], ids: ['a', 'b'] })!, /^out_of_range texts: .*There are 2 entries, and 1 texts/)
-      assert.match(why({ texts: ['a'] })!, /^missing_property model: .*A model must make vectors/)
+      assert.match(why({ texts: ['a'], ids: ['a', 'b'] })!, /^out_of_range texts: .*There are 2 entries, but 1 texts/)
+      assert.match(why({ texts: ['a'] })!, /^missing_property model: .*The texts need a model/)
       assert.match(why({ ids: ['a'] })!, /^missing_property vectors: .*neither vectors nor texts/)
       assert.match(why({ vectors: Array(10_001).fill([1]) })!, /^out_of_range vectors: .*more than 10,000 entries/)
-      assert.match(problems('vector.Search', { index: 'i' })[0]!, /^missing_property query: .*nothing to search by/)
+      assert.match(problems('vector.Search', { index: 'i' })[0]!, /^missing_property query: .*nothing to search for/)
       assert.equal(
         (await fire('vector.Search', { query: 'a' })).failure,
-        'index_not_found: There is no index "i" of vectors.',
+        'index_not_found: There is no vector index "i".',
       )
       assert.match((await fire('vector.Search', { vector: [1] })).failure, /^index_not_found/)
       await fire('vector.Index', { vectors: [[1, 2, 3]] })
-      assert.match(
-        (await fire('vector.Search', { query: 'a' })).failure,
-        /^bad_input: A model must make a vector of the query/,
-      )
+      assert.match((await fire('vector.Search', { query: 'a' })).failure, /^bad_input: The query needs a model/)
       assert.match(
         (await fire('vector.Search', { vector: [1, 2] })).failure,
-        /^bad_input: .*3 numbers, and this one has 2/,
+        /^bad_input: .*3 numbers, but this vector has 2/,
       )
       assert.match(
         (await fire('vector.Search', { index: '', vector: [1] })).failure,
@@ -166,7 +163,7 @@ describe('vector.Index and vector.Search', () => {
 })
 
 describe('vector.Remove, vector.Info and vector.List', () => {
-  test('remove by id, by filter or all, and tell what is there', () =>
+  test('remove entries by id, by filter or all, and list the remaining indexes', () =>
     withVectors(async (fire) => {
       const vectors = [
         [1, 0],
@@ -185,7 +182,7 @@ describe('vector.Remove, vector.Info and vector.List', () => {
       )
       assert.match(
         (await fire('vector.Remove', { all: true, ids: ['a'] })).failure,
-        /^bad_input: Give ids, or a filter, or all/,
+        /^bad_input: Give only one of ids, filter and all/,
       )
       assert.equal(await removed({ all: true }), 0)
       assert.deepEqual((await fire('vector.List', {})).outputs.indexes, [])
@@ -200,12 +197,12 @@ describe('vector.Remove, vector.Info and vector.List', () => {
     ] as const)
       assert.equal(
         (await fired(type, data, lent)).failure,
-        'unavailable: There is no store of vectors where this workflow runs.',
+        'unavailable: No vector store is available where this workflow runs.',
       )
   })
 })
 
-test('what vector nodes will need is a model where they have no vectors', () => {
+test('vector nodes need a model if they have no vectors', () => {
   const need = { kind: 'model', model, task: 'embedding', prompt: 'a', max_output_tokens: 0 }
   assert.deepEqual(needsOf('vector.Index', { index: 'i', texts: ['a'], model }), [need])
   assert.deepEqual(needsOf('vector.Index', { index: 'i', texts: ['a'], vectors: [[1]], model }), [])
@@ -217,7 +214,7 @@ test('what vector nodes will need is a model where they have no vectors', () => 
   assert.deepEqual(needsOf('vector.Search', { index: 'i', model }, ['vector']), [])
 })
 
-test('vector nodes that change something do so where nobody reads what they give', () => {
+test('vector nodes with effects run even if their outputs are not used', () => {
   const effects = builtinRegistry.all().filter(({ node_type, effect }) => node_type.startsWith('vector.') && effect)
   assert.deepEqual(
     effects.map(({ node_type }) => node_type),

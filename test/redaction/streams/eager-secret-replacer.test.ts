@@ -1,4 +1,5 @@
-// A text of a model in pieces: no more of a secret is told than somebody may have guessed, however it is cut, and next to nothing waits.
+// A streamed text of a model: clients see at most as much of a secret as they may have guessed, for any split, and next
+// to nothing is held.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -8,17 +9,17 @@ import { EagerSecretReplacer } from '../../../src/redaction/streams/eager-secret
 import { scaled } from '../../helpers/scale.ts'
 
 const KEY = 'sk-Planted/key+4711'
-/** From so many characters on nobody has guessed it: three that everybody knows, and ten. */
+/** From this many characters on a prefix is not a guess: three are public, and ten are not. */
 const THRESHOLD = 13
 
-/** What is told of each piece, and at the end. */
+/** The output for each piece and the end. */
 function told(redactor: Redactor, pieces: readonly string[]): string[] {
   const tail = redactor.createEagerReplacer()
   return [...pieces.map((piece) => tail.push(piece)), tail.end()]
 }
 
 describe('a text of a model', () => {
-  test('is told piece by piece, also where it ends like the first letters of a secret', () => {
+  test('is emitted piece by piece, also if it ends like the first letters of a secret', () => {
     const redactor = new Redactor([KEY])
     for (const pieces of [
       ['a mask', ' is ', 'sk', 'i-', 'ing'],
@@ -32,7 +33,7 @@ describe('a text of a model', () => {
     assert.deepEqual(told(redactor, ['ends in sk-Planted/ke']), ['ends in ', '[redacted]'])
   })
 
-  test('holds nothing of a secret from the threshold on, however it is written and cut', () => {
+  test('shows nothing of a secret beyond the threshold, in any form and for any split', () => {
     const forms = [
       KEY,
       JSON.stringify(KEY).slice(1, -1),
@@ -55,7 +56,7 @@ describe('a text of a model', () => {
     )
   })
 
-  test('character by character, holds no more of a secret, nor where it breaks off', () => {
+  test('in single characters shows no more of a secret, also if it breaks off', () => {
     for (const text of [`key: ${KEY}!`, `key: ${KEY.slice(0, -1)}`, `${KEY}${KEY}`, `${KEY.slice(0, 9)} ${KEY}`]) {
       const all = told(new Redactor([KEY]), [...text]).join('')
       assert.match(all, /\[redacted\]/)
@@ -64,7 +65,7 @@ describe('a text of a model', () => {
     assert.equal(told(new Redactor([KEY]), [...`a ${KEY} b`]).join(''), `a ${KEY.slice(0, THRESHOLD - 1)}[redacted] b`)
   })
 
-  test('that is settled while it goes on leaves out what follows of the same secret', () => {
+  test('that is settled early drops the rest of the same secret', () => {
     for (let at = THRESHOLD; at < KEY.length; at++)
       for (let size = 1; size < 8; size++) {
         const tail = new Redactor([KEY]).createEagerReplacer()
@@ -80,7 +81,7 @@ describe('a text of a model', () => {
     assert.deepEqual(all, ['[redacted]', '', '!', ' and ', '[redacted]'])
   })
 
-  test('keeps in mind what was told, however many pieces it came in, and settles nothing in it', () => {
+  test('remembers emitted text over any number of pieces, and settles nothing in it', () => {
     for (let at = 1; at < KEY.length; at++) {
       const tail = new Redactor([KEY]).createEagerReplacer()
       const first = [...KEY.slice(0, at)].map((char) => tail.push(char) + tail.end()).join('')
@@ -89,7 +90,7 @@ describe('a text of a model', () => {
     }
   })
 
-  test('has thresholds by what everybody knows: of a token with dots its last part, of what its format says nothing', () => {
+  test('has thresholds after the public part: only the last part of a token with dots is secret, and no part that its format may fix', () => {
     const whole = (secret: string) => told(new Redactor([secret]), [secret.slice(0, -1)]).join('')
     const body = 'A1b2C3d4E5f6G7h8I9j0'.repeat(4)
     const token = `eyJhbGciOiJIUzI1NiJ9.${body}.${body}`
@@ -118,7 +119,7 @@ describe('a text of a model', () => {
     assert.equal(told(new Redactor([`sk-proj-${body}`]), [base64.slice(0, 20)]).join(''), base64.slice(0, 20))
   })
 
-  test('goes on as it came behind what only looked like a secret, whatever other secrets begin alike', () => {
+  test('passes unchanged after a false start of a secret, also with similar secrets', () => {
     const redactor = new Redactor([KEY, 'sk-Planted/other-9', 'Planted/key'])
     const text = 'sk-Planted/kez and sk-Planted/othen'
     for (let size = 1; size < 9; size++) {
@@ -128,7 +129,7 @@ describe('a text of a model', () => {
     assert.match(told(redactor, ['a sk-Planted', '/key', '+4711 b']).join(''), /^a sk-Planted\[redacted\] b$/)
   })
 
-  test('is looked at a bounded number of times, and waits no longer than the secret is, however that repeats itself', () => {
+  test('is checked a limited number of times, and held no longer than the secret, also for repetitive secrets', () => {
     const LENGTH = 6_000
     for (const [secret, part] of [
       ['a'.repeat(LENGTH), 'a'],
@@ -160,7 +161,7 @@ describe('a text of a model', () => {
     }
   })
 
-  test('in one piece is told as the whole text would be', () => {
+  test('in one piece gives the result of the whole text', () => {
     const redactor = new Redactor([KEY, 'sk-Planted/other-9', 'aaaaaaaa', 'Planted/key'])
     const part = fc.constantFrom(
       KEY,
@@ -182,7 +183,7 @@ describe('a text of a model', () => {
     )
   })
 
-  test('of others stays as it is: secrets have owners, and what looks like a credential is the model’s', () => {
+  test('keeps secrets of other owners, and text that only looks like a credential', () => {
     const redactor = new Redactor([])
     redactor.add(KEY, 'ada')
     assert.equal(

@@ -1,4 +1,4 @@
-// Texts that follow each other: joined, they are told as one text is; each is told as it came where nothing is replaced.
+// Consecutive texts: joined, they equal the redacted whole; each stays unchanged if nothing in it is replaced.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -13,7 +13,7 @@ const OWNER = 'me'
 const redactor = new Redactor().forOwner(OWNER)
 for (const secret of SECRETS) redactor.add(secret, OWNER)
 
-/** What is told with each item, and at the end. */
+/** The output for each item and the end. */
 function told(items: readonly string[]): string[][] {
   const texts = new RedactedItems(redactor)
   return [...items.map((item) => texts.push(item)), texts.end()]
@@ -43,8 +43,8 @@ const items = fc.array(
   { maxLength: 12 },
 )
 
-describe('texts that follow each other', () => {
-  test('are told as one text is, as many as came', () => {
+describe('consecutive texts', () => {
+  test('equal one redacted text, and keep their number', () => {
     fc.assert(
       fc.property(items, (given) => {
         const all = told(given).flat()
@@ -55,7 +55,7 @@ describe('texts that follow each other', () => {
     )
   })
 
-  test('are told in steps as they are told at once', () => {
+  test('give the same result in steps', () => {
     fc.assert(
       fc.property(items, (given) => {
         const texts = new RedactedItems(redactor)
@@ -65,7 +65,7 @@ describe('texts that follow each other', () => {
     )
   })
 
-  test('are told as they came where nothing is replaced', () => {
+  test('stay unchanged if nothing is replaced', () => {
     const plain = items.filter((given) => redactor.text(given.join('')) === given.join(''))
     fc.assert(
       fc.property(plain, (given) => assert.deepEqual(told(given).flat(), given)),
@@ -73,7 +73,7 @@ describe('texts that follow each other', () => {
     )
   })
 
-  test('wait until it is known what they are, and no longer', () => {
+  test('are held until they are decided, and no longer', () => {
     assert.deepEqual(told(['It is planted-key-4711.', 'And', ' basic', ' ideas,']), [
       ['It is [redacted].'],
       ['And'],
@@ -91,7 +91,7 @@ describe('texts that follow each other', () => {
     ])
   })
 
-  test('take no longer each, however many of them a secret keeps waiting', () => {
+  test('take the same time each, for any number of held items', () => {
     const took = leastProcessorMs(200, () => {
       const long = new Redactor().forOwner(OWNER)
       long.add(`${'a'.repeat(65_530)}b`, OWNER)

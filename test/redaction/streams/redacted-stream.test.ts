@@ -1,4 +1,4 @@
-// Texts that come in pieces: nothing is told of a secret, however it is cut, and what is told is what is kept.
+// Streamed texts: no part of a secret is emitted, for any split, and the emitted text equals the stored text.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -102,14 +102,14 @@ function piecesOf(text: string, cuts: readonly number[]): string[] {
   return pieces
 }
 
-/** How a stream tells a text at each place where it may be cut in two, and character by character. */
+/** The outputs of a stream for each split in two, and for single characters. */
 function assertSame(text: string, all: Redactor): void {
   const whole = all.text(text)
   for (let at = 0; at <= text.length; at++) assert.equal(told([text.slice(0, at), text.slice(at)], all).join(''), whole)
   assert.equal(told(text.split(''), all).join(''), whole)
 }
 
-/** Where a cut might decide wrongly. */
+/** Texts where a split could cause a wrong decision. */
 const TEXTS = [
   `{"a":"one\\nBearer abc123def456 two\\r\\nAuthorization: x${'y'.repeat(40)}]]}"}`,
   `xBearer abc123def456 nBearer abc123def456 nntk_${'0'.repeat(16)} \\ntk_${'0'.repeat(16)}.ab.`,
@@ -120,7 +120,7 @@ const TEXTS = [
 ]
 
 describe('a text in pieces', () => {
-  test('is told without its secrets, as the whole text would be', () => {
+  test('gives the result of the whole text, without secrets', () => {
     const all = redactor()
     fc.assert(
       fc.property(any, cut, (text, cuts) => {
@@ -132,7 +132,7 @@ describe('a text in pieces', () => {
     )
   })
 
-  test('is told as a whole wherever it is cut', () => {
+  test('gives the result of the whole text for any split', () => {
     const all = redactor()
     for (const text of TEXTS) assertSame(text, all)
     fc.assert(
@@ -141,7 +141,7 @@ describe('a text in pieces', () => {
     )
   })
 
-  test('hides what follows an escaped line break, and nothing for the cut alone', () => {
+  test('hides credentials after an escaped line break, and nothing because of a split', () => {
     const token = 'abc123def456'
     assert.deepEqual(told(['{"a":"x\\', `nBearer ${token}"}`]), ['{"a":"x\\', 'nBearer [redacted]"}', ''])
     assert.deepEqual(told(['{"a":"x\\n', `Bearer ${token}"}`]), ['{"a":"x\\', 'nBearer [redacted]"}', ''])
@@ -151,13 +151,13 @@ describe('a text in pieces', () => {
     assert.equal(told(['nn', `tk_${'0'.repeat(16)}`]).join(''), `nntk_${'0'.repeat(16)}`)
   })
 
-  test('is told at once where nothing of it may be a secret', () => {
+  test('is emitted at once if no part may be a secret', () => {
     const none = new Redactor().forOwner('me')
     for (const pieces of [['Hello', ', Ada', '! 👋'], ['x'.repeat(100_000)]])
       assert.deepEqual(told(pieces, none), [...pieces, ''])
   })
 
-  test('is held back no longer than it may be one', () => {
+  test('is held no longer than it may be a secret', () => {
     assert.deepEqual(told(['It is plant', 'ed-key-4711-of-a-cal', 'ler, ', 'ok']), [
       'It is ',
       '',
@@ -176,11 +176,11 @@ describe('a text in pieces', () => {
     assert.deepEqual(told(['It ends with plan']), ['It ends with ', 'plan'])
   })
 
-  test('is not held back for the secrets of others', () => {
+  test('is not held for secrets of others', () => {
     assert.deepEqual(told(['of-a-str', 'anger-77']), ['of-a-str', 'anger-77', ''])
   })
 
-  test('is held back no longer than credentials can be, with or without spaces', () => {
+  test('is held no longer than credentials can be, with or without spaces', () => {
     for (const [opening, part] of [
       ['basic', '中文没有空格'],
       ['basic ', 'YWJj'],
@@ -211,7 +211,7 @@ describe('a text in pieces', () => {
     ])
   })
 
-  test('has each place decided once, however it is cut and however long the secret is', () => {
+  test('decides each position once, for any split and any length of the secret', () => {
     const LENGTH = 20_000
     for (const [secret, part] of [
       ['a'.repeat(LENGTH), 'a'],
@@ -241,7 +241,7 @@ describe('a text in pieces', () => {
     }
   })
 
-  test('waits for credentials a bounded number of characters, however it is cut', () => {
+  test('holds a limited number of characters for credentials, for any split', () => {
     for (const opening of ['basic ', 'Authorization: ', 'Bearer ', 'authorization', 'x'])
       for (const part of ['YWJj', '中', ']', 'authorization=']) {
         const stream = new RedactedStream(new Redactor())
@@ -255,7 +255,7 @@ describe('a text in pieces', () => {
       }
   })
 
-  test('that is cut keeps what it ends with, but for what may be a part of a secret', () => {
+  test('that is cut off keeps its end, except a possible part of a secret', () => {
     const cut = (...pieces: string[]) => {
       const stream = new RedactedStream(redactor())
       return pieces.map((piece) => stream.push(piece)).join('') + stream.cut()
@@ -284,7 +284,7 @@ describe('a text in pieces', () => {
     }
   })
 
-  test('is decided about in many short steps where one letter decides about very much of it', () => {
+  test('is processed in many short steps if one letter decides about very much of it', () => {
     const long = new Redactor().forOwner('me')
     long.add(`${'a'.repeat(60_000)}b`, 'me')
     for (const say of ['pushSteps', 'endSteps'] as const) {
@@ -300,7 +300,7 @@ describe('a text in pieces', () => {
     }
   })
 
-  test('is told in time that grows with its length alone', () => {
+  test('is processed in linear time', () => {
     const stream = new RedactedStream(redactor())
     let length = stream.push('Bearer ').length
     for (let at = 0; at < 20_000; at++) length += stream.push('x-y_z').length

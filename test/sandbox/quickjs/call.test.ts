@@ -1,4 +1,4 @@
-// The engine of the sandbox is read from the disk when it is first needed: a disk that could not give it once ends that call alone.
+// The engine of the sandbox is read from disk on first use: a read error fails only that call.
 import assert from 'node:assert/strict'
 import files from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
@@ -6,7 +6,7 @@ import { mock, test } from 'node:test'
 import { createCodeSandbox } from '../../../src/sandbox/code-sandbox.ts'
 import { call } from '../kit.ts'
 
-test('a call after one for which the engine could not be read is served', async () => {
+test('a call succeeds after one for which the engine could not be read', async () => {
   await using sandbox = createCodeSandbox({ workers: 1 })
   const read = mock.method(files, 'readFile', () => Promise.reject(new Error('The disk is not there.')), { times: 1 })
   syncBuiltinESMExports()

@@ -1,4 +1,4 @@
-// What a token is good for on a socket: what it is not good for is not carried out, and each command is told so in its own form.
+// Scopes of tokens on a socket: a command without permission is not executed, and each kind of command is refused in its own form.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { commandManifest } from '../../../generated/messages.ts'
@@ -28,7 +28,7 @@ async function connectAs(...scopes: TokenScope[]): Promise<Client> {
 const asVisitor = () =>
   connectWith(tokens().signed.issueAppSession({ app_id: 'a', visitor_id: 'v', workspace_id: null }))
 
-/** Well-formed data of every command that is served, about a job that there is not unless one is given. */
+/** Well-formed data of every served command, for an unknown job unless one is given. */
 const DATA: Readonly<Record<string, (job_id: string) => object>> = {
   run_job: (job_id) => ({ job_id, workflow_id }),
   cancel_job: (job_id) => ({ job_id }),
@@ -66,14 +66,14 @@ const DATA: Readonly<Record<string, (job_id: string) => object>> = {
   request_job_cancellation: (job_id) => ({ job_id }),
 }
 
-/** By one reply to the request. */
+/** Refused by a reply to the request. */
 const isAnswered = (kind: string) => kind === 'rpc' || kind === 'chat'
 
 const commands = Object.values(commandManifest.ws).filter(
   ({ implementation, preview }) => implementation === 'implemented' || preview,
 )
 
-/** Sends a command and gives all that comes back before the answer to what is asked next, about the same job. */
+/** Sends a command. Returns all frames before the answer to a later command for the same job. */
 async function answers(client: Client, command: string, data: object, request_id: string | null): Promise<Frame[]> {
   const from = client.frames.length
   client.command(command, data, request_id)
@@ -100,14 +100,14 @@ const cases: readonly Case[] = [
   { who: 'a token to read with', open: () => connectAs('read'), may: ['read'], says: /lacks the scope "write"/ },
   { who: 'a token to write with', open: () => connectAs('write'), may: ['write'], says: /lacks the scope "read"/ },
   { who: 'a token of an administrator alone', open: () => connectAs('admin'), may: [], says: /lacks the scope/ },
-  { who: 'a visitor of an app', open: asVisitor, may: [], says: /serves no apps yet/ },
+  { who: 'a visitor of an app', open: asVisitor, may: [], says: /does not serve apps yet/ },
 ]
 
 for (const { who, open, may, says } of cases) {
   describe(who, () => {
     for (const { command, kind, scope } of commands) {
       const good = kind === 'connection' || may.includes(scope)
-      test(`${command}: ${good ? 'carried out' : 'refused'}`, async () => {
+      test(`${command}: ${good ? 'executed' : 'refused'}`, async () => {
         await using client = await open()
         for (const request_id of isAnswered(kind) ? ['asked'] : ['asked', null]) {
           const job_id = newId('scoped')
@@ -156,8 +156,8 @@ function assertRefused(frames: readonly Frame[], { command, kind, job_id, reques
   }
 }
 
-describe('commands that name no job', () => {
-  test('chat_message: a turn of the thread that fails, where nobody asks for an answer', async () => {
+describe('commands without a job id', () => {
+  test('chat_message: gets a failed turn of the thread if it has no request id', async () => {
     await using client = await connectAs('read')
     client.command('chat_message', { thread_id: 'thread_nowhere', content: 'x' })
     const { type, status, thread_id, error } = await client.next({ thread_id: 'thread_nowhere' })
@@ -167,7 +167,7 @@ describe('commands that name no job', () => {
     assert.match(message, /lacks the scope "write"/)
   })
 
-  test('stop: an error, where it names no thread either', async () => {
+  test('stop: gets an error if it has no thread either', async () => {
     await using client = await connectAs('read')
     client.command('stop')
     const { command, message } = await client.next({ type: 'error' })
@@ -175,7 +175,7 @@ describe('commands that name no job', () => {
     assert.match(String(message), /lacks the scope "write"/)
   })
 
-  test('run_job: the end of a job with an id of the server', async () => {
+  test('run_job: gets the end of a job with an id of the server', async () => {
     await using client = await connectAs('read')
     client.command('run_job', { workflow_id }, 'asked')
     const frame = await client.next(isEnding)
@@ -184,7 +184,7 @@ describe('commands that name no job', () => {
     assert.equal((await client.ask('get_status', { job_id: frame.job_id })).status, 'unknown')
   })
 
-  test('get_status: the error where it is asked for, else no jobs', async () => {
+  test('get_status: gets the error if it has a request id, else an empty list of jobs', async () => {
     await using client = await connectAs('write')
     const { error } = await client.ask('get_status')
     assert.equal((error as { code: string }).code, 'FORBIDDEN')
@@ -193,7 +193,7 @@ describe('commands that name no job', () => {
   })
 })
 
-test('what is not a command of the contract is told before what the token is good for', async () => {
+test('an unknown command is refused before the scope is checked', async () => {
   await using client = await connectAs('read')
   client.command('run_job', { job_id: 'j', nonsense: true })
   assert.equal((await client.next({ job_id: 'j' })).error, 'invalid_command')
@@ -201,13 +201,13 @@ test('what is not a command of the contract is told before what the token is goo
   assert.equal((error as { code: string }).code, 'NOT_FOUND')
 })
 
-test('a token to read with lists jobs and follows one that runs, and cannot touch it', async () => {
+test('a token with the scope read lists jobs and follows a running job, but cannot change it', async () => {
   await using owner = await connect(bench.server)
   await using reader = await connectAs('read')
   const job_id = newId()
   owner.command('run_job', { job_id, graph: gated(job_id) })
   await bench.gates.at(job_id)
-  // What is acknowledged is stored, and listed.
+  // An acknowledged job is stored and listed.
   await owner.next({ type: 'job_update', status: 'running', job_id })
   const listed = (await reader.ask('get_status')).jobs as { job_id: string }[]
   assert.ok(listed.some((job) => job.job_id === job_id))
@@ -217,7 +217,7 @@ test('a token to read with lists jobs and follows one that runs, and cannot touc
     reader.command(command, DATA[command]!(job_id))
     await reader.next({ error: 'forbidden', job_id })
   }
-  // It is told to the sender alone.
+  // Only the sender gets it.
   await reader.next({ type: 'job_update', status: 'failed', job_id })
   await bench.gates.open(job_id)
   assert.equal((await owner.collect(job_id)).at(-1)?.status, 'completed')
@@ -225,7 +225,7 @@ test('a token to read with lists jobs and follows one that runs, and cannot touc
   assert.ok(!owner.of(job_id).some(({ status }) => status === 'failed'))
 })
 
-test('a visitor sees nothing of the jobs of anybody', async () => {
+test('a visitor of an app sees no jobs', async () => {
   await using owner = await connect(bench.server)
   await using visitor = await asVisitor()
   const job_id = newId()

@@ -1,4 +1,4 @@
-// `/ws/download`: commands, updates and whose they are, over real sockets and a hub of the test's own.
+// `/ws/download`: commands, updates and their owners, over real sockets and a hub of the test's own.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -35,7 +35,7 @@ class Socket implements AsyncDisposable {
     this.#ws.send(message instanceof Uint8Array ? message : JSON.stringify(message))
   }
 
-  /** The first frame that is as wanted; each that tells of a download is held against the contract. */
+  /** The first frame that matches. Each frame about a download is validated against the contract. */
   async next(wanted: Frame): Promise<Frame> {
     const fits = (frame: Frame) => Object.entries(wanted).every(([key, value]) => frame[key] === value)
     const frame = await until(`a frame like ${JSON.stringify(wanted)}`, () => this.frames.find(fits))
@@ -72,7 +72,7 @@ async function scene() {
   }
 }
 
-test('start_download is answered, and each socket of the caller is told of the download_update', async () => {
+test('start_download is answered, and each socket of the caller gets the download_update', async () => {
   await using s = await scene()
   await using one = await open(s.server)
   await using two = await open(s.server)
@@ -88,7 +88,7 @@ test('start_download is answered, and each socket of the caller is told of the d
   assert.equal(one.frames.filter(({ status }) => status === 'start').length, 1)
 })
 
-test('cancel_download ends it, a socket that opens meanwhile is told of it, and it outlives sockets', async () => {
+test('a download outlives its sockets, is sent to sockets that open meanwhile, and ends with cancel_download', async () => {
   await using s = await scene()
   const gate = Promise.withResolvers<void>()
   s.hub.fault = ({ path }) => (path.startsWith('/api/') ? undefined : { pause: { after: 50_000, until: gate.promise } })
@@ -115,14 +115,14 @@ test('cancel_download ends it, a socket that opens meanwhile is told of it, and 
   assert.equal(existsSync(s.file), false)
 })
 
-test('a failure is told in words', async () => {
+test('a failed download is reported with a message', async () => {
   await using s = await scene()
   await using socket = await open(s.server)
   socket.send({ command: 'start_download', data: { ...asked, repo_id: 'maker/none' } })
   assert.equal((await socket.next({ status: 'failed' })).error, 'The hub has no "maker/none".')
 })
 
-test('bad input has its answers, and closes nothing', async () => {
+test('bad input gets its defined answers, and closes no socket', async () => {
   await using s = await scene()
   await using socket = await open(s.server)
   socket.send(new Uint8Array([1]))
@@ -142,7 +142,7 @@ test('bad input has its answers, and closes nothing', async () => {
   assert.equal(s.hub.requests.length, 0)
 })
 
-test('a token that is good for reading alone starts and cancels nothing', async () => {
+test('a token with only the scope read starts and cancels no downloads', async () => {
   await using s = await scene()
   const made = await call(s.server, 'POST', '/api/tokens', { body: { name: 'reader', scopes: ['read'] } })
   assert.equal(made.status, 201, made.text)
@@ -158,7 +158,7 @@ test('a token that is good for reading alone starts and cancels nothing', async 
   assert.equal(s.hub.requests.length, 0)
 })
 
-test('in Local mode a token downloads with the scopes write and admin, and with no less', async () => {
+test('in Local mode a token needs the scopes write and admin to download', async () => {
   await using s = await scene()
   const socketWith = async (scopes: string[]) => {
     const made = await call(s.server, 'POST', '/api/tokens', { body: { name: scopes.join(), scopes } })
@@ -182,7 +182,7 @@ test('in Local mode a token downloads with the scopes write and admin, and with 
   await socket.next({ status: 'completed' })
 })
 
-test('where people sign in, administrators alone start downloads, and each hears of their own', async () => {
+test('with an identity provider, only administrators start downloads, and each gets updates of their own', async () => {
   await using hub = await startHub({ [REPO]: { 'big.gguf': { bytes: BIG } } })
   await using idp = await startIdentityProvider()
   await using server = await startServer({

@@ -1,15 +1,15 @@
-// Commands that are being carried out hold their values: while those of a connection are too many bytes, nothing more is read from it.
+// Running commands hold their values: while those of a connection have too many bytes, nothing more is read from it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { startServer, until } from '../../helpers/server.ts'
 import { connect } from '../../helpers/socket.ts'
 
-/** Bytes of a frame, which is a small one. */
+/** Bytes of a small frame. */
 const FRAME = 150_000
 const COUNT = 20
 
-describe('commands that are under way', () => {
-  test('have a bound for each connection, and all are carried out', async () => {
+describe('running commands', () => {
+  test('have a limit for each connection, and all are executed', async () => {
     await using server = await startServer()
     const { promise: gone, resolve: goOn } = Promise.withResolvers<void>()
     let begun = 0

@@ -1,4 +1,4 @@
-// Frames that are judged in a thread and parsed in time slices are answered in the very words that small ones are, and in their order.
+// Frames that are validated in a worker and parsed in time slices get the same answers as small frames, in order.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { encode } from '@msgpack/msgpack'
@@ -7,7 +7,7 @@ import { type Client, connect, type Frame } from '../../helpers/socket.ts'
 
 const FILLER = 'x'.repeat(300_000)
 
-/** Frames that something is wrong with, by what stands in them besides. */
+/** Invalid frames, by their fault. */
 const WRONG: Readonly<Record<string, (filler: string) => string | Uint8Array>> = {
   'no JSON': (filler) => `{"command":"ping","x":"${filler}"`,
   'no MessagePack': (filler) => encode([filler, 1]).subarray(0, -1),
@@ -33,7 +33,7 @@ async function answerTo(socket: Client, frame: string | Uint8Array): Promise<Fra
 }
 
 describe('a large frame', () => {
-  test('is refused in the words of a small one', async () => {
+  test('is refused with the message of a small frame', async () => {
     await using server = await startServer()
     await using socket = await connect(server)
     for (const [name, frame] of Object.entries(WRONG)) {
@@ -42,7 +42,7 @@ describe('a large frame', () => {
     }
   })
 
-  test('with a type and no command is ignored', async () => {
+  test('with a type and without a command is ignored', async () => {
     await using server = await startServer()
     await using socket = await connect(server)
     socket.sendRaw(encode({ type: 'pong', note: FILLER }))
@@ -86,7 +86,7 @@ describe('a large frame', () => {
     }
   })
 
-  test('is overtaken by no later frame of its socket, whatever both are', async () => {
+  test('is not overtaken by a later frame of its socket, of any kind', async () => {
     await using server = await startServer()
     await using socket = await connect(server)
     const value = Array.from({ length: 100_000 }, (_, at) => ({

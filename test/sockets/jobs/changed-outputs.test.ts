@@ -1,4 +1,4 @@
-// The outputs of a job as a socket is told them that comes back, where they are large.
+// Large outputs of a job for a socket that reconnects.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AppContext } from '../../../src/context.ts'
@@ -13,10 +13,10 @@ import { graph, node, sink, source } from '../../engine/kit.ts'
 import { startServer, type TestServer } from '../../helpers/server.ts'
 import { jobRow } from '../../helpers/store.ts'
 
-/** Characters of each of so many texts of one stream. */
+/** Characters of each string of a stream, and their number. */
 const LENGTH = 700_000
 const TEXTS = 6
-/** Characters that may be read, or redacted, at once. */
+/** Characters that may be read or redacted at once. */
 const MOST = 2 * LENGTH + 1_000
 
 const streamed = graph(
@@ -24,7 +24,7 @@ const streamed = graph(
   ['xs.output->each.list', 'each.item->texts.value'],
 )
 
-/** The same services; it is noted how many characters of events are read at once, and of texts redacted. */
+/** The same services, which record the characters of events that are read at once, and of texts that are redacted at once. */
 function noting({ context }: TestServer): { app: AppContext; most: { read: number; redacted: number } } {
   const most = { read: 0, redacted: 0 }
   const read = <T>(unit: UnitOfWork<T>): T => {
@@ -57,7 +57,7 @@ test('a long streamed text is read and redacted in parts', async () => {
     saveGraph(tx, 'streamed', JSON.stringify(streamed))
     insertJob(tx, row)
     for (let sequence = 1; sequence <= TEXTS; sequence++) {
-      // Half of the secret stands in the one, half in the next.
+      // The secret is split across two events.
       const value = secret.slice(11) + 'x'.repeat(LENGTH) + secret.slice(0, 11)
       const payload = JSON.stringify({ output_name: 'texts', value })
       insertJobEvent(tx, { job_key: 1, sequence, type: 'output_update', payload, created_at: row.created_at })

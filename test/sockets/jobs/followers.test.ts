@@ -1,4 +1,4 @@
-// Many who watch one job, over every door: each sees the same history, once, in the detail that the job was submitted with.
+// Many clients follow a job over every transport: each sees the same history, once, in the detail that the job was submitted with.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { JobEvent } from '../../../generated/types.ts'
@@ -15,7 +15,7 @@ before(async () => {
 })
 after(() => bench[Symbol.asyncDispose]())
 
-/** Items that come one by one, a branch that is skipped, a person who is asked, and a second output at the end. */
+/** Items that come one by one, a skipped branch, a person who is asked, and a second output at the end. */
 const eventful = (key: string) => {
   const items = gatedItems(key)
   return graph(
@@ -35,7 +35,7 @@ const eventful = (key: string) => {
 
 const SHOWN = ['queued', 'running', 'suspended']
 
-/** An event in the words of `frameWord`; null where sockets show nothing of it. */
+/** An event in the form of `frameWord`; null for an event that sockets do not show. */
 function eventWord(event: JobEvent): string | null {
   if (event.type === 'job_status') return SHOWN.includes(event.status) ? `job ${event.status}` : null
   if (event.type === 'node_status') return `node ${event.node_id} ${event.status === 'failed' ? 'error' : event.status}`
@@ -44,7 +44,7 @@ function eventWord(event: JobEvent): string | null {
   return `job ${event.status}`
 }
 
-/** A frame of something that is stored; null for the others. */
+/** The frame of a stored event; null for other frames. */
 function frameWord(frame: Frame): string | null {
   if (frame.type === 'job_update') return `job ${frame.status}`
   if (frame.type === 'node_update') return `node ${frame.node_id} ${frame.status}`
@@ -54,7 +54,7 @@ function frameWord(frame: Frame): string | null {
 
 const present = (words: (string | null)[]) => words.filter((word) => word !== null)
 
-/** Asks for what is new until the job has ended. */
+/** Polls for new events until the job has ended. */
 async function polled(path: string): Promise<JobEvent[]> {
   const events: JobEvent[] = []
   await until('the end of the job', async () => {
@@ -66,7 +66,7 @@ async function polled(path: string): Promise<JobEvent[]> {
   return events
 }
 
-describe('one job that many watch', () => {
+describe('a job with many followers', () => {
   test('has the same history over server-sent events, two sockets and polled JSON', async () => {
     const job_id = newId()
     await using first = await connect(bench.server)
@@ -92,7 +92,7 @@ describe('one job that many watch', () => {
     assert.deepEqual(await polling, events)
     const told = present(events.map(eventWord))
     assert.deepEqual(present(own.map(frameWord)), told)
-    // Who comes later is told the state first, and everything from then on.
+    // A later follower gets the state first, and then all events.
     const later = present(others.slice(known).map(frameWord))
     assert.ok(later.length > 8, later.join('\n'))
     assert.deepEqual(later, told.slice(-later.length))
@@ -100,7 +100,7 @@ describe('one job that many watch', () => {
     assert.ok(told.includes('output out "b"') && told.includes('node no skipped'))
   })
 
-  test('ends once for each, whoever cancels it, also where it is asked for again', async () => {
+  test('ends once for each follower, whichever client cancels it, even if it is requested again', async () => {
     const job_id = newId()
     const clients = await Promise.all([connect(bench.server), connect(bench.server), connect(bench.server)])
     const [first, second, third] = clients as [Client, Client, Client]
@@ -130,7 +130,7 @@ describe('one job that many watch', () => {
     ['outputs', ['node_update', 'edge_update', 'node_progress']],
     ['terminal', ['node_update', 'edge_update', 'node_progress', 'output_update', 'chunk', 'log_update']],
   ] as const) {
-    test(`shows its followers ${event_detail} alone where it was submitted so, and the whole history to who asks for it`, async () => {
+    test(`sends only ${event_detail} to followers if it was submitted so, and the whole history on request`, async () => {
       const job_id = newId()
       await using first = await connect(bench.server)
       await using second = await connect(bench.server)
@@ -152,8 +152,8 @@ describe('one job that many watch', () => {
   }
 })
 
-describe('what is made for many', () => {
-  test('is made twice at most, and kept only where somebody asked again', () => {
+describe('a derived value that many use', () => {
+  test('is computed at most twice, and cached only from the second use', () => {
     let made = 0
     const shared = new DerivedValueCache((item: { name: string }) => `${item.name} ${++made}`)
     const [one, other] = [{ name: 'one' }, { name: 'other' }]
@@ -164,7 +164,7 @@ describe('what is made for many', () => {
     assert.equal(shared.get(other), 'other 3')
   })
 
-  test('is tried again where it could not be made', () => {
+  test('is computed again after a failure', () => {
     const shared = new DerivedValueCache((_: object): string => {
       throw new Error('too large')
     })

@@ -1,9 +1,9 @@
-// Why an object storage did not do what it was asked for.
+// BucketError says why a request to an object storage failed.
 
 export class BucketError extends Error {
-  /** Of HTTP; null where nothing was answered. */
+  /** The HTTP status; null if there was no response. */
   readonly status: number | null
-  /** As the storage names it, such as `SlowDown`; null where it named none. */
+  /** The error code of the storage, such as `SlowDown`; null if it gave none. */
   readonly code: string | null
 
   constructor(message: string, { status = null, code = null, cause }: BucketErrorOptions = {}) {
@@ -13,14 +13,14 @@ export class BucketError extends Error {
     this.code = code
   }
 
-  /** Whether the storage, and not one object alone, cannot be used for now. */
+  /** Whether the whole storage, and not only one object, is unavailable for now. */
   get isOutage(): boolean {
     const { status, code } = this
     if (status === null || status >= 500 || status === 429) return true
     return status === 401 || status === 403 || code === 'NoSuchBucket'
   }
 
-  /** Whether asking again soon may help. */
+  /** Whether a retry soon may help. */
   get isTransient(): boolean {
     return this.status === null || this.status >= 500 || this.status === 429 || this.status === 408
   }
@@ -32,7 +32,7 @@ export interface BucketErrorOptions {
   readonly cause?: unknown
 }
 
-/** Whether an error says that the storage cannot be used for now. */
+/** Whether an error says that the storage is unavailable for now. */
 export function isBucketOutage(error: unknown): boolean {
   return error instanceof BucketError && error.isOutage
 }

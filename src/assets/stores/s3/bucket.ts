@@ -1,4 +1,4 @@
-// One prefix of a bucket as a store of whole objects: what is there, what it holds, and how it goes. What has to be asked again is, a few times.
+// Bucket reads, lists and removes the whole objects under one prefix of a bucket. It retries transient failures a few times.
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
@@ -12,59 +12,59 @@ import { ObjectReadStream } from './object-read-stream.ts'
 import { elementText, findElements } from './xml.ts'
 
 export interface BucketTimeouts {
-  /** For so many milliseconds nothing may come or go before a request counts as lost. */
+  /** Milliseconds without any byte in either direction after which a request counts as lost. */
   readonly silence_ms: number
-  /** The same of one request that reads: somebody waits for its answer. */
+  /** The same for a request that reads, because a caller waits for its answer. */
   readonly answer_ms: number
-  /** For so many milliseconds a read may get nothing, however often it was repeated; then it has failed. */
+  /** Milliseconds without any byte after which a read fails, however often it was retried. */
   readonly read_ms: number
-  /** Before a request is repeated, about; each time three times as long. */
+  /** The first pause before a retry, roughly; each further pause is three times as long. */
   readonly pause_ms: number
 }
 
 export interface BucketObjectInfo extends ObjectInfo {
   readonly etag: string
-  /** In hexadecimal; null where whoever put the object there did not say. */
+  /** In hexadecimal; null if the program that put the object did not give a digest. */
   readonly sha256: string | null
 }
 
-/** An upload in parts that was begun. */
+/** A multipart upload that was not completed. */
 export interface UnfinishedUpload {
-  /** Of the object in the bucket. */
+  /** The full name of the object in the bucket. */
   readonly name: string
   readonly upload_id: string
 }
 
-/** An object, and its bytes from where they were asked for. */
+/** An object, and the stream of the requested range. */
 export interface BucketObjectStream {
   readonly facts: BucketObjectInfo
   readonly stream: Readable
 }
 
 const DEFAULT_TIMEOUTS: BucketTimeouts = { silence_ms: 60_000, answer_ms: 10_000, read_ms: 30_000, pause_ms: 100 }
-/** A start waits no longer for an answer. */
+/** Milliseconds that a start waits for an answer at most. */
 const CHECK_MS = 10_000
 const TRIES = 3
 const BACKOFF_FACTOR = 3
-/** Of S3. */
+/** The limits of S3. */
 const LONGEST_KEY_BYTES = 1_024
 const LONGEST_PAGE = 1_000
-/** Of one list of unfinished uploads: there are storages that never come to its end. */
+/** Limits of the list of unfinished uploads, because the list of some storages never ends. */
 const MOST_PAGES = 1_000
 const MOST_UPLOADS = 100_000
-/** Keys of a page that are read before others have their turn: each may be all entities, which takes half a millisecond. */
+/** Number of keys that are parsed before other work gets its turn. A key may consist of entities only, and then takes half a millisecond. */
 const KEYS_AT_ONCE = 32
 
 export class Bucket {
   readonly connection: BucketConnection
-  /** The name of the object that says whose the prefix is: beside it, so that it is never among its objects. */
+  /** The name of the object that names the owner of the prefix. It lies beside the prefix, so that it is never listed among the objects. */
   readonly claim_name: string
   readonly #settings: BucketSettings
   readonly #prefix: string
   readonly #times: BucketTimeouts
   readonly #closing = new AbortController()
 
-  /** `folder`: what comes behind the prefix, before the keys. */
+  /** `folder` comes after the prefix and before the keys. */
   constructor(settings: BucketSettings, folder: string, times: Partial<BucketTimeouts> = {}) {
     this.#times = { ...DEFAULT_TIMEOUTS, ...times }
     this.connection = new BucketConnection(settings, this.#times.silence_ms)
@@ -73,19 +73,19 @@ export class Bucket {
     this.claim_name = `${this.#prefix.slice(0, -1)}.owner`
   }
 
-  /** Aborts when the bucket is not asked any more. */
+  /** The signal that aborts when the bucket is closed. */
   get closing(): AbortSignal {
     return this.#closing.signal
   }
 
-  /** So many milliseconds a read waits at most. */
+  /** Milliseconds that a read waits at most. */
   get read_ms(): number {
     return this.#times.read_ms
   }
 
   /**
-   * Whether the bucket answers; false where nothing came, or what may pass.
-   * @throws StartError where it refuses: it is not there, or is somebody else's
+   * Whether the bucket answers. Returns false if there was no answer, or a transient error.
+   * @throws StartError if the bucket does not exist or refuses access
    */
   async check(): Promise<boolean> {
     const patience = AbortSignal.timeout(CHECK_MS)
@@ -103,14 +103,14 @@ export class Bucket {
     }
   }
 
-  /** The name of an object of a key in the bucket. @throws TypeError for a key that is too long for it */
+  /** Returns the name in the bucket for the object of a key. @throws TypeError for a key that is too long */
   nameOf(key: string): string {
     const name = this.#prefix + key
     if (Buffer.byteLength(name) <= LONGEST_KEY_BYTES) return name
     throw new TypeError(`not a key: ${JSON.stringify(key)} is too long for the bucket`)
   }
 
-  /** As long as `patience` is not aborted, by default as long as a read may take. @throws BucketFailure */
+  /** Tries until `patience` aborts, by default as long as a read may take. @throws BucketError */
   async stat(key: string, patience = AbortSignal.timeout(this.#times.read_ms)): Promise<BucketObjectInfo | null> {
     const { answer_ms } = this.#times
     const call = { method: 'HEAD', key: this.nameOf(key), answer_ms, signal: this.#abortSignal(patience) } as const
@@ -120,8 +120,9 @@ export class Bucket {
   }
 
   /**
-   * Bytes of an object, never fewer than were asked for: what breaks off is taken up where it did, or ends with an error. Where they are all
-   * of the object, they are what was put there. @throws Error for a range that goes beyond the object
+   * Opens a range of an object. The stream resumes after an interruption, and never ends early without an error. If the range is the whole
+   * object, the stream checks the digest.
+   * @throws Error for a range that goes beyond the object
    */
   async open(key: string, range: ByteRange): Promise<BucketObjectStream | null> {
     const name = this.nameOf(key)
@@ -150,7 +151,7 @@ export class Bucket {
       const more = await from(range.start + done, left_ms, facts.etag)
       if (more.statusCode === 206 && parseWholeSize(more, range.start + done) === size) return more
       more.destroy()
-      throw new BucketError('it has another object there now', { status: more.statusCode! })
+      throw new BucketError('the object was replaced meanwhile', { status: more.statusCode! })
     }
     const pause = (tries: number) => this.#pause(tries, signal)
     const { length } = range
@@ -167,14 +168,14 @@ export class Bucket {
     return { facts, stream }
   }
 
-  /** Settles when the object is gone, or was not there. As long as `patience` is not aborted. @throws BucketFailure */
+  /** Resolves when the object is gone, or was not there. Tries until `patience` aborts. @throws BucketError */
   async delete(key: string, patience?: AbortSignal): Promise<void> {
     const call = { method: 'DELETE', key: this.nameOf(key), signal: this.#abortSignal(patience) } as const
     const response = await this.#withRetries(() => this.connection.request(call, [404]), patience)
     response.resume()
   }
 
-  /** At most `limit` keys behind `after`, in the order of their bytes. */
+  /** Returns at most `limit` keys after `after`, in the order of their bytes. */
   async list(after: string | null, limit: number): Promise<string[]> {
     const keys: string[] = []
     while (keys.length < limit) {
@@ -199,7 +200,7 @@ export class Bucket {
     return keys
   }
 
-  /** Uploads of parts that somebody began and nobody completed: all of them, up to 100,000 or as many as a thousand pages tell. */
+  /** Returns the unfinished multipart uploads: all of them, up to 100,000 uploads or 1,000 pages. */
   async listUploads(): Promise<UnfinishedUpload[]> {
     const found: UnfinishedUpload[] = []
     let query: Record<string, string> | null = { uploads: '', prefix: this.#prefix }
@@ -217,12 +218,12 @@ export class Bucket {
     return found
   }
 
-  /** The body of an answer, of a call that may be repeated. @throws BucketFailure */
+  /** Returns the body of the answer to a request that is safe to repeat. @throws BucketError */
   requestText(call: BucketRequest): Promise<string> {
     return this.#withRetries(async () => readBodyText(await this.connection.request(call)))
   }
 
-  /** A list, which is read within the time of a read. @throws BucketFailure */
+  /** Returns the text of a list, within the time limit of a read. @throws BucketError */
   #requestList(query: Readonly<Record<string, string>>): Promise<string> {
     const patience = AbortSignal.timeout(this.#times.read_ms)
     const { answer_ms } = this.#times
@@ -230,7 +231,7 @@ export class Bucket {
     return this.#withRetries(async () => readBodyText(await this.connection.request(call)), patience)
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts all requests that are under way. */
   close(): void {
     this.#closing.abort(new BucketError('it is not asked any more: the service is closing'))
     this.connection.close()
@@ -259,7 +260,10 @@ export class Bucket {
   }
 }
 
-/** What asks for the next page of a list of uploads; null behind the last one, and where a storage says nothing of where it begins. */
+/**
+ * Returns the query for the next page of a list of uploads; null after the last page, and if the storage does not say where the next page
+ * begins.
+ */
 function nextPageQuery(query: Readonly<Record<string, string>>, xml: string): Record<string, string> | null {
   const [key, upload_id] = [elementText(xml, 'NextKeyMarker'), elementText(xml, 'NextUploadIdMarker')]
   if (elementText(xml, 'IsTruncated') !== 'true' || key === null || key === '') return null
@@ -281,14 +285,17 @@ function parseObjectInfo({ headers }: IncomingMessage, size: number): BucketObje
 function parseContentLength({ headers }: IncomingMessage): number {
   const length = Number(headers['content-length'] ?? Number.NaN)
   if (Number.isSafeInteger(length)) return length
-  throw new BucketError('it did not say how long an object is', { status: 502 })
+  throw new BucketError('it did not send the length of an object', { status: 502 })
 }
 
-/** Of the object that an answer is a part of, which begins at `start`. @throws BucketFailure for another part */
+/**
+ * Returns the size of the whole object from the answer for a range that begins at `start`.
+ * @throws BucketError if the answer has another range
+ */
 function parseWholeSize(response: IncomingMessage, start: number): number {
   const [, first, size] = /^bytes (\d+)-\d+\/(\d+)$/.exec(response.headers['content-range'] ?? '') ?? []
   if (response.statusCode === 206 && Number(first) === start) return Number(size)
   if (response.statusCode === 200 && start === 0) return parseContentLength(response)
   response.destroy()
-  throw new BucketError('it gave other bytes than those that were asked for', { status: 502 })
+  throw new BucketError('it sent another range than the requested one', { status: 502 })
 }

@@ -1,5 +1,6 @@
-// Signed requests to one bucket, each sent once. Node's own client rather than fetch: bodies of a known length are sent as they are read,
-// answers are neither decoded nor followed elsewhere, and what comes late or breaks off is told apart from what has ended.
+// BucketConnection sends signed requests to one bucket, each once. It uses Node's own client rather than fetch: that client streams bodies
+// of known length, and neither decodes answers nor follows redirects. It also distinguishes a late or interrupted answer from a complete
+// one.
 import { Agent, type IncomingMessage, request as overHttp } from 'node:http'
 import { request as overHttps, Agent as SecureAgent } from 'node:https'
 import { pipeline } from 'node:stream'
@@ -12,14 +13,14 @@ import { elementText } from './xml.ts'
 
 export interface BucketRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
-  /** Of an object; absent: the bucket itself. */
+  /** The name of the object; if absent, the request is for the bucket itself. */
   readonly key?: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: BucketRequestBody
-  /** So long the head of the answer may take, in milliseconds, and each silence in its body; absent: as long as any silence may. */
+  /** Milliseconds until the head of the answer, and between pieces of its body; if absent, the idle timeout applies. */
   readonly answer_ms?: number
-  /** Ends the request, and the body of its answer, wherever they are. */
+  /** Aborts the request and the body of its answer. */
   readonly signal: AbortSignal
 }
 
@@ -30,10 +31,10 @@ export interface BucketRequestBody {
   readonly sha256: string
 }
 
-/** SHA-256 of nothing. */
+/** SHA-256 of the empty string. */
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const LONGEST_TEXT = 16 * 1024 * 1024
-/** Characters of a code of an error that are told. */
+/** Characters of an error code that are shown. */
 const LONGEST_CODE = 100
 
 export class BucketConnection {
@@ -41,11 +42,11 @@ export class BucketConnection {
   readonly #base: string
   readonly #agent: Agent
   readonly #idleTimeoutMs: number
-  /** A storage may repeat what it was sent, and a start that fails tells what it says past the log. */
+  /** Hides the credentials: a storage may repeat them in an error, and the message of a failed start does not go through the log. */
   readonly #mask: SecretMask
   readonly #signingKeys = new Map<string, ArrayBuffer>()
 
-  /** `silence_ms`: for so long nothing may come or go before a request counts as lost. */
+  /** `silence_ms`: milliseconds without any byte in either direction after which a request counts as lost. */
   constructor(settings: BucketSettings, silence_ms: number) {
     this.#settings = settings
     this.#idleTimeoutMs = silence_ms
@@ -58,7 +59,10 @@ export class BucketConnection {
     this.#agent = protocol === 'https:' ? new SecureAgent({ keepAlive: true }) : new Agent({ keepAlive: true })
   }
 
-  /** The head of the answer has come, whatever its status; the body is to be read to its end or destroyed. @throws BucketFailure */
+  /**
+   * Resolves when the head of the answer has come, whatever its status. The caller reads the body to its end or destroys it.
+   * @throws BucketError
+   */
   async send(call: BucketRequest): Promise<IncomingMessage> {
     const { url, headers } = await this.#sign(call)
     call.signal.throwIfAborted()
@@ -69,14 +73,14 @@ export class BucketConnection {
       const request = open(url, { method, headers, agent: this.#agent, signal, timeout })
       const failed = (cause: Error) => reject(signal.aborted ? signal.reason : toConnectionError(cause))
       const silent = () => request.destroy(new Error('nothing came for too long'))
-      // The socket's own limit counts silence alone, and a connection that is being made is not silent.
+      // The socket's own timeout counts only silence, and a connection that is being established is not silent.
       const late = answer_ms === undefined ? undefined : setTimeout(silent, answer_ms)
       request.on('timeout', silent)
       request.on('error', failed)
       request.on('close', () => clearTimeout(late))
       request.on('response', (response) => {
         clearTimeout(late)
-        // Whoever reads it learns of this by its early end.
+        // The reader of the body sees this error as an early end.
         response.on('error', () => {})
         resolve(response)
       })
@@ -85,19 +89,19 @@ export class BucketConnection {
     })
   }
 
-  /** As `send`, where only success and the statuses of `also` are answers. @throws BucketFailure */
+  /** Does what `send` does, but rejects any status other than success and those in `also`. @throws BucketError */
   async request(call: BucketRequest, also: readonly number[] = []): Promise<IncomingMessage> {
     const response = await this.send(call)
     const status = response.statusCode!
     if ((status >= 200 && status < 300) || also.includes(status)) return response
     const said = elementText(await readBodyText(response).catch(() => ''), 'Code')
     const code = said === null ? null : truncateText(this.#mask(said), LONGEST_CODE)
-    // What is left of the body of the request is not wanted any more.
+    // The rest of the request body need not be sent.
     response.destroy()
     throw new BucketError(`it answered ${status}${code === null ? '' : ` ${code}`}`, { status, code })
   }
 
-  /** Breaks off what is under way. */
+  /** Aborts all requests that are under way. */
   close(): void {
     this.#agent.destroy()
   }
@@ -122,7 +126,7 @@ export class BucketConnection {
   }
 }
 
-/** The whole of a small body. @throws BucketFailure where it breaks off */
+/** Reads a small body. @throws BucketError if it is interrupted or too long */
 export async function readBodyText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
@@ -144,7 +148,7 @@ function toConnectionError(cause: Error): BucketError {
   return cause instanceof BucketError ? cause : new BucketError(`it did not answer (${reason})`, { cause })
 }
 
-/** RFC 3986: all but unreserved characters and slashes is escaped. */
+/** Escapes every character except unreserved ones and slashes (RFC 3986). */
 function encodePath(key: string): string {
   return key.split('/').map(encodeComponent).join('/')
 }

@@ -1,5 +1,5 @@
-// The bytes of an object as they come out of a bucket. What breaks off is taken up again where it did; there are never too few of them, and
-// where their digest is known, the last of them come only when it is right.
+// ObjectReadStream reads the bytes of an object in a bucket and resumes after an interruption. It never ends early without an error, and if
+// the digest is known, it gives the last bytes only once the digest is right.
 import { createHash, type Hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
@@ -7,20 +7,20 @@ import { BucketError } from './bucket-error.ts'
 
 export interface ObjectReadStreamParts {
   readonly key: string
-  /** Bytes; more of them are left. */
+  /** Length in bytes; further bytes are ignored. */
   readonly length: number
-  /** Of all of them, in hexadecimal; null where nobody knows. */
+  /** The digest of all bytes, in hexadecimal; null if it is not known. */
   readonly sha256: string | null
-  /** For so many milliseconds there may be no byte, while one is wanted, before it is given up. */
+  /** Milliseconds without a byte, while the reader wants one, after which the stream fails. */
   readonly stall_timeout_ms: number
-  /** Asks for what is left after `done` bytes, and waits for `left_ms` at most. @throws where the object is not the same any more */
+  /** Requests the bytes after the first `done` ones, and waits for at most `left_ms`. @throws if the object has changed */
   reopen(done: number, left_ms: number): Promise<IncomingMessage>
   pause(tries: number): Promise<void>
-  /** Aborted when nothing more is wanted. */
+  /** The stream aborts this when it needs no more bytes. */
   readonly stop: AbortController
 }
 
-/** So often without a byte in between, then it is given up. */
+/** Number of attempts without any byte between them. */
 const TRIES = 4
 const HIGH_WATER = 256 * 1024
 
@@ -31,7 +31,7 @@ export class ObjectReadStream extends Readable {
   #idleTimeoutMs = 0
   #receivedBytes = 0
   #tries = 0
-  /** Since when bytes are wanted and none has come, on the clock that never goes back. */
+  /** The time since which the reader waits for a byte, on the monotonic clock. */
   #wantedAt = performance.now()
 
   constructor(response: IncomingMessage, parts: ObjectReadStreamParts) {
@@ -46,7 +46,7 @@ export class ObjectReadStream extends Readable {
   }
 
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    // A connection whose answer has come to its end serves the next request.
+    // A connection whose answer has ended serves the next request.
     if (this.#receivedBytes < this.#parts.length || error) {
       this.#parts.stop.abort()
       this.#response?.destroy()
@@ -70,7 +70,7 @@ export class ObjectReadStream extends Readable {
     response.resume()
   }
 
-  /** Whoever reads may take their time. */
+  /** While the response is paused no timeout applies, because a reader may be slow. */
   #pauseResponse(response: IncomingMessage): void {
     response.socket.setTimeout(0)
     response.pause()

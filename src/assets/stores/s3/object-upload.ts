@@ -1,5 +1,5 @@
-// How an object gets into a bucket: in one request, or in parts where it is large. The storage is told what the bytes must be and refuses
-// others; and what it says of the object afterwards must be right before anybody relies on it.
+// Uploads an object to a bucket in one request, or in parts if it is large. The storage gets the digests and refuses other bytes. An upload
+// is complete only when the storage reports the right object afterwards.
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
@@ -10,17 +10,17 @@ import { type BucketRequest, type BucketRequestBody, readBodyText } from './conn
 import { elementText, escapeXml } from './xml.ts'
 
 export interface UploadSizes {
-  /** What has more bytes goes up in parts. */
+  /** Larger objects are uploaded in parts. */
   readonly whole_bytes: number
-  /** Of a part, but for the last; more where the object would have too many of them. */
+  /** Bytes of each part except the last. Parts are larger if the object would have too many of them. */
   readonly part_bytes: number
 }
 
 export const UPLOAD_SIZES: UploadSizes = { whole_bytes: 64 * 1024 * 1024, part_bytes: 16 * 1024 * 1024 }
-/** Of S3. */
+/** The limit of S3. */
 const MOST_PARTS = 10_000
 const TRIES = 4
-/** Headers that say that an ETag is no MD5, though it may look like one. */
+/** Headers which say that an ETag is no MD5, although it may look like one. */
 const NON_MD5_ETAG_HEADERS = [
   'x-amz-server-side-encryption-aws-kms-key-id',
   'x-amz-server-side-encryption-customer-algorithm',
@@ -34,8 +34,8 @@ interface Digests {
 }
 
 /**
- * Puts an object into a bucket. Once it settles, the object is there, whole and as it is held.
- * @throws BucketFailure; what the file system throws
+ * Uploads an object. When the promise resolves, the bucket has the complete object as it was opened.
+ * @throws BucketError; the error of the file system
  */
 export async function uploadObject(
   bucket: Bucket,
@@ -50,9 +50,10 @@ export async function uploadObject(
   const target = { bucket, key, name: bucket.nameOf(key), held, headers, signal }
   const proven = size <= sizes.whole_bytes ? await putInOneRequest(target, digests) : await putParts(target, sizes)
   const found = await bucket.stat(key)
-  if (found === null || found.size !== size || found.sha256 !== digests.sha256) throw mismatchError('says otherwise')
+  if (found === null || found.size !== size || found.sha256 !== digests.sha256)
+    throw mismatchError('it reports another object than the uploaded one')
   if (!proven && (await computeBucketDigest(bucket, key, size)) !== digests.sha256)
-    throw mismatchError('has other bytes')
+    throw mismatchError('it has other bytes than the uploaded ones')
 }
 
 interface UploadTarget {
@@ -64,7 +65,7 @@ interface UploadTarget {
   readonly signal: AbortSignal
 }
 
-/** Whether the storage has told a digest of what it keeps, and it is the right one. Some tell none, or one of their own kind. */
+/** Whether the storage reported a digest of the stored bytes, and it is right. Some storages report none, or one of another kind. */
 async function putInOneRequest(
   { bucket, name, held, headers, signal }: UploadTarget,
   digests: Digests,
@@ -87,7 +88,7 @@ async function putParts(target: UploadTarget, { part_bytes }: UploadSizes): Prom
   const { bucket, name, held, headers, signal } = target
   const begun = await bucket.requestText({ method: 'POST', key: name, query: { uploads: '' }, headers, signal })
   const upload_id = elementText(begun, 'UploadId')
-  if (upload_id === null) throw new BucketError('it did not name an upload that was begun', { status: 502 })
+  if (upload_id === null) throw new BucketError('it sent no id for a new upload', { status: 502 })
   try {
     const { size } = held.facts
     const each = Math.max(part_bytes, Math.ceil(size / MOST_PARTS))
@@ -127,7 +128,7 @@ async function putPart(
       const response = await bucket.connection.request(call)
       await readBodyText(response)
       const { etag } = response.headers
-      if (etag === undefined) throw mismatchError('named no part')
+      if (etag === undefined) throw mismatchError('it sent no ETag for an uploaded part')
       return { number, etag, proven: isProven(response, digests.md5) }
     } catch (error) {
       if (tries === TRIES || signal.aborted || !isRetryable(error)) throw error
@@ -136,7 +137,7 @@ async function putPart(
   }
 }
 
-/** It answers 200 before it knows whether it can, and says then. */
+/** The storage answers 200 before it knows whether it can complete the upload, and reports an error in the body. */
 async function completeUpload(
   { bucket, name, signal }: UploadTarget,
   upload_id: string,
@@ -155,7 +156,7 @@ async function completeUpload(
   if (code !== null) throw new BucketError(`it answered ${code}`, { status: 500, code })
 }
 
-/** Frees what was uploaded of an object that will not be completed. */
+/** Frees the uploaded parts of an object that will not be completed. */
 export async function abortUpload(bucket: Bucket, name: string, upload_id: string): Promise<void> {
   const query = { uploadId: upload_id }
   const response = await bucket.connection.request(
@@ -188,12 +189,12 @@ async function computeBucketDigest(bucket: Bucket, key: string, size: number): P
   return hash.digest('hex')
 }
 
-/** Headers by which a storage refuses other bytes. */
+/** Returns headers that make a storage refuse other bytes. */
 function checksumHeaders({ md5 }: Digests): Record<string, string> {
   return { 'content-type': 'application/octet-stream', 'content-md5': md5.toString('base64') }
 }
 
-/** Whether an answer bears a digest of what the storage has. What it encrypts in other ways has an ETag of another kind. */
+/** Whether an answer has a digest that matches the stored bytes. Objects with other encryption have an ETag that is no MD5. */
 function isProven({ headers }: IncomingMessage, md5: Buffer, sha256?: string): boolean {
   const etag = headers.etag?.replaceAll('"', '').toLowerCase() ?? ''
   if (/^[0-9a-f]{32}$/.test(etag) && !NON_MD5_ETAG_HEADERS.some((name) => name in headers))
@@ -206,8 +207,8 @@ function isRetryable(error: unknown): boolean {
   return error.isTransient || ['BadDigest', 'XAmzContentSHA256Mismatch', 'RequestTimeout'].includes(error.code ?? '')
 }
 
-function mismatchError(what: string): BucketError {
-  return new BucketError(`it ${what} than what was put`, { status: 502 })
+function mismatchError(message: string): BucketError {
+  return new BucketError(message, { status: 502 })
 }
 
 async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,5 @@
-// Whose a prefix of a bucket is. What a database does not know is swept away, so two of them under one prefix would remove each other's files,
-// as a new one would those of the one that was lost. So an object beside the prefix names the database that came first, and all others refuse.
+// PrefixClaim checks which database owns a prefix of a bucket. Each database sweeps objects that it does not know, so two databases under
+// one prefix would remove each other's files. An object beside the prefix names its owner, and all other databases refuse to use it.
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Bucket } from './bucket.ts'
@@ -10,14 +10,14 @@ import { type BucketRequest, readBodyText } from './connection.ts'
 export class ForeignPrefixError extends BucketError {
   constructor(name: string) {
     super(
-      `the object ${name} says that it keeps the files of another database: take another prefix, or remove that object where this database has taken the place of that one`,
+      `the object ${name} says that the prefix belongs to another database: use another prefix, or remove that object if this database replaces the other one`,
       { status: 403 },
     )
     this.name = 'ForeignPrefix'
   }
 }
 
-/** A start, and all that waits for it, waits no longer for an answer. */
+/** Milliseconds that a start, and each call, waits for an answer. */
 const TIMEOUT_MS = 10_000
 
 export class PrefixClaim {
@@ -25,20 +25,20 @@ export class PrefixClaim {
   readonly #owner: string
   #isConfirmed = false
 
-  /** `owner`: what names the database, for ever. */
+  /** `owner`: the permanent name of the database. */
   constructor(bucket: Bucket, owner: string) {
     this.#bucket = bucket
     this.#owner = owner
   }
 
-  /** Settles once the prefix is known to belong to the owner. @throws ForeignPrefix; BucketFailure while the bucket cannot be asked */
+  /** Resolves once the prefix is known to belong to the owner. @throws ForeignPrefixError; BucketError while the bucket cannot be used */
   async ensure(): Promise<void> {
     if (this.#isConfirmed) return
     const patience = AbortSignal.timeout(Math.min(TIMEOUT_MS, this.#bucket.read_ms))
     let named = await this.#readOwner(patience)
     if (named === null) {
       await this.#writeOwner(patience)
-      // Two that come at once both find what the later one wrote.
+      // If two databases claim the prefix at once, both then read what the later one wrote.
       named = await this.#readOwner(patience)
     }
     if (named !== this.#owner) throw new ForeignPrefixError(this.#bucket.claim_name)

@@ -1,19 +1,25 @@
-// The little XML that object storage speaks: elements without attributes that matter, whose texts are wanted by their names.
+// Parses the simple XML of object storages: it finds elements by name and ignores attributes.
 
-/** Characters of a text that are looked at. No text that is asked for has more: the name of an object has 1,024 bytes at most, each of which may be written as an entity. */
+/**
+ * Characters of a text that are read. No text that is needed is longer: the name of an object has at most 1,024 bytes, each of which may be
+ * an entity.
+ */
 const LONGEST_TEXT = 8_192
 
 const LAST_CHARACTER = 0x10ffff
-/** What stands for a character that there is not. */
+/** Replaces a character reference that names no character. */
 const NO_CHARACTER = '\ufffd'
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-/** What stands between the tags of each element of that name, in order; elements inside it as they are. No end is looked for twice: a storage may answer with anything. */
+/**
+ * Yields the content between the tags of each element of that name, in order, with inner elements unparsed. It looks for no closing tag
+ * twice, because a storage may answer with anything.
+ */
 export function* findElements(xml: string, name: string): Generator<string, void, undefined> {
   const [opening, closing] = [`<${name}`, `</${name}>`]
   for (let at = xml.indexOf(opening); at >= 0; at = xml.indexOf(opening, at)) {
     at += opening.length
-    // A longer name may begin like this one.
+    // The name of another element may begin with this name.
     if (!/[\s>]/.test(xml.charAt(at))) continue
     const begin = xml.indexOf('>', at) + 1
     const end = begin === 0 ? -1 : xml.indexOf(closing, begin)
@@ -23,7 +29,7 @@ export function* findElements(xml: string, name: string): Generator<string, void
   }
 }
 
-/** The text of the first element of that name, or null. Of one that is longer than any that is asked for, the beginning. */
+/** Returns the text of the first element of that name, or null. A text that is longer than any needed one is cut. */
 export function elementText(xml: string, name: string): string | null {
   const first = findElements(xml, name).next()
   return first.done ? null : unescapeXml(first.value.slice(0, LONGEST_TEXT))

@@ -1,4 +1,4 @@
-// Whether two values say the same, once what is not written down is left out.
+// Deep equality of plain data.
 
 function listDefinedKeys(value: object): string[] {
   return Object.keys(value).filter((key) => (value as Record<string, unknown>)[key] !== undefined)
@@ -9,7 +9,7 @@ function areBytesEqual(a: ArrayBufferView, b: ArrayBufferView): boolean {
   return one!.length === other!.length && one!.every((byte, at) => byte === other![at])
 }
 
-/** Compares plain data all the way down: a key whose value is undefined counts as absent. */
+/** Compares plain data recursively. A key whose value is undefined counts as absent. */
 export function isDeepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return Object.is(a, b)

@@ -1,15 +1,15 @@
-// Takes large values apart into pieces that are cloned one by one, and puts them together again. What is shared inside of a value is
-// shared afterwards, but for what is small: that may be copied once for each piece.
+// Splits large values into pieces that are cloned one by one, and reassembles them. References shared inside a value stay shared, except
+// small parts, which may be copied once per piece.
 
 import { setOwnProperty } from '../../../shared/own-property.ts'
 import { estimateSize, estimateSizeInside, MeasureSum, measureValue, type ValueMeasure } from './measure.ts'
 
-/** How large a piece is, in the units of measure.ts: it is cloned in a millisecond or two. */
+/** The size of a piece, in the units of measure.ts: cloning it takes a millisecond or two. */
 export const FRAGMENT_SIZE = 50_000
 
 /**
- * How a value is put together, step by step. `value` is a whole one, `ref` one that was whole before, by its number. Between `list` or
- * `dict` and `end` come what is inside: `items` and `entries` are many at once, `key` names the next one of a dict.
+ * An instruction for assembling a value. `value` is a whole value; `ref` is the number of an earlier container. `list` or `dict`, their
+ * contents, and `end` form a container: `items` and `entries` hold many values, `key` names the next value of a dict.
  */
 export type AssemblyOp =
   | readonly ['value', unknown]
@@ -32,7 +32,7 @@ function needsSplitting(value: unknown): value is object {
   return estimateSize(value) > FRAGMENT_SIZE
 }
 
-/** The steps for one value. What is large is in `known` once it was taken apart, with its number. */
+/** The operations for one value. `known` holds the number of each large container already split. */
 function* listOps(value: unknown, known: Map<object, number>): Generator<SizedOp, void, void> {
   if (!needsSplitting(value)) return yield { op: ['value', value], size: estimateSize(value) }
   const number = known.get(value)
@@ -82,7 +82,7 @@ function* listEntryOps(dict: Record<string, unknown>, known: Map<object, number>
   if (entries.length > 0) yield { op: ['entries', entries], size }
 }
 
-/** The pieces of a value, each small enough to be cloned at once; texts and bytes are never cut. There is at least one. */
+/** The pieces of a value, each small enough to be cloned at once. Texts and bytes are never split. There is at least one piece. */
 export function* splitValue(value: unknown): Generator<ValueFragment, void, void> {
   let ops: AssemblyOp[] = []
   let sum = 0
@@ -104,7 +104,7 @@ interface OpenContainer {
   key: string | null
 }
 
-/** Puts a value together. What it gives is measured already. */
+/** Assembles a value; its containers are measured on the way. */
 export class ValueAssembler {
   readonly #containers: { readonly value: object; measure: ValueMeasure | null }[] = []
   readonly #openContainers: { readonly at: number; readonly frame: OpenContainer }[] = []
@@ -114,7 +114,7 @@ export class ValueAssembler {
     for (const op of ops) this.#take(op)
   }
 
-  /** The value, once all pieces were added. */
+  /** The value, after all pieces were added. */
   get value(): unknown {
     return this.#whole
   }

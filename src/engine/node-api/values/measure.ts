@@ -1,56 +1,59 @@
-// How deep values nest and how large they are. What a run gives has to be stored and sent, and both have an end to what they
-// take. One look at a value tells both; what was found of a container is remembered, for nobody changes a value that was given.
+// Measures how deep values nest and how large they are, as storing and sending values have limits. One pass finds both and caches them per
+// container, because values are never changed once they were passed on.
 
 import type { Steps } from '../../../shared/time-slices.ts'
 import { MAX_OBJECT_KEYS } from '../../../shared/value-limits.ts'
 import { isSmallValue, splitIntoSmallRanges } from '../../../shared/value-size.ts'
 
-/** How many lists and dicts may lie inside each other; as many as a frame may bring. */
+/** The limit of lists and dicts inside each other; frames have the same limit. */
 export const MAX_VALUE_DEPTH = 64
 
-/** So many containers inside each other are looked into: a value that is as deep as it may be lies in records, such as that of the outputs of a node. */
+/** The depth to which containers are measured: values of the greatest depth also lie in records, such as a node's outputs. */
 const MAX_MEASURED_DEPTH = MAX_VALUE_DEPTH + 8
 
-/** In characters, about: what a value may be as text, where everything that is shared is written out. */
+/** The size limit of a value as text, in approximate characters. Shared parts count each time. */
 export const MAX_VALUE_SIZE = 256_000_000
 
-/** A container with more inside of it is looked into only once. */
+/** Containers with more values inside are measured only once. */
 const MAX_UNCACHED_VALUES = 64
 
-/** What a number, a boolean, null, or the brackets of a container count, and bytes besides what they are: there may be millions without any. */
+/**
+ * The size of a number, a boolean, null, the brackets of a container, and the overhead of bytes. It keeps millions of such values from
+ * counting as nothing.
+ */
 const PLAIN_SIZE = 8
 
-/** What a text in a container counts besides its characters: its quotes. Otherwise millions of empty ones would be nothing. */
+/** The size of a text's quotes in a container. Without it, millions of empty texts would count as nothing. */
 const QUOTES_SIZE = 2
 
-// Bytes of memory, measured: what the engine takes for each besides what is inside. An empty object has room for four members.
+// Bytes of memory per object, as measured in the engine, without its contents. An empty object has room for four members.
 const SLOT = 8
 const LIST = 32
 const ELEMENTS = 16
 const EMPTY_OBJECT = 56
 const OBJECT = 24
-/** An object with more keys than a few has the rest of its members beside it, and with very many it is a table that holds its keys. */
+/** An object with more keys stores further members separately; with very many keys it becomes a table that holds its keys. */
 const FEW_KEYS = 4
 const MEMBERS = 16
 const MANY_KEYS = 1_000
 const TABLE_ENTRY = 64
 const TEXT = 24
 const BYTES = 128
-/** For each character: some take one byte, others two. */
+/** Per character: one or two bytes, depending on the text. */
 const CHARACTER = 2
-/** A number that is no small integer, where it is not in a list of numbers alone. */
+/** A number other than a small integer, unless it lies in a list of numbers only. */
 const FRACTION = 16
 
 export interface ValueMeasure {
   readonly depth: number
   readonly size: number
-  /** About how many bytes of memory it takes; what is shared counts each time. */
+  /** Approximate bytes of memory; shared parts count each time. */
   readonly memory: number
 }
 
 const TOO_DEEP_TO_TELL: ValueMeasure = { depth: Number.POSITIVE_INFINITY, size: Number.POSITIVE_INFINITY, memory: 0 }
 
-/** Of what has a dict with too many keys in it. It counts as too large, and is no deeper than anything may be. */
+/** The measure of a value that contains a dict with too many keys. It counts as too large, but not as too deep. */
 const TOO_MANY_KEYS: ValueMeasure = { depth: 0, size: Number.POSITIVE_INFINITY, memory: 0 }
 
 const measureByContainer = new WeakMap<object, ValueMeasure>()
@@ -60,7 +63,7 @@ function estimatePlainSize(value: unknown): number {
   return typeof value === 'string' ? value.length : PLAIN_SIZE
 }
 
-/** Besides the place in the container that it is in. */
+/** Without its slot in the container. */
 function estimatePlainMemory(value: unknown): number {
   if (typeof value === 'string') return TEXT + CHARACTER * value.length
   return typeof value === 'number' && (value | 0) !== value ? FRACTION : 0
@@ -74,16 +77,16 @@ function estimateObjectMemory(keys: number, key_characters: number): number {
   if (keys === 0) return EMPTY_OBJECT
   if (keys <= FEW_KEYS) return OBJECT + SLOT * keys
   const members = OBJECT + MEMBERS + SLOT * keys
-  // Otherwise all objects with the same keys have them together.
+  // With fewer keys, all objects with the same keys share them.
   return keys <= MANY_KEYS ? members : members + TABLE_ENTRY * keys + key_characters
 }
 
-/** What is inside of a container: how deep, and how large. Not a closure for each child: it is on the way of every value. */
+/** Measures the contents of a container. It uses no closure per child, as every value passes through here. */
 function measureInside(container: object, left: number): ValueMeasure {
   let depth = 0
   let size = PLAIN_SIZE
   let memory = 0
-  /** Numbers that take no memory of their own where there is nothing else. */
+  /** Numbers need no memory of their own if a list holds only numbers. */
   let numbers = 0
   let fractions = 0
   const children = Array.isArray(container) ? container : Object.values(container)
@@ -115,7 +118,7 @@ function measureInside(container: object, left: number): ValueMeasure {
   return { depth, size, memory: memory + FRACTION * fractions + estimateObjectMemory(children.length, size - before) }
 }
 
-/** The depth is Infinity as soon as it shows to be more than `left`. */
+/** The depth is Infinity as soon as it exceeds `left`. */
 function measureContainer(container: object, left: number): ValueMeasure {
   if (ArrayBuffer.isView(container))
     return { depth: 0, size: PLAIN_SIZE + container.byteLength, memory: BYTES + container.byteLength }
@@ -131,7 +134,7 @@ function measureContainer(container: object, left: number): ValueMeasure {
   return measure
 }
 
-/** Makes a value, and measures it in steps, so that nobody has to look into it again. */
+/** Makes a value and measures it in steps, so that later measuring is fast. */
 export function* makeMeasuredSteps<T>(steps: Steps<T>): Steps<T> {
   const value = yield* steps
   yield* measureSteps(value, MAX_MEASURED_DEPTH)
@@ -176,22 +179,22 @@ function measureToDepth(value: unknown, deepest: number): ValueMeasure {
   return measureContainer(value, deepest)
 }
 
-/** About how many characters of the text of a container a value takes in it. */
+/** The approximate number of characters that a value adds to the text of its container. */
 export function estimateSizeInside(value: unknown): number {
   return typeof value === 'string' ? QUOTES_SIZE + value.length : estimateSize(value)
 }
 
-/** How deep a value nests, and about how many characters it has as text. */
+/** The depth of a value and its approximate number of characters as text. */
 export function measureValue(value: unknown): ValueMeasure {
   return measureToDepth(value, MAX_MEASURED_DEPTH)
 }
 
-/** As `memoryOf`, in steps: few where it was measured before. */
+/** `estimateMemory` in steps: few steps if the value was measured before. */
 export function* estimateMemorySteps(container: object): Steps<number> {
   return (yield* measureSteps(container, MAX_MEASURED_DEPTH)).memory
 }
 
-/** Adds up the measures of what is inside of one container, for whoever puts it together in pieces. */
+/** Sums the measures of a container's members, for code that assembles the container in pieces. */
 export class MeasureSum {
   #depth = 0
   #size = PLAIN_SIZE
@@ -202,7 +205,7 @@ export class MeasureSum {
   #keys = 0
   #key_characters = 0
 
-  /** The measure is that of the member. */
+  /** The measure is that of `member`. */
   add({ depth, size, memory }: ValueMeasure, member: unknown): void {
     if (depth > this.#depth) this.#depth = depth
     this.#size += typeof member === 'string' ? QUOTES_SIZE + size : size
@@ -220,7 +223,7 @@ export class MeasureSum {
     if (++this.#keys > MAX_OBJECT_KEYS) this.#size = Number.POSITIVE_INFINITY
   }
 
-  /** Remembers the sum as the measure of the container, so that it need not be looked into. */
+  /** Caches the sum as the measure of the container. */
   close(container: object): ValueMeasure {
     const measure = { depth: this.#depth + 1, size: this.#size, memory: this.#memoryOf(container) }
     if (measure.depth < Number.POSITIVE_INFINITY) measureByContainer.set(container, measure)
@@ -237,32 +240,32 @@ export class MeasureSum {
   }
 }
 
-/** Whether a value nests deeper than any may. Costs nothing for what is neither list nor dict. */
+/** Whether a value nests too deep. Costs nothing for plain values. */
 export function isNestedTooDeep(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return measureContainer(value, MAX_MEASURED_DEPTH).depth > MAX_VALUE_DEPTH
 }
 
-/** About how many characters a value has as text; what is shared counts each time. */
+/** The approximate number of characters of a value as text; shared parts count each time. */
 export function estimateSize(value: unknown): number {
   if (typeof value !== 'object' || value === null) return estimatePlainSize(value)
   return measureContainer(value, MAX_MEASURED_DEPTH).size
 }
 
-/** Whether there are bytes in a list or dict. */
+/** Whether a list or dict contains bytes. */
 export function containsBytes(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
   return Object.values(value).some((member) => ArrayBuffer.isView(member) || containsBytes(member))
 }
 
-/** About how many bytes of memory a list or dict takes; what is shared counts each time. */
+/** The approximate memory of a list or dict in bytes; shared parts count each time. */
 export function estimateMemory(container: object): number {
   return measureContainer(container, MAX_MEASURED_DEPTH).memory
 }
 
 export type ValueExcess = 'too_deep' | 'too_large' | 'too_many_keys'
 
-/** What is wrong with a value that nests too deep, holds a dict with too many keys, or is larger than it may be; null where nothing is. Looks at it once. */
+/** The excess of a value that is too deep, too large, or contains a dict with too many keys; else null. Measures the value once. */
 export function findExcess(value: unknown, largest: number): ValueExcess | null {
   if (typeof value !== 'object' || value === null) return estimatePlainSize(value) > largest ? 'too_large' : null
   const { depth, size } = measureContainer(value, MAX_MEASURED_DEPTH)
@@ -271,13 +274,13 @@ export function findExcess(value: unknown, largest: number): ValueExcess | null 
   return size > largest ? 'too_large' : null
 }
 
-/** What to say of what nests too deep. */
+/** Describes a value that nests too deep. */
 export const TOO_DEEP_TEXT = `nested more than ${MAX_VALUE_DEPTH} deep`
 
-/** What to say of what has a dict with too many keys in it. Written when it is needed: the first number of a language takes long to write. */
+/** Describes a dict with too many keys. A function, as the first number formatted in a locale takes long. */
 export const describeTooManyKeys = () => `a dict with more than ${MAX_OBJECT_KEYS.toLocaleString('en')} keys`
 
-/** Whether a value's JSON is sure to have more characters than that. Looks at no more of it than so many values, however large it is. */
+/** Whether a value's JSON surely has more than `most` characters. Visits no more than so many values, however large the value is. */
 export function isLongerAsJson(value: unknown, most: number): boolean {
   const left = [value]
   for (let length = 0; left.length > 0; ) {
@@ -288,7 +291,7 @@ export function isLongerAsJson(value: unknown, most: number): boolean {
     else {
       const children = Array.isArray(one) ? one : Object.values(one)
       if (children !== one) for (const key in one) length += key.length + 3
-      // Its brackets, and one comma less than there are children.
+      // The brackets, and one comma less than there are children.
       length += 1 + Math.max(1, children.length)
       if (length <= most) for (const child of children) left.push(child)
     }

@@ -1,17 +1,17 @@
-// Looks into large values in steps, before anybody asks whether they are of a type: millions of items take longer than a turn.
+// Checks the types of large values in steps, before `conforms` needs the result: millions of items take longer than a turn.
 
 import type { Steps } from '../../../shared/time-slices.ts'
 import { isSmallValue, splitIntoSmallRanges } from '../../../shared/value-size.ts'
 import { conforms, getTypeTest, hasKnownConformance, listItems, rememberConformance } from './type-conformance.ts'
 import { getTypeArgument, type TypeMetadata } from './type-metadata.ts'
 
-/** Whether to tell if a value is of a type, or if a list with it alone is, takes long. Not where it was found out before. */
+/** Whether checking a value, or a list that contains only it, takes long. False if the result is cached. */
 export function needsConformanceSteps(value: unknown, type: TypeMetadata): value is object {
   if (typeof value !== 'object' || value === null) return false
   return listItemTypes(value, type).some((item) => !hasKnownConformance(value, item)) && !isSmallValue(value)
 }
 
-/** From then on `conforms` knows the items of a large list or dict. */
+/** Afterwards `conforms` knows the result for the items of a large list or dict. */
 export function* checkConformanceSteps(value: object, type: TypeMetadata): Steps<void> {
   for (const item of listItemTypes(value, type)) yield* checkItemsSteps(value, item)
 }
@@ -33,13 +33,13 @@ function* checkItemsSteps(container: object, type: TypeMetadata): Steps<void> {
   rememberConformance(container, type, fit)
 }
 
-/** The types of which the items of a list or dict may have to be. */
+/** The types that the items of a list or dict may be checked against. */
 function listItemTypes(value: object, type: TypeMetadata): readonly TypeMetadata[] {
   if (type.type === 'union') return type.type_args.flatMap((member) => listItemTypes(value, member))
   if (type.type !== 'list' && type.type !== 'dict') return []
   const item = getTypeArgument(type, type.type === 'list' ? 0 : 1)
   if (item.type === 'any' || ArrayBuffer.isView(value)) return []
   if (type.type === 'dict') return Array.isArray(value) ? [] : [item]
-  // A value fits where a list of it is expected.
+  // A single value also fits where a list of it is expected.
   return Array.isArray(value) ? [item] : listItemTypes(value, item)
 }

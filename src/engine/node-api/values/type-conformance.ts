@@ -1,14 +1,14 @@
-// Whether a value is of a type, and how a value of one type becomes one of another on its way along an edge.
+// Checks whether a value is of a type, and converts values along edges.
 import { truncateValue } from '../../../shared/text-truncation.ts'
 import { describeKind, describeType, formatTypeLabel } from './type-label.ts'
 import { createEnumTest, getTypeArgument, type TypeMetadata } from './type-metadata.ts'
 
-/** Converts a value or throws `Mismatch`. */
+/** Converts a value or throws `TypeMismatchError`. */
 export type Coercion = (value: unknown) => unknown
 
 /**
- * A value that doesn't fit. The message says what was expected and what came: of a choice among few the beginning of the value
- * itself, else only its kind.
+ * A value does not fit. The message names what was expected and the kind of the value; of a choice among few values it quotes the beginning
+ * of the value.
  */
 export class TypeMismatchError extends Error {
   readonly code: 'type_mismatch' | 'out_of_range'
@@ -26,9 +26,9 @@ type TypePredicate = (value: unknown, type: TypeMetadata) => boolean
 
 const isMediaOfType: TypePredicate = (value, type) => isRecord(value) && value.type === type.type
 
-/** How each type is recognised. A type that isn't here has no rule of its own: everything is of it. */
+/** The predicate of each type. A type without a predicate accepts every value. */
 const TYPE_PREDICATES: Readonly<Record<string, TypePredicate>> = {
-  // Not looked into: inside of it, numbers are the business of those who read and write them.
+  // The contents are not checked: the nodes that read and write them deal with their numbers.
   any: (value) => typeof value !== 'number' || Number.isFinite(value),
   str: (value) => typeof value === 'string',
   int: (value) => Number.isInteger(value),
@@ -50,28 +50,28 @@ const TYPE_PREDICATES: Readonly<Record<string, TypePredicate>> = {
   chunk: isRecord,
 }
 
-/** Whether a value is of a type, all the way down. */
+/** Whether a value is of a type, recursively. */
 export function conforms(value: unknown, type: TypeMetadata): boolean {
   if (value === null && type.optional) return true
   const check = TYPE_PREDICATES[type.type]
   return check === undefined || check(value, type)
 }
 
-/** So many values make it worth while to look up beforehand how they are recognised. */
+/** From this number of values on, looking up the predicate beforehand is worthwhile. */
 const MANY_ITEMS = 64
 
 /** The items of a list, or the values of a dict. */
 export const listItems = (value: object): readonly unknown[] => (Array.isArray(value) ? value : Object.values(value))
 
-/** Whether the items of large lists and dicts are of a type, as it was found in steps. Nobody changes a value that was given. */
+/** Cached results for the items of large lists and dicts, found in steps. Values are never changed once they were passed on. */
 const conformanceByContainer = new WeakMap<object, Map<TypeMetadata, boolean>>()
 
-/** From now on `conforms` takes it as known whether all items of a list or dict are of a type. */
+/** Afterwards `conforms` uses this result for all items of a list or dict. */
 export function rememberConformance(container: object, type: TypeMetadata, fit: boolean): void {
   conformanceByContainer.set(container, (conformanceByContainer.get(container) ?? new Map()).set(type, fit))
 }
 
-/** Whether that was found for them already. */
+/** Whether the result for its items is cached. */
 export function hasKnownConformance(container: object, type: TypeMetadata): boolean {
   return conformanceByContainer.get(container)?.has(type) ?? false
 }
@@ -83,10 +83,10 @@ function doAllConform(container: object, type: TypeMetadata): boolean {
   return conformanceByContainer.get(container)?.get(type) ?? doAllPass(items, getTypeTest(type))
 }
 
-/** The tests of types, as long as somebody uses them: that of a type with thousands of values takes milliseconds to make, and memory. */
+/** The tests of types, while they are in use: the test of a type with thousands of values takes milliseconds to make, and memory. */
 const testsByType = new WeakMap<TypeMetadata, WeakRef<TypeTest>>()
 
-/** `conforms` for one type and many values: of millions of them it takes a tenth of the time. */
+/** `conforms` for one type and many values: for millions of values it takes a tenth of the time. */
 export function getTypeTest(type: TypeMetadata): TypeTest {
   const known = testsByType.get(type)?.deref()
   if (known) return known
@@ -109,7 +109,7 @@ function createTypeTest(type: TypeMetadata): TypeTest {
 
 type TypeTest = (value: unknown) => boolean
 
-/** The test of lists and dicts, whose items are of one type; null for others. */
+/** The test of a list or dict type; null for other types. */
 function createContainerTest(type: TypeMetadata): TypeTest | null {
   if (type.type === 'list') {
     const fits = createItemsTest(getTypeArgument(type, 0))
@@ -126,14 +126,14 @@ function createItemsTest(item: TypeMetadata): (items: readonly unknown[]) => boo
   return (items) => doAllPass(items, fits)
 }
 
-// By index: of millions of short lists an iterator takes more time than their items.
+// Iterates by index: with millions of short lists an iterator costs more than their items.
 function doAllPass(values: readonly unknown[], fits: TypeTest): boolean {
   const { length } = values
   for (let at = 0; at < length; at++) if (!fits(values[at])) return false
   return true
 }
 
-/** Checks that take the value alone are called as they are. */
+/** Predicates that use only the value are called directly. */
 function bindType(check: TypePredicate, type: TypeMetadata): TypeTest {
   return check.length === 1 ? (check as TypeTest) : (value) => check(value, type)
 }
@@ -142,7 +142,7 @@ function isListedEnum({ type, values }: TypeMetadata): boolean {
   return type === 'enum' && values.length > 0
 }
 
-/** The test of several choices: looked up, however many values they list. Null where there are none. */
+/** The test of several enums by lookup, for any number of values. Null if there are no listed values. */
 function createListedTest(types: readonly TypeMetadata[]): TypeTest | null {
   const listed = types.filter(isListedEnum)
   if (listed.length === 0) return null
@@ -150,7 +150,7 @@ function createListedTest(types: readonly TypeMetadata[]): TypeTest | null {
   return (value) => values.has(value)
 }
 
-/** The test of a union. Each different member counts once; those of lists, of media and of other objects look at nothing else. */
+/** The test of a union. Duplicate members are dropped, and members for lists, media and other objects are tested only on such values. */
 function createMemberTest(members: readonly TypeMetadata[]): TypeTest {
   const isNullable = members.some(({ optional }) => optional)
   const unlisted = members.filter((one) => !isListedEnum(one))
@@ -183,14 +183,14 @@ function createAnyTest(tests: readonly TypeTest[]): TypeTest {
   }
 }
 
-/** Like `conforms`, without looking into lists and dicts: cheap enough for every firing. */
+/** Like `conforms`, but without the contents of lists and dicts: cheap enough for every firing. */
 export function conformsShallowly(value: unknown, type: TypeMetadata): boolean {
   if (type.type === 'list') return Array.isArray(value) || (value === null && type.optional)
   if (type.type === 'dict') return isRecord(value) || (value === null && type.optional)
   return conforms(value, type)
 }
 
-/** What a value is, in the words of the type shorthand. */
+/** The kind of a value, as in the type shorthand. */
 export function getValueKind(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'list'
@@ -212,7 +212,7 @@ function describeChoice(value: unknown): string {
   return typeof value === 'number' ? String(value) : describeKind(getValueKind(value))
 }
 
-/** Checks a value against a type; one value fits where a list of it is expected. */
+/** Checks a value against a type; a single value also fits where a list of it is expected. */
 export function createTypeCheck(type: TypeMetadata): Coercion {
   return (value) => {
     if (conforms(value, type)) return value
@@ -229,7 +229,7 @@ export function createTypeCheck(type: TypeMetadata): Coercion {
 
 const wrapInList: Coercion = (value) => [value]
 
-/** Whether every value of `source` is one of `target`, so that nothing need be checked. */
+/** Whether every value of `source` is a value of `target`, so that no check is needed. */
 function isSubtype(target: TypeMetadata, source: TypeMetadata): boolean {
   if (target.type === 'any') return true
   if (source.optional && !target.optional) return false
@@ -247,7 +247,7 @@ function isSubtype(target: TypeMetadata, source: TypeMetadata): boolean {
   return true
 }
 
-/** What an edge from `source` to `target` does to a value: nothing (null), wrap it into a list, or check it. */
+/** The conversion on an edge from `source` to `target`: none (null), wrapping into a list, or a check. */
 export function createCoercion(source: TypeMetadata, target: TypeMetadata): Coercion | null {
   if (isSubtype(target, source)) return null
   if (target.type === 'list' && source.type !== 'union' && !source.optional && source.type !== 'any') {
@@ -266,7 +266,7 @@ function createOutOfRangeError(message: string): TypeMismatchError {
   return new TypeMismatchError(message, 'out_of_range')
 }
 
-/** Adds a property's limits to its coercion; null where there is nothing to do. */
+/** Adds a property's limits to its coercion; null if there is nothing to check. */
 export function withBounds(inner: Coercion | null, bounds: ValueBounds): Coercion | null {
   const { min, max, values } = bounds
   if (min === undefined && max === undefined && values === undefined) return inner

@@ -1,4 +1,4 @@
-// The types of values in messages: never too long for one, whatever a graph declares.
+// Labels of types for messages: short, whatever a graph declares.
 import { truncateText, truncateValue } from '../../../shared/text-truncation.ts'
 import type { TypeMetadata } from './type-metadata.ts'
 
@@ -6,7 +6,7 @@ import type { TypeMetadata } from './type-metadata.ts'
 const LONGEST_LABEL = 120
 const MOST_VALUES = 8
 
-/** The first of a list as texts, and `…` where there are more. */
+/** The first entries of a list as texts, followed by `…` if there are more. */
 export function abbreviateList<T>(list: readonly T[], text: (one: T) => string): string[] {
   const shown = list.slice(0, MOST_VALUES).map(text)
   return list.length > shown.length ? [...shown, '…'] : shown
@@ -20,12 +20,12 @@ function formatLabel(type: TypeMetadata, depth: number): string {
   return `${truncateText(type.type, 40)}${args}${values}${type.optional ? '?' : ''}`
 }
 
-/** The shorthand of a type, as in `typeText`, but never too long for a message. */
+/** The shorthand of a type as in `formatType`, truncated for messages. */
 export function formatTypeLabel(type: TypeMetadata): string {
   return truncateText(formatLabel(type, 0), LONGEST_LABEL)
 }
 
-/** What the types are called by the nodes that take them in, such as `input.String`. */
+/** The names of types as used by nodes such as `input.String`. */
 const KIND_WORDS: Readonly<Record<string, string>> = {
   str: 'a string',
   int: 'an integer',
@@ -35,12 +35,12 @@ const KIND_WORDS: Readonly<Record<string, string>> = {
   list: 'a list',
 }
 
-/** A kind of value, such as `int`, in a sentence. */
+/** A kind of value, such as `int`, in words. */
 export function describeKind(kind: string): string {
   return KIND_WORDS[kind] ?? kind
 }
 
-/** A type in a sentence, with its shorthand behind it where that is another word: `a string (str)`. What is made of several has the shorthand alone. */
+/** A type in words, followed by its shorthand if that differs: `a string (str)`. A composed type has only its shorthand. */
 export function describeType(type: TypeMetadata): string {
   const label = formatTypeLabel(type)
   const words = type.type_args.length === 0 ? KIND_WORDS[type.type] : undefined

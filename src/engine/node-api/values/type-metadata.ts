@@ -1,12 +1,11 @@
-// Type metadata of properties and outputs, its shorthand, and the rule which type fits which.
-// Whether a value is of a type is decided in values.ts.
+// Type metadata of properties and outputs, its shorthand, and the rules of assignability. type-conformance.ts checks values against types.
 
 export interface TypeMetadata {
   /** any, str, int, float, bool, list, dict, union, enum, image, audio, video, document, dataframe, model, chunk … */
   type: string
-  /** True where null is a value of the type. */
+  /** True if null is a value of the type. */
   optional: boolean
-  /** The values of an enum, else empty. */
+  /** The values of an enum; otherwise empty. */
   values: readonly (string | number)[]
   /** list: [item] · dict: [key, value] · union: the members · else empty. */
   type_args: readonly TypeMetadata[]
@@ -25,7 +24,7 @@ export const TYPE_NAMES: ReadonlySet<string> = new Set(
   'any str int float bool list dict union enum image audio video document dataframe model chunk'.split(' '),
 )
 
-/** Whether the engine has a rule of its own for this type. */
+/** Whether the engine knows this type. */
 export function isTypeName(name: string): boolean {
   return TYPE_NAMES.has(name)
 }
@@ -62,23 +61,22 @@ function parseTypeAt(cursor: Cursor): TypeMetadata {
 
 const typeByShorthand = new Map<string, TypeMetadata>()
 
-/** Reads a shorthand: `str`, `list[str]`, `dict[str,any]`, `union[int,str]`; a trailing `?` makes it optional. */
+/** Parses a shorthand: `str`, `list[str]`, `dict[str,any]`, `union[int,str]`; a trailing `?` makes it optional. */
 export function parseType(shorthand: string): TypeMetadata {
   const known = typeByShorthand.get(shorthand)
   if (known) return known
   const cursor = { text: shorthand.replaceAll(' ', ''), at: 0 }
   const type = parseTypeAt(cursor)
-  if (cursor.at !== cursor.text.length) throw new Error(`Type "${shorthand}" goes on after its end`)
+  if (cursor.at !== cursor.text.length) throw new Error(`Type "${shorthand}" has extra characters at its end`)
   typeByShorthand.set(shorthand, type)
   return type
 }
 
-/** An enum of the given values. */
 export function createEnumType(...values: (string | number)[]): TypeMetadata {
   return { type: 'enum', optional: false, values, type_args: [], type_name: null }
 }
 
-/** A declared type has so many parts at most, and an enum so many values of so many characters: comparing two of them must stay cheap. */
+/** Limits of the parts of a declared type, and of an enum's values and their characters: comparing two types must stay cheap. */
 const MAX_TYPE_PARTS = 16
 const MAX_ENUM_VALUES = 256
 const MAX_ENUM_VALUE_LENGTH = 2_000
@@ -105,26 +103,26 @@ function readTypePart(value: unknown, budget: { left: number }): TypeMetadata {
 }
 
 /**
- * Reads type metadata sent by a client; what is missing takes its neutral value, what is no type becomes any. So do parts beyond
- * the 16th; an enum of more than 256 values, or with one of more than 2,000 characters, has none listed.
+ * Reads type metadata of a client. Missing fields get neutral values; invalid types, and parts beyond the 16th, become any. An enum with
+ * more than 256 values, or a value of more than 2,000 characters, lists none.
  */
 export function readTypeMetadata(value: unknown): TypeMetadata {
   return readTypePart(value, { left: MAX_TYPE_PARTS })
 }
 
-/** The shorthand of a type, for messages. */
+/** The full shorthand of a type. */
 export function formatType(type: TypeMetadata): string {
   const args = type.type_args.length > 0 ? `[${type.type_args.map(formatType).join(', ')}]` : ''
   const values = type.type === 'enum' && type.values.length > 0 ? `(${type.values.join(' | ')})` : ''
   return `${type.type}${args}${values}${type.optional ? '?' : ''}`
 }
 
-/** The n-th type argument; one that isn't given is any. */
+/** The n-th type argument; any if it is absent. */
 export function getTypeArgument(type: TypeMetadata, index: number): TypeMetadata {
   return type.type_args[index] ?? ANY_TYPE
 }
 
-/** Whether an enum lists a value, for whoever asks for many: of two long lists each value would be compared with each. */
+/** A test whether an enum lists a value, for many values: it avoids comparing each value of two long lists with each other. */
 export function createEnumTest({ values }: TypeMetadata): (value: string | number) => boolean {
   const listed = new Set(values)
   return (value) => listed.has(value)
@@ -146,7 +144,7 @@ function isSameKindAssignable(source: TypeMetadata, target: TypeMetadata): boole
   return true
 }
 
-/** Like `fits`, without wrapping a scalar into a list: the rule inside containers. */
+/** `isAssignable` without wrapping a scalar into a list: the rule inside containers. */
 export function isExactlyAssignable(source: TypeMetadata, target: TypeMetadata): boolean {
   if (source.type === 'any' || target.type === 'any') return true
   if (source.type === 'union') return source.type_args.every((member) => isExactlyAssignable(member, target))

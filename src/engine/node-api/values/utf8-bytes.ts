@@ -1,16 +1,16 @@
-// How many bytes more than characters the texts in a value have in UTF-8. That is counted where a value is handed out, and not where it is measured:
-// every value is measured, and few are handed out.
+// Counts how many more bytes than characters the texts of a value have in UTF-8. It is counted when a value is sent, not when it is
+// measured: every value is measured, and few are sent.
 
 import type { Steps } from '../../../shared/time-slices.ts'
 import { isSmallValue, splitIntoSmallRanges } from '../../../shared/value-size.ts'
 
-/** Of a longer text the engine itself counts the bytes. */
+/** Longer texts are counted by `Buffer.byteLength`. */
 const SHORT_TEXT = 32
 
-/** Of large containers. */
+/** Cached results of large containers. */
 const countedContainers = new WeakMap<object, number>()
 
-/** What is shared counts each time. */
+/** Shared parts count each time. */
 export function countExtraUtf8Bytes(value: unknown): number {
   if (typeof value === 'string') return countExtraUtf8BytesOfText(value)
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return 0
@@ -24,13 +24,13 @@ export function countExtraUtf8Bytes(value: unknown): number {
   return extra
 }
 
-/** Whether `extraBytesOf` takes long. Not where it was found out before. */
+/** Whether `countExtraUtf8Bytes` takes long. False if the result is cached. */
 export function needsUtf8Steps(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false
   return !countedContainers.has(value) && !isSmallValue(value)
 }
 
-/** From then on `extraBytesOf` knows them. */
+/** Afterwards `countExtraUtf8Bytes` returns the cached result. */
 export function* countExtraUtf8Steps(container: object): Steps<void> {
   const members = container as Readonly<Record<string | number, unknown>>
   const keys = Array.isArray(container) ? null : Object.keys(container)

@@ -1,4 +1,4 @@
-// The aggregate of one node in one run: the firing that is open while its stream lasts, one after the other.
+// The aggregate of one node in one run: its open firing for the current stream.
 
 import type { PlanNode } from '../../compile/plan.ts'
 import type { FiringRecord } from '../../durability/firing-record.ts'
@@ -11,12 +11,12 @@ import type { NodeCodeRunner } from './node-code-runner.ts'
 import { coerceInput } from './result-validation.ts'
 import { RetainedItems } from './retained-items.ts'
 
-/** Stands for a stream whose firing is skipped: its items go nowhere. */
+/** Marks a stream whose firing is skipped: its items are dropped. */
 const SKIPPED = Symbol('skipped')
-/** Stands for a firing of which something is known that is not read yet. */
+/** Marks a firing whose history is still being loaded. */
 const UNREAD_RECORD = Symbol('unread')
 
-/** What a firing gave before an interruption; null: it was not wanted, and never ends. It takes no items. */
+/** The result of a firing from before an interruption; null: it was unwanted and never ends. It takes no items. */
 class ReplayedResult {
   readonly result: FiringResult
   constructor(result: FiringResult) {
@@ -26,11 +26,11 @@ class ReplayedResult {
 
 type OpenAggregate = AggregateFiring | ReplayedResult | FailureToken | symbol
 
-/** How a firing ended: null where nobody waits for that any more. */
+/** The end of a firing. `record` is null in a run that is not durable. */
 export interface AggregateEnd {
   readonly result: unknown
   readonly record: FiringRecord | null
-  /** It had ended before an interruption. */
+  /** The firing had ended before an interruption. */
   readonly isReplayed: boolean
 }
 
@@ -39,7 +39,7 @@ export class AggregateState {
   readonly #codeRunner: NodeCodeRunner
   #current: OpenAggregate | null = null
   #record: FiringRecord | null = null
-  /** It takes its items one after the other: true while one is being taken. */
+  /** True while an asynchronous push is in progress: items are pushed one after the other. */
   isPushing = false
   readonly #retained: RetainedItems
 
@@ -49,19 +49,19 @@ export class AggregateState {
     this.#retained = new RetainedItems(node, codeRunner.memoryAccount)
   }
 
-  /** Whether the present stream has its firing, or is skipped. */
+  /** Whether the current stream has a firing, or is skipped. */
   get hasBegun(): boolean {
     return this.#current !== null
   }
 
-  /** Whether a failure stands for the present firing: the rest of its stream is not wanted. */
+  /** Whether the current firing has failed, so that the rest of its stream is not wanted. */
   get hasFailed(): boolean {
     return this.#current instanceof FailureToken
   }
 
   /**
-   * Begins the firing of a stream. Null: it is skipped. A failure stands for the whole firing. Gives what is to be waited for before `open`, where
-   * what is known of it is read first.
+   * Begins the firing of a stream. Null: it is skipped. A failure stands for the whole firing. If the history must be loaded first, returns
+   * a promise to await before `continueOpening`.
    */
   begin(inputs: InputValues | FailureToken | null): Promise<void> | null {
     if (inputs === null || inputs instanceof FailureToken) {
@@ -75,7 +75,7 @@ export class AggregateState {
     return reading
   }
 
-  /** Goes on with the firing once what is known of it is read. False: nobody wants it any more. */
+  /** Opens the firing after its history was loaded. False: no consumer wants it any more. */
   continueOpening(): boolean {
     if (this.#current !== UNREAD_RECORD) return false
     this.#current = this.#openFiring(this.#record!.inputs) ?? SKIPPED
@@ -103,25 +103,25 @@ export class AggregateState {
     })
   }
 
-  /** Ends the firing: what it gives, or null where it was skipped. */
+  /** Ends the firing and returns its result; null if it was skipped. */
   end(): AggregateEnd | null {
     const [aggregate, record] = [this.#current, this.#record]
     this.#retained.clear()
     this.#current = null
     this.#record = null
-    if (aggregate instanceof FailureToken) return { result: aggregate, record: record, isReplayed: false }
-    if (aggregate instanceof ReplayedResult) return { result: aggregate.result, record: record, isReplayed: true }
+    if (aggregate instanceof FailureToken) return { result: aggregate, record, isReplayed: false }
+    if (aggregate instanceof ReplayedResult) return { result: aggregate.result, record, isReplayed: true }
     if (!isAggregateFiring(aggregate)) return null
     const result = this.#codeRunner.runCode(
       record ? () => record.runToEnd(() => aggregate.end()) : () => aggregate.end(),
     )
-    return { result, record: record, isReplayed: false }
+    return { result, record, isReplayed: false }
   }
 
-  /** Nobody wants this firing any more. */
+  /** Drops the firing, which no consumer wants any more. */
   drop(): void {
     this.#retained.clear()
-    // Of one that is not read yet, the end may be known.
+    // A history that is not loaded yet may contain an end.
     if (this.#current !== UNREAD_RECORD) this.#record?.end({ unwanted: true })
     this.#record = null
     this.#current = null

@@ -1,4 +1,4 @@
-// Tries a firing as often and for as long as its node says: law 31 and 32 of the README beside this file.
+// Runs the attempts of a firing within its retry policy: laws 31 and 32 in ../../README.md.
 
 import type { RetryPolicy } from '../../compile/plan.ts'
 import { MAX_BACKOFF_MS } from '../../compile/retry-policy.ts'
@@ -14,30 +14,30 @@ import {
 import { toItemSource } from './firing.ts'
 import { toPublicError } from './result-validation.ts'
 
-/** What trying asks of the run. */
+/** The run, as seen by the attempts. */
 export interface AttemptHost {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly stopped: boolean
-  /** Whether it waits for nothing but workflows that wait themselves: no time counts then. */
+  /** Whether the firing waits only for called workflows that wait themselves: the time limit then does not count. */
   readonly isQuiescent: boolean
   log(severity: LogSeverity, content: string): void
-  /** Waits without a place among the firings in flight. Rejects as soon as the run stops. */
+  /** Waits without a concurrency permit. Rejects as soon as the run stops. */
   backOff(ms: number): Promise<void>
 }
 
-/** What is remembered of the attempts at one firing. */
+/** The record of a firing's attempts. */
 export interface AttemptJournal {
   readonly failedAttempts: FailedAttempts
-  /** One more has failed, and the next may begin at that time. */
+  /** Records a failed attempt; the next one may begin at `next_at`. */
   recordFailure(next_at: number): void
-  /** Resolves when an attempt after one that failed may begin. Rejects where the run has stopped. */
+  /** Resolves when the attempt after a failed one may begin. Rejects if the run has stopped. */
   beginNext(): Promise<void>
 }
 
 export const NO_FAILED_ATTEMPTS: FailedAttempts = Object.freeze({ failed: 0, forgiven: 0, calls: 0, next_at: 0 })
 
-/** The time of one attempt: its signal aborts with the run's, and when the time is over. */
+/** The time limit of one attempt: its signal aborts with the run's signal, or when the time is over. */
 class TimeLimit {
   readonly #host: AttemptHost
   readonly #ms: number | null
@@ -55,7 +55,7 @@ class TimeLimit {
     return this.#firing.signal
   }
 
-  /** What the work gives, or NodeError `timed_out` as soon as the time is over. */
+  /** Returns the result of the work, or throws NodeError `timed_out` as soon as the time is over. */
   async race<T>(work: () => T | Promise<T>): Promise<T> {
     if (this.#ms === null) return await work()
     const timer = new AbortController()
@@ -68,16 +68,16 @@ class TimeLimit {
     }
   }
 
-  /** Rejects when the time is over. One that rests then is given the same time again. */
+  /** Rejects when the time is over. A firing that is quiescent at that moment gets the same time again. */
   async #rejectWhenOver(ms: number, signal: AbortSignal): Promise<never> {
     do await this.#host.clock.sleep(ms, signal)
     while (this.#host.isQuiescent)
-    const error = new NodeError(`The node was not done after ${ms / 1000} s.`, 'timed_out')
+    const error = new NodeError(`The node did not finish within ${ms / 1000} s.`, 'timed_out')
     this.#firing.abort(error)
     throw error
   }
 
-  /** Puts the attempt away; what still goes on in it is told to end. */
+  /** Ends the attempt and aborts what is still under way in it. */
   end(): void {
     this.#host.signal.removeEventListener('abort', this.#abort)
     if (!this.signal.aborted) this.#firing.abort(new NodeError('The attempt is over.', 'cancelled'))
@@ -86,7 +86,7 @@ class TimeLimit {
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>
 
-/** Tells a generator to end; one that is over its time may be deaf, so nobody waits for it. */
+/** Ends a generator without waiting for it, as one past its time limit may not react. */
 function closeIterator(iterator: AnyIterator): void {
   const ended = (async () => iterator.return?.())()
   ended.catch(() => {})
@@ -126,9 +126,9 @@ async function runAttempt(begin: (signal: AbortSignal) => unknown, host: Attempt
   }
 }
 
-/** Waits for what an interruption has left of a pause. */
+/** Waits for the rest of a backoff that was interrupted. */
 async function waitForNextAttempt(next_at: number, host: AttemptHost): Promise<void> {
-  // Only a firing that is in flight has a place to give back.
+  // Only a firing in flight has a permit to release.
   await Promise.resolve()
   const left = Math.min(next_at - readSteadyTime(host.clock), MAX_BACKOFF_MS)
   if (left > 0) await host.backOff(left)
@@ -138,7 +138,7 @@ function isFinal(error: unknown): boolean {
   return error instanceof NodeInterruptedError || error instanceof NonRetryableError
 }
 
-/** What a firing gives in the end. Rejects with what its last attempt threw. */
+/** The final result of a firing. Rejects with the error of the last attempt. */
 export async function runAttempts(
   policy: RetryPolicy,
   begin: (signal: AbortSignal) => unknown,

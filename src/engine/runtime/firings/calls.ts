@@ -1,23 +1,23 @@
-// The workflows that one firing calls, while it waits for them: their numbers, and whether the firing can go on before one of them does.
+// The workflow calls of one firing: their numbers, and whether the firing can continue before one of them does.
 import type { HaltableWait } from '../workflow-call.ts'
 
 export class FiringCalls {
-  /** The calls under way, and whether each can go on by itself no more than its own firings can. */
+  /** The calls in progress, each with whether it waits. */
   readonly #openCalls = new Map<HaltableWait, boolean>()
   readonly #onWaitingChanged: (still: boolean) => void
   #count: number
   isWaiting = false
   #isDropped = false
 
-  /** `turned` hears when the firing begins to wait for nothing but its calls, and when it goes on. `made`: how many it made before. */
+  /** `onWaitingChanged` is called when the firing starts or stops waiting only for its calls. `made`: the number of earlier calls. */
   constructor(onWaitingChanged: (still: boolean) => void, made: number) {
     this.#onWaitingChanged = onWaitingChanged
     this.#count = made
   }
 
-  /** Whether it waits for nothing but calls, and nothing of them goes on either. */
+  /** Whether the firing waits only for calls, none of which can continue. */
   get isQuiescent(): boolean {
-    return this.isWaiting && [...this.#openCalls.keys()].every(({ isQuiescent: resting }) => resting)
+    return this.isWaiting && [...this.#openCalls.keys()].every(({ isQuiescent }) => isQuiescent)
   }
 
   get count(): number {
@@ -29,7 +29,7 @@ export class FiringCalls {
     return this.#count++
   }
 
-  /** `still`: the call waits, for its place or for the called run. */
+  /** `still`: the call waits for its permit or for the called run. */
   setWaiting(call: HaltableWait, still: boolean): void {
     this.#openCalls.set(call, still)
     this.#updateWaiting()
@@ -40,7 +40,7 @@ export class FiringCalls {
     this.#updateWaiting()
   }
 
-  /** Nobody wants the firing any more, nor what it called. */
+  /** Halts all calls, as no consumer wants the firing any more. */
   drop(): void {
     this.#setWaiting(false)
     this.#isDropped = true

@@ -1,11 +1,11 @@
-// Waiting that takes no place among the firings in flight, and ends as soon as the run stops.
+// Waits that hold no concurrency permit and end as soon as the run stops.
 
 import type { Clock } from '../../node-api/clock.ts'
 import { NodeError } from '../../node-api/node-type.ts'
 import type { RunResources } from '../run/resources.ts'
 import type { HaltableWait } from '../workflow-call.ts'
 
-/** Does some waiting with the firing's place given back meanwhile. */
+/** Releases the firing's permit while `wait` is in progress. */
 export async function withoutPermit<T>(resources: RunResources, wait: () => Promise<T>): Promise<T> {
   resources.releasePermit()
   resources.wakeWaiters()
@@ -16,7 +16,7 @@ export async function withoutPermit<T>(resources: RunResources, wait: () => Prom
   }
 }
 
-/** Takes a place as soon as one is free; one beyond the limit where the signal aborts, for the firing still has its end. */
+/** Takes a permit as soon as one is free. If the signal aborts, takes one beyond the limit, as the firing still has to end. */
 function acquirePermit(resources: RunResources, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const take = () => {
@@ -35,8 +35,8 @@ function acquirePermit(resources: RunResources, signal: AbortSignal): Promise<vo
 }
 
 /**
- * Waits for `ms` without a place, and then for a free one. While it does it is one of `halting`.
- * @throws NodeError as soon as it is halted
+ * Sleeps for `ms` without a permit, then waits for a free one. Meanwhile the sleep is a member of `halting`.
+ * @throws NodeError `cancelled` as soon as it is halted
  */
 export async function sleepWithoutPermit(
   ms: number,
@@ -60,7 +60,7 @@ export async function sleepWithoutPermit(
     await clock.sleep(ms, stop.signal).catch(() => {})
   } finally {
     await acquirePermit(resources, stop.signal)
-    // Very many may rest until the same moment, or be halted in the same.
+    // Very many sleeps may end, or be halted, at the same moment.
     await resources.timeSlice.waitForTurn()
     halting.delete(one)
   }

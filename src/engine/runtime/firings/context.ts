@@ -1,4 +1,4 @@
-// What node code sees of the run: its context. After the run is over it speaks to nobody.
+// The context of a firing: the node code's view of the run. Once the run is over, its calls have no effect.
 import type { Steps } from '../../../shared/time-slices.ts'
 import type { PlanNode } from '../../compile/plan.ts'
 import type { FiringRecord } from '../../durability/firing-record.ts'
@@ -21,7 +21,8 @@ import type { ObservedNode, RunObserver } from '../run/observer.ts'
 import type { FiringCallSite } from '../run/options.ts'
 import type { TimeSlice } from '../time-slice.ts'
 
-const CLOSED_CONTEXT_REASON = 'weaves, loops, and generators that gave an item already take nothing but their inputs'
+const CLOSED_CONTEXT_REASON =
+  'stream operators, loops, and generators that have yielded an item may use only their inputs'
 
 export interface ContextHost {
   readonly run: object
@@ -41,13 +42,13 @@ export interface ContextHost {
   ): Promise<OutputValues>
 }
 
-/** What belongs to one firing, or to one attempt at it. */
+/** Options of one firing, or of one attempt at it. */
 export interface FiringContextOptions {
-  /** Where it may abort before the run does. */
+  /** Present if the firing may be aborted before the run. */
   readonly signal?: AbortSignal
-  /** What is remembered of the firing, in a run that remembers. */
+  /** The record of the firing in a durable run. */
   readonly record?: FiringRecord | null
-  /** Those of all its attempts. */
+  /** The steps of all attempts at the firing. */
   readonly steps?: StepStore
 }
 
@@ -58,13 +59,13 @@ export class FiringContext implements NodeContext {
   readonly outputs: PlanNode['outputs']
   readonly hasStreamOutput: boolean
   readonly canWait: boolean
-  /** The firing's own signal, where it may abort before the run does. */
+  /** The firing's own signal if it may abort before the run's. */
   readonly #signal: AbortSignal | null
-  /** What is remembered of the firing, in a run that remembers. */
+  /** The record of the firing in a durable run. */
   readonly #record: FiringRecord | null
-  /** Null: it has taken none, in a run that remembers nothing. */
+  /** Null before the first step in a run that is not durable. */
   #steps: StepStore | null
-  /** Whether its code may take nothing but its inputs. */
+  /** Whether the code may use only its inputs. */
   readonly #isClosed: boolean
 
   constructor(
@@ -108,10 +109,10 @@ export class FiringContext implements NodeContext {
     return this.#outsideHost.services
   }
 
-  /** The host, as what its code takes from outside: a firing that does comes out the same only where it is remembered. */
+  /** The host, for accesses outside of the inputs: a firing that makes any gives the same result again only if it is recorded. */
   get #outsideHost(): ContextHost {
     if (this.#isClosed || this.#record?.isSealed)
-      throw new NodeError(`Node "${this.node_id}" may not ask for that here: ${CLOSED_CONTEXT_REASON}.`)
+      throw new NodeError(`Node "${this.node_id}" may not use the run's services here: ${CLOSED_CONTEXT_REASON}.`)
     if (this.#record) this.#record.hasUsedOutside = true
     return this.#host
   }

@@ -1,16 +1,16 @@
-// Estimates what a firing takes of the processor, before it begins. It is nearly free for small inputs: only where something came that is
-// not small are the inputs looked at, and the size of what is large was measured when it was given.
+// Estimates the processor time of a firing before it begins. This is nearly free: inputs are examined only if a large value arrived, and
+// large values were measured when they were produced.
 
 import type { InputValues, NodeType } from '../../node-api/node-type.ts'
 import { estimateSize } from '../../node-api/values/measure.ts'
 
-/** Nanoseconds for each unit of the size of the inputs, where the type does not say. */
+/** The cost in nanoseconds per unit of input size, if the type declares none. */
 const DEFAULT_UNIT_COST_NS = 100
 
-/** A firing that takes longer than this many nanoseconds runs apart. */
+/** Firings that take longer, in nanoseconds, run in a compute thread. */
 const HEAVY_NS = 4_000_000
 
-/** Own values of this size, and texts of this length, make no firing heavy, unless the type says what it costs by its inputs. */
+/** Constants and texts up to this size make no firing heavy, unless the type computes its cost from the inputs. */
 const SMALL_SIZE = 500
 
 function estimateInputSize(inputs: Readonly<InputValues>): number {
@@ -23,18 +23,18 @@ function estimateInputSize(inputs: Readonly<InputValues>): number {
   return size
 }
 
-/** Whether a firing would hold the thread for long. */
+/** Whether a firing would block the main thread for long. */
 export function isHeavyFiring({ cost }: NodeType, inputs: Readonly<InputValues>): boolean {
   if (typeof cost === 'function') return cost(inputs) > HEAVY_NS
   return estimateInputSize(inputs) * (cost ?? DEFAULT_UNIT_COST_NS) > HEAVY_NS
 }
 
-/** Whether a firing with small values at its edges may be heavy all the same, by the own values of its node. */
+/** Whether the constants of a node can make its firings heavy even if all values on its edges are small. */
 export function mayBeHeavy({ cost }: NodeType, own: Readonly<InputValues>): boolean {
   return typeof cost === 'function' || estimateInputSize(own) > SMALL_SIZE
 }
 
-/** Whether a value that comes along an edge makes no firing heavy. */
+/** Whether a value on an edge is too small to make a firing heavy. */
 export function isSmallToken(token: unknown): boolean {
   return typeof token === 'string' ? token.length <= SMALL_SIZE : typeof token !== 'object' || token === null
 }

@@ -1,5 +1,5 @@
-// One place in a node's reorder window: a firing whose result is awaited or must wait for its turn, or an end mark
-// between firings. Results leave the window in the order of their paths.
+// An entry in a node's reorder buffer: a firing whose result is pending or waits for its turn, or an end mark between firings. Results
+// leave the buffer in the order of their paths.
 
 import type { OutputValues } from '../../node-api/node-type.ts'
 import { estimateWeightAmongMany, type RunMemoryAccount } from '../run/memory-account.ts'
@@ -7,36 +7,36 @@ import type { IndexPath } from '../streams/position.ts'
 import type { FiringResult } from '../streams/token-sender.ts'
 import type { StreamEndToken } from '../streams/tokens.ts'
 
-/** How many items of one firing are fetched ahead of the consumers. */
+/** The limit of items fetched ahead of the consumers, per firing. */
 const MAX_ITEMS_AHEAD = 64
-/** How many, where the stream could not be taken up again, or not safely, and its run has to wait. */
+/** The limit for a stream that cannot be resumed (safely) while its run has to wait. */
 const MAX_EAGER_ITEMS_AHEAD = 10_000
-/** About how many characters they may have together. */
+/** The limit of the approximate characters of items fetched ahead. */
 const MAX_CHARACTERS_AHEAD = 16_000_000
 
-/** The items of a streaming firing on their way out. */
+/** The items of a streaming firing that are not sent yet. */
 export class ItemSource {
-  /** Null for a streamed input: its items are pushed from outside. */
+  /** Null for a streamed input, whose items are pushed from outside. */
   readonly iterator: Iterator<unknown> | AsyncIterator<unknown> | null
-  /** True for a plain generator, which is pulled only when its items can go out. */
+  /** True for a plain generator, which is advanced only when its items can be sent. */
   readonly isSync: boolean
-  /** About how many characters wait here. */
+  /** The approximate number of characters that wait here. */
   weight = 0
-  /** A pull is in flight. */
+  /** A call of `next` is in flight. */
   isPulling = false
-  /** It is to be pulled when nobody else has a turn to take. */
+  /** The next item will be fetched when no other node has work. */
   isPullDeferred = false
-  /** No item comes after those in the queue. */
+  /** No item follows those in the queue. */
   hasEnded = false
-  /** What the firing gives once its items are out, where that is known apart from the iterator. */
+  /** The firing's result after its items, if it does not come from the iterator. */
   result: FiringResult = null
-  /** Until when it is fetched to its end if that can be, whether there is room for it or not; in milliseconds of `performance.now()`. */
+  /** Until then the stream is fetched to its end even without room, in milliseconds of `performance.now()`. */
   eagerUntil = 0
-  /** Checks an item as it leaves; null where it was checked as it came. */
+  /** Validates an item when it leaves; null if it was validated on arrival. */
   validate: ((item: OutputValues) => OutputValues) | null = null
   readonly #items: OutputValues[] = []
   #head = 0
-  /** What the run holds, once what waits here is a part of it. */
+  /** The memory account of the run, once waiting items count in it. */
   #memoryAccount: RunMemoryAccount | null = null
 
   constructor(iterator: Iterator<unknown> | AsyncIterator<unknown> | null, sync: boolean) {
@@ -57,7 +57,7 @@ export class ItemSource {
     return this.size < most && this.weight < MAX_CHARACTERS_AHEAD
   }
 
-  /** What waits here counts among what a run holds, from now on until it leaves or is dropped. */
+  /** From now on, waiting items count as memory held by the run. */
   countMemoryIn(held: RunMemoryAccount): void {
     this.#memoryAccount = held
     held.change(this.weight)
@@ -68,7 +68,7 @@ export class ItemSource {
     this.#items.push(item)
   }
 
-  /** Lets go of what waits. */
+  /** Drops the waiting items. */
   drop(): void {
     this.#addWeight(-this.weight)
     this.#items.length = 0
@@ -91,36 +91,36 @@ export class ItemSource {
   }
 }
 
-/** What the values of an item count. A value that nests too deep is refused as it leaves, and counts nothing until then. */
+/** The weight of an item's values. A value that nests too deep weighs nothing; it is refused when it leaves. */
 function estimateItemWeight(item: OutputValues): number {
   let weight = 0
   for (const name in item) weight += estimateWeightAmongMany(item[name])
   return weight
 }
 
-/** What is remembered of a firing, as far as its place in the window goes. */
+/** The record of a firing, as far as the reorder buffer uses it. */
 export interface FiringControl {
-  /** Has the rest of its stream fetched for so many milliseconds, whether there is room for it or not. False: that can not be. */
+  /** Fetches the rest of the stream for up to `ms` milliseconds, even without room. False: that is impossible. */
   fetchAll: (ms: number) => boolean
-  /** Nobody wants it any more. */
+  /** No consumer wants the firing any more. */
   drop(): void
 }
 
 export class Firing {
   isDone: boolean
   result: FiringResult
-  /** Its result counts among what the run holds. */
+  /** Whether the result counts as memory held by the run. */
   isCounted = false
-  /** The failure that ends its stream went out as an item. */
+  /** Whether the failure that ends the stream was sent as an item. */
   isFailureSent = false
-  /** Gives its place among the firings in flight, or among those that wait, back, where it holds one. */
+  /** Releases the firing's permit, or its wait, if it holds one. */
   release: (() => void) | null = null
-  /** Nobody wants it any more: what it still does comes to nothing. */
+  /** No consumer wants the firing any more: further results are discarded. */
   isDropped = false
-  /** What is remembered of it, in a run that remembers. */
+  /** The record of the firing in a durable run. */
   record: FiringControl | null = null
   readonly end: StreamEndToken | null
-  /** Where it takes place; known of those whose result is awaited. */
+  /** The index path of the firing; only known if its result is pending. */
   readonly path: IndexPath
   source: ItemSource | null = null
 
@@ -132,7 +132,7 @@ export class Firing {
   }
 }
 
-/** Whether a value is a generator: it has `next` and gives itself as its iterator. */
+/** Wraps a generator: a value with `next` that is its own iterator. Null for other values. */
 export function toItemSource(value: unknown): ItemSource | null {
   if (typeof value !== 'object' || value === null) return null
   const candidate = value as Partial<Iterator<unknown> & Iterable<unknown> & AsyncIterable<unknown>>

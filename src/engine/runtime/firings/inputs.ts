@@ -1,4 +1,4 @@
-// The inputs of one firing, out of what its join holds for the present path.
+// Builds the inputs of one firing from the tokens of its join at the current path.
 import type { Steps } from '../../../shared/time-slices.ts'
 import type { PlanNode } from '../../compile/plan.ts'
 import type { InputValues } from '../../node-api/node-type.ts'
@@ -9,8 +9,8 @@ import { FailureToken, NO_VALUE } from '../streams/tokens.ts'
 import { coerceInput } from './result-validation.ts'
 
 /**
- * The inputs, or null where the path gives no firing: all connected inputs got nothing, or one that has no other value
- * did. A failure where one came along an edge that does not catch it. Throws NodeError where a value doesn't fit.
+ * The inputs; null if the path gives no firing, because all connected inputs, or a required one, have no value; or a failure that arrived
+ * on an edge that does not catch it. Throws NodeError if a value does not fit.
  */
 export function gatherInputs(
   node: PlanNode,
@@ -37,7 +37,7 @@ export function gatherInputs(
   return skipped || (nothing > 0 && nothing === connected) ? null : inputs
 }
 
-/** What is to be done before `gather`, in steps, as large values of the present path have to be looked into; null where there are none. */
+/** Steps that check large values of the current path before `gatherInputs`; null if there are none. */
 export function checkInputsSteps({ slots, joinedSlots: joined }: PlanNode, join: InputJoin): Steps<void> | null {
   const large: (readonly [object, TypeMetadata])[] = []
   for (const at of joined) {
@@ -53,7 +53,7 @@ function* checkLargeInputs(large: readonly (readonly [object, TypeMetadata])[]):
   for (const [value, type] of large) yield* checkConformanceSteps(value, type)
 }
 
-/** The failure that a path without a firing has among its inputs all the same, or null. */
+/** The failure among the inputs of a path that gives no firing, or null. */
 export function findInputFailure(node: PlanNode, join: InputJoin): FailureToken | null {
   for (const at of node.joinedSlots) {
     const token = join.tokenOf(at)

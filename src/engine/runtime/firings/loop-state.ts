@@ -1,4 +1,4 @@
-// The loop of one node in one run: the firing that is open while its rounds go on, one after the other.
+// The loop of one node in one run: its open firing, whose rounds follow one another.
 
 import type { PlanNode } from '../../compile/plan.ts'
 import type { InputValues, LoopFiring } from '../../node-api/node-type.ts'
@@ -15,7 +15,7 @@ export class LoopState {
   readonly #node: PlanNode
   readonly #codeRunner: NodeCodeRunner
   readonly #sideInputs: SideInputs
-  /** How many tokens of each slot are to be passed over. */
+  /** The number of tokens to skip, by slot. */
   readonly #echoes = new Map<number, number>()
   readonly #retained: RetainedItems
   #rounds: LoopFiring | null = null
@@ -28,12 +28,12 @@ export class LoopState {
     this.#retained = new RetainedItems(node, codeRunner.memoryAccount)
   }
 
-  /** Whether rounds go on. */
+  /** Whether a firing is open. */
   get isOpen(): boolean {
     return this.#rounds !== null
   }
 
-  /** Begins a firing. Gives its items, or the failure that stands for it; null: the run has failed. */
+  /** Begins a firing. Returns its items or its failure; null: the run has failed. */
   begin(inputs: InputValues): ItemSource | FailureToken | null {
     this.#codeRunner.createRecord(inputs)
     const rounds = this.#codeRunner.runCode((context) => this.#node.type.loop!(inputs, context))
@@ -44,7 +44,7 @@ export class LoopState {
     return this.#source
   }
 
-  /** Takes in what came back. Each end that the loop sends out comes back as well: no news. */
+  /** Receives feedback. Ends that the loop sent return as well and are ignored. */
   receive(slot: number, token: unknown): void {
     if (token instanceof StreamEndToken) return
     const echoes = this.#echoes.get(slot) ?? 0
@@ -52,12 +52,12 @@ export class LoopState {
     else this.#sideInputs.receive(slot, token)
   }
 
-  /** A failure goes out as an item: what comes back of it belongs to no round. */
+  /** A failure sent as an item returns along the feedback edges, but belongs to no round: skips it. */
   skipEcho(): void {
     for (const slot of this.#node.sideSlots) this.#echoes.set(slot, (this.#echoes.get(slot) ?? 0) + 1)
   }
 
-  /** Begins the next round, or ends, once everything has come back. False: it has to wait. */
+  /** Begins the next round, or ends, once all feedback has arrived. False: it has to wait. */
   advance(): boolean {
     const rounds = this.#rounds
     if (!rounds || !this.#sideInputs.isReady) return false
@@ -90,21 +90,21 @@ export class LoopState {
   #takeStep(step: LoopStep | FailureToken | undefined): void {
     if (step === undefined) return
     const node = this.#node
-    const judged =
+    const validated =
       step instanceof FailureToken
         ? step
         : this.#codeRunner.runCode(() =>
             'item' in step ? validateItem(node, step.item) : validateOutputs(node, step.outputs),
           )
-    if (judged === undefined) return
-    if (isNodeResult(judged) && isNodeResult(step) && 'item' in step) {
+    if (validated === undefined) return
+    if (isNodeResult(validated) && isNodeResult(step) && 'item' in step) {
       this.#retained.releaseSinceItem()
-      this.#source.push(judged)
+      this.#source.push(validated)
       return
     }
     this.#rounds = null
     this.#retained.clear()
-    this.#source.result = judged
+    this.#source.result = validated
     this.#source.hasEnded = true
   }
 }

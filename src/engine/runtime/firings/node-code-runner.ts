@@ -1,5 +1,4 @@
-// Runs a node's own code in one run: guards it, waits for what comes later, and keeps to the limits of what may be
-// in flight.
+// Runs a node's code in one run: catches its errors, awaits asynchronous results, and keeps the limits of work in flight.
 
 import { FiringRecord, type FiringRecordHost } from '../../durability/firing-record.ts'
 import type { CaughtFailure } from '../../durability/journal.ts'
@@ -11,8 +10,8 @@ import { FailureToken } from '../streams/tokens.ts'
 import { type Firing, isThenable } from './firing.ts'
 
 /**
- * Node types whose last first firing gave its result at once. A node of any other type needs a place among the
- * asynchronous firings before it begins; these shall not wait for one. Only a hint: it never changes a result.
+ * Node types whose last first firing returned its result synchronously. Firings of other types need a concurrency permit before they begin.
+ * This is only a hint and never changes a result.
  */
 const synchronousTypes = new WeakSet<NodeType>()
 
@@ -20,12 +19,12 @@ export class NodeCodeRunner implements FiringRecordHost {
   readonly #executor: RunParticipant
   readonly #host: RunHost
   #context: NodeContext | null = null
-  /** What was remembered of a firing that is over, for the next one. */
+  /** The record of a finished firing, for reuse by the next. */
   #spareRecord: FiringRecord | null = null
-  /** Whether the next firing may take its time, so that it needs a place. */
+  /** Whether the next firing may be asynchronous and so needs a permit. */
   #mayBeAsync: boolean
   inFlight = 0
-  /** Where the node reads at present; null outside of all streams. */
+  /** The position of the node's reading; null outside of all streams. */
   readonly position: StreamPosition | null
 
   constructor(executor: RunParticipant, host: RunHost) {
@@ -36,7 +35,7 @@ export class NodeCodeRunner implements FiringRecordHost {
     this.position = readDepth > 0 ? new StreamPosition(readDepth) : null
   }
 
-  /** The index path of what was read last. */
+  /** The index path of the last read item. */
   get path(): IndexPath {
     return this.position?.currentPath() ?? null
   }
@@ -45,7 +44,7 @@ export class NodeCodeRunner implements FiringRecordHost {
     return this.#host.stopped
   }
 
-  /** What the run holds. */
+  /** The memory account of the run. */
   get memoryAccount(): RunMemoryAccount {
     return this.#host.memoryAccount
   }
@@ -78,16 +77,16 @@ export class NodeCodeRunner implements FiringRecordHost {
     this.#host.breakDown(fault)
   }
 
-  /** Begins what is remembered of a firing, which then has a context of its own; null in a run that remembers nothing. */
+  /** Creates or reuses the record of a firing, which then has its own context; null in a run that is not durable. */
   createRecord(inputs: InputValues): FiringRecord | null {
-    const { durability: memory } = this.#host
-    if (!memory) return null
+    const { durability } = this.#host
+    if (!durability) return null
     const { path } = this
     const spareRecord = this.#spareRecord
     this.#spareRecord = null
     if (spareRecord?.reuse(path, inputs)) return spareRecord
-    const record = new FiringRecord(this.#executor.node, this, memory, path, inputs)
-    record.context = this.#host.context(this.#executor, { record: record })
+    const record = new FiringRecord(this.#executor.node, this, durability, path, inputs)
+    record.context = this.#host.context(this.#executor, { record })
     this.#context = record.context
     return record
   }
@@ -97,20 +96,20 @@ export class NodeCodeRunner implements FiringRecordHost {
     return !this.#mayBeAsync || this.#host.admit(this.#executor)
   }
 
-  /** Whether one more asynchronous piece of work may begin now. */
+  /** Whether another asynchronous piece of work may begin now. */
   canLaunch(): boolean {
     return this.#host.admit(this.#executor)
   }
 
   /**
-   * Runs node code, of what was read last or of an earlier firing. What it throws gives a failure where that is held; else it
-   * fails the run, and gives undefined.
+   * Runs code of the last read item, or of an earlier firing. An error becomes a failure if a Catch receives it; otherwise it fails the
+   * run, and the result is undefined.
    */
   runCode<T>(work: (context: NodeContext) => T, firing: Firing | null = null): T | FailureToken | undefined {
     this.#context ??= this.#host.context(this.#executor)
     try {
       const given = work(this.#context)
-      // Where the code itself cancelled the run, its firing is under way all the same.
+      // If the code itself cancelled the run, its firing is still in flight.
       if (this.#host.stopped && isThenable(given)) this.awaitWork(given, null, () => {})
       return given
     } catch (error) {
@@ -118,24 +117,24 @@ export class NodeCodeRunner implements FiringRecordHost {
     }
   }
 
-  /** As `attempt`, for a firing of which nothing is remembered. Where it is not over with that, its context is its own: it may take steps. */
+  /** `runCode` for a firing without a record. If the firing is not over afterwards, it keeps its context for itself, as it may take steps. */
   runFiring<T>(work: (context: NodeContext) => T): T | FailureToken | undefined {
     const given = this.runCode(work)
     if (mayContinue(given)) this.#context = null
     return given
   }
 
-  /** The failure that stands for an error, or null: it has failed the run. */
+  /** The failure for an error, or null: the error has failed the run. */
   fail(error: unknown, firing: Firing | null = null): FailureToken | null {
     return this.#host.fail(this.#executor, error, firing ? firing.path : this.path)
   }
 
-  /** A firing is over: what was remembered of it, if that is nothing, will do for the next one. */
+  /** Keeps the record of a finished firing for reuse, if it recorded nothing. */
   reuseRecord(record: FiringRecord): void {
     this.#spareRecord = record
   }
 
-  /** A failure that was held before an interruption, held again. */
+  /** Restores a failure that a Catch received before an interruption. */
   restoreFailure(failure: CaughtFailure): FailureToken {
     return this.#host.restoreFailure(this.#executor, failure)
   }
@@ -147,16 +146,16 @@ export class NodeCodeRunner implements FiringRecordHost {
   }
 
   /**
-   * Waits for a piece of asynchronous work. What comes after the run has stopped is dropped, and so is what comes for a
-   * firing that nobody wants any more. `then` gets the result, or the failure that is held.
+   * Awaits asynchronous work. Results after the run has stopped are dropped, and so are results of a dropped firing. `then` receives the
+   * result, or the failure that is passed to a Catch.
    */
   awaitWork(promise: unknown, firing: Firing | null, then: (result: unknown) => void): void {
     this.#mayBeAsync = true
     synchronousTypes.delete(this.#executor.node.type)
     const leave = this.#enterRegion(firing)
-    const letGo = this.#takePermit(firing, leave)
-    const landed = (settle: () => void) => {
-      const holds = letGo()
+    const releasePermit = this.#takePermit(firing, leave)
+    const onSettled = (settle: () => void) => {
+      const holds = releasePermit()
       this.#host.onWorkEnded(holds, () => {
         if (holds) this.inFlight--
         if (!this.#host.stopped && !firing?.isDropped) settle()
@@ -166,16 +165,16 @@ export class NodeCodeRunner implements FiringRecordHost {
     }
     const settled = isThenable(promise) ? promise : Promise.resolve(promise)
     settled.then(
-      (result) => landed(() => then(result)),
+      (result) => onSettled(() => then(result)),
       (error) =>
-        landed(() => {
+        onSettled(() => {
           const failure = this.fail(error, firing)
           if (failure) then(failure)
         }),
     )
   }
 
-  /** Counts a firing that is wanted as under way in its region, until that is called; what an opener fetches beyond its bound does not count. */
+  /** Counts a wanted firing as work in its region; returns a function that ends it. Items fetched beyond an opener's limit do not count. */
   #enterRegion(firing: Firing | null): (() => void) | null {
     const { region, bound } = this.#executor
     if (region === null || firing?.isDropped || bound?.closed) return null
@@ -187,7 +186,7 @@ export class NodeCodeRunner implements FiringRecordHost {
     }
   }
 
-  /** Takes a place for a firing that is wanted, until it lands or is dropped. Gives what lets go of it, and tells whether it was still held. */
+  /** Takes a permit for a wanted firing until it ends or is dropped. Returns a function that releases it and tells whether it was still held. */
   #takePermit(firing: Firing | null, leave: (() => void) | null): () => boolean {
     let holds = !firing?.isDropped
     this.#host.onWorkBegun(holds)
@@ -210,12 +209,12 @@ export class NodeCodeRunner implements FiringRecordHost {
   }
 }
 
-/** Whether a firing that gave this may not be over: a promise, a generator, or an aggregate. */
+/** Whether a firing with this result may not be over: the result is a promise, a generator, or an aggregate. */
 function mayContinue(given: unknown): boolean {
   return typeof given === 'object' && given !== null && ('then' in given || 'next' in given || 'push' in given)
 }
 
-/** Whether node code gave something to go on with. */
+/** Whether node code returned a usable result. */
 export function isNodeResult<T>(given: T | FailureToken | undefined): given is Exclude<T, FailureToken | undefined> {
   return given !== undefined && !(given instanceof FailureToken)
 }

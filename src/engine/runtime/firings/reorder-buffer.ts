@@ -1,5 +1,5 @@
-// Takes what the firings of one node give, at once or later, and sends it out in the order of their paths. Items of a
-// generator are fetched only as there is room for them.
+// Collects the results of one node's firings and sends them in the order of their paths. Items of a generator are fetched only as there is
+// room for them.
 
 import type { FiringRecord } from '../../durability/firing-record.ts'
 import type { WaitRequest } from '../../durability/journal.ts'
@@ -18,14 +18,14 @@ import { Firing, type ItemSource, isThenable, toItemSource } from './firing.ts'
 import { isNodeResult, type NodeCodeRunner } from './node-code-runner.ts'
 import { NO_OUTPUTS, validateItem, validateOutputs } from './result-validation.ts'
 
-/** How many firings of one node may be in flight, and how many may wait in its window. */
+/** The limits of firings of one node in flight, and of those in its buffer. */
 const MAX_IN_FLIGHT = 16
 const MAX_BUFFERED = 64
 
-/** Shared by all nodes whose results never had to wait. Never written to. */
+/** Shared by all nodes whose results never waited. Never modified. */
 const EMPTY_BUFFER: Firing[] = []
 
-/** Stands for a firing that is over but for the end of its generator. Never changed. */
+/** Stands for a firing that is over except for the end of its generator. Never modified. */
 const ABANDONED_FIRING = new Firing(true)
 ABANDONED_FIRING.isDropped = true
 
@@ -49,7 +49,7 @@ export class ReorderBuffer {
     return this.#firings.length === 0
   }
 
-  /** Whether one more firing, or end, has its place. */
+  /** Whether there is room for another firing or end mark. */
   get hasRoom(): boolean {
     const last = this.#firings.at(-1)
     if (!last) return this.#executor.fullInboxes === 0
@@ -57,7 +57,7 @@ export class ReorderBuffer {
     return !pulledNow && this.#codeRunner.inFlight < MAX_IN_FLIGHT && this.#firings.length < MAX_BUFFERED
   }
 
-  /** Whether the first result is there, and only its way out may be barred. */
+  /** Whether the first result is ready, so that only its consumers may block it. */
   get isResultReady(): boolean {
     const head = this.#firings[0]
     if (!head) return false
@@ -65,7 +65,7 @@ export class ReorderBuffer {
     return head.isDone || (source !== null && (source.size > 0 || source.isSync || source.hasEnded))
   }
 
-  /** Takes what a firing gave, whichever way it came. */
+  /** Takes the result of a firing in any form. */
   takeResult(result: unknown, record: FiringRecord | null = null): void {
     if (isThenable(result)) {
       this.#launch(result, record)
@@ -85,11 +85,11 @@ export class ReorderBuffer {
     if (outputs) this.addResult(outputs)
   }
 
-  /** A firing's result goes out at once, or waits for those before it. */
+  /** Sends a firing's result at once, or queues it behind earlier ones. */
   addResult(result: FiringResult): void {
     this.#rememberLast(result)
     const { node } = this.#executor
-    // A stream that fails has one more item, and its end goes out only when there is room for it again.
+    // A failing stream sends one more item; its end is sent only when there is room again.
     const goesAtOnce = this.isEmpty && !(node.opensStream && result instanceof FailureToken)
     if (goesAtOnce) sendResult(node, result, this.#deliver)
     else {
@@ -99,34 +99,34 @@ export class ReorderBuffer {
     }
   }
 
-  /** The end of a stream around the node passes on, after the firings before it. */
+  /** Passes on the end of a stream around the node, after the firings before it. */
   passEnd(end: StreamEndToken): void {
     if (this.isEmpty) sendEnd(this.#executor.node, end, this.#deliver)
     else this.#enqueue(new Firing(true, null, end))
   }
 
-  /** A firing whose items come one after the other. */
+  /** Adds a firing that yields items. */
   addStream(source: ItemSource, record: FiringRecord | null = null): void {
     this.#stream(this.#reserve(record), source)
   }
 
-  /** A firing that goes on when it is answered. `told`: it is known that it waits. */
+  /** Adds a firing that waits for an answer. `isJournaled`: the journal already knows it. */
   addWait(record: FiringRecord, request: WaitRequest, isJournaled = false): void {
     this.#registerWait(this.#reserve(record), record, request, isJournaled)
   }
 
-  /** A firing that was answered before it was run again. */
+  /** Adds a firing that was answered before it ran again. */
   addAnswer(record: FiringRecord, value: unknown): void {
     const given = this.#codeRunner.runCode(() => record.resumeWithAnswer(value))
     if (!this.#codeRunner.stopped) this.addResult(given as FiringResult)
   }
 
-  /** Sends what is first in the window, if it is there and its consumers have room. */
+  /** Sends the first entry of the buffer, if it is ready and its consumers have room. */
   flush(): boolean {
     const head = this.#firings[0]
     if (!head) return false
     if (this.#executor.fullInboxes > 0) {
-      // It may have had to wait for a place before it could ask: items are fetched ahead all the same.
+      // The stream may have lacked a permit before: items are fetched ahead all the same.
       if (head.source && !head.source.isSync) this.#pull(head, head.source)
       return false
     }
@@ -149,7 +149,7 @@ export class ReorderBuffer {
     return true
   }
 
-  /** Nobody wants the rest of the stream that is on its way out: its generator is ended, its end goes out. False: none is. */
+  /** Ends the stream that is being sent, as no consumer wants its rest. False: there is none. */
   cutStream(): boolean {
     const head = this.#firings[0]
     if (!head || head.isDone) return false
@@ -158,7 +158,7 @@ export class ReorderBuffer {
     return true
   }
 
-  /** Drops what comes before the end of the stream of a level. False: that end has not been read yet. */
+  /** Drops everything before the end of the stream of a level. False: that end has not been read yet. */
   dropUntil(level: number): boolean {
     const end = this.#firings.findIndex((firing) => firing.end !== null && firing.end.level <= level)
     for (const firing of this.#firings.splice(0, end < 0 ? this.#firings.length : end)) this.#drop(firing)
@@ -170,7 +170,7 @@ export class ReorderBuffer {
     for (const firing of this.#firings.splice(0)) this.#drop(firing)
   }
 
-  /** A place for a firing of which the result is awaited. */
+  /** Adds an entry for a firing whose result is pending. */
   #reserve(record: FiringRecord | null): Firing {
     const firing = new Firing(false, null, null, this.#codeRunner.path)
     firing.record = record
@@ -178,7 +178,7 @@ export class ReorderBuffer {
     return firing
   }
 
-  /** Leaves a firing in its place until it is answered: nothing of it is in flight meanwhile. */
+  /** Registers the wait of a firing; none of its work is in flight meanwhile. */
   #registerWait(firing: Firing, record: FiringRecord, request: WaitRequest, isJournaled: boolean): void {
     const answer = (value: unknown) => {
       firing.release = null
@@ -230,7 +230,7 @@ export class ReorderBuffer {
       const returned: unknown = source.iterator.return()
       if (isThenable(returned)) this.#codeRunner.awaitWork(returned, ABANDONED_FIRING, () => {})
     } catch {
-      // Nobody wants it any more: what a generator says while it is put away has no listener.
+      // The stream is unwanted: errors of the generator's end are ignored.
     }
   }
 
@@ -238,7 +238,7 @@ export class ReorderBuffer {
     if (result && !(result instanceof FailureToken)) this.lastOutputs = result
   }
 
-  /** Null where the outputs are bad, which has failed the run. */
+  /** Null if the outputs are invalid, which has failed the run. */
   #validate(returned: unknown, firing: Firing | null): FiringResult {
     if (returned instanceof FailureToken) return returned
     try {
@@ -279,7 +279,7 @@ export class ReorderBuffer {
     if (source.hasEnded) {
       firing.isDone = true
       firing.result ??= source.result ?? {}
-      // The result of a stream is told with its last item.
+      // The result of a stream is reported together with its last item.
       if (!(firing.result instanceof FailureToken)) this.#rememberLast({ ...this.lastOutputs, ...firing.result })
       return true
     }
@@ -288,7 +288,7 @@ export class ReorderBuffer {
     return false
   }
 
-  /** The stream ends here, with a failure that is held. */
+  /** Ends the stream with a failure that is passed to a Catch. */
   #fail(firing: Firing, source: ItemSource, failure: FailureToken): void {
     source.hasEnded = true
     source.drop()
@@ -302,7 +302,7 @@ export class ReorderBuffer {
     this.#executor.bound?.countSent()
   }
 
-  /** Asks an asynchronous generator for its next item, as long as there is room for it. */
+  /** Fetches the next item of an asynchronous generator while there is room. */
   #pull(firing: Firing, source: ItemSource): void {
     const { iterator } = source
     if (!iterator || source.isPulling || source.hasEnded || !source.hasRoom || this.#codeRunner.stopped) return
@@ -310,7 +310,7 @@ export class ReorderBuffer {
     else this.#fetch(firing, source)
   }
 
-  /** Asks once the item before has left and all others had their turn: they may find that they want no more. */
+  /** Fetches once the previous item has left and all other nodes had their turn: these may find that they want no more. */
   #pullAfterOthers(firing: Firing, source: ItemSource): void {
     if (source.isPullDeferred || source.size > 0 || this.#executor.fullInboxes > 0) return
     source.isPullDeferred = true
@@ -333,14 +333,14 @@ export class ReorderBuffer {
     })
   }
 
-  /** Fetches all items of a stream, as far as they are not too heavy, for so long since it first did. False: it can not. */
+  /** Fetches all items of a stream within the weight limit, for `ms` from the first call. False: that is impossible. */
   #fetchToEnd(firing: Firing, source: ItemSource, ms: number): boolean {
     source.eagerUntil ||= performance.now() + ms
     this.#pull(firing, source)
     return source.isPulling
   }
 
-  /** Asks a plain generator for its next item and sends it on. */
+  /** Advances a plain generator and sends its item. */
   #pullNow(firing: Firing, source: ItemSource): boolean {
     const step = this.#codeRunner.runCode(() => source.iterator!.next() as IteratorResult<unknown>, firing)
     if (this.#codeRunner.stopped || !step) return false
@@ -351,7 +351,7 @@ export class ReorderBuffer {
   #receiveStep(firing: Firing, source: ItemSource, step: IteratorResult<unknown> | FailureToken): void {
     const result = isNodeResult(step) ? this.#validateStep(step, firing) : step
     if (result instanceof FailureToken) {
-      // What the generator gave before goes out first.
+      // Items from before the failure are sent first.
       firing.result = result
       this.#closeGenerator(source)
     } else if (!result) return
@@ -362,7 +362,7 @@ export class ReorderBuffer {
     else source.push(result)
   }
 
-  /** An item or the outputs at the end, once found good; a failure that is held; null where the run has failed. */
+  /** The validated item or final outputs; a failure for a Catch; null if the run has failed. */
   #validateStep(step: IteratorResult<unknown>, firing: Firing): OutputValues | FailureToken | null {
     const { node } = this.#executor
     try {

@@ -1,4 +1,4 @@
-// Judges what node code returns and yields, and what reaches it: every misfit becomes an error that names the place.
+// Validates the results of node code and the values it receives; each error names the node and the handle.
 
 import type { PlanNode, PlanSlot } from '../../compile/plan.ts'
 import { suggestName } from '../../node-api/did-you-mean.ts'
@@ -55,7 +55,7 @@ function validateHandles(node: PlanNode, values: OutputValues, stream: boolean):
 
 export const NO_OUTPUTS: OutputValues = Object.freeze({})
 
-/** In characters, about: what an output node hands out at once; a frame to a client may hold no more. */
+/** The size limit of a value of an output node, in approximate characters; a frame to a client has the same limit. */
 export const MAX_OUTPUT_SIZE = 32_000_000
 
 function describeExcess(excess: ValueExcess, largest: number): string {
@@ -68,10 +68,10 @@ function excessErrorType(excess: ValueExcess): string {
 }
 
 export function createCannotWaitError(node: PlanNode): NodeError {
-  return createNodeError(node, 'can not wait here: nothing would remember it.', 'cannot_wait')
+  return createNodeError(node, 'cannot wait here: the run has no journal.', 'cannot_wait')
 }
 
-/** What a firing returned, once it is found good. Nothing at all is no outputs. */
+/** The validated outputs of a firing. An undefined result means no outputs. */
 export function validateOutputs(node: PlanNode, returned: unknown): OutputValues {
   if (returned === undefined || returned === null) return NO_OUTPUTS
   if (returned instanceof Wait) throw createCannotWaitError(node)
@@ -81,18 +81,18 @@ export function validateOutputs(node: PlanNode, returned: unknown): OutputValues
   return returned
 }
 
-/** One yielded item, once it is found good. */
+/** A validated item. */
 export function validateItem(node: PlanNode, yielded: unknown): OutputValues {
   if (!isRecord(yielded)) throw createNodeError(node, `yielded ${getValueKind(yielded)} instead of values by handle.`)
   validateHandles(node, yielded, true)
   return yielded
 }
 
-/** What an output node hands out, once it is found good: it may be its own value, which no node gave. */
+/** The validated value of an output node, which may be its own constant. */
 export function validateOutputValue(node: PlanNode, value: unknown): unknown {
   const excess = findExcess(value, MAX_OUTPUT_SIZE)
   if (!excess) return value
-  const advice = excess === 'too_large' ? ' Hand it out in parts.' : ''
+  const advice = excess === 'too_large' ? ' Return it in parts.' : ''
   throw createNodeError(
     node,
     `got a value that ${describeExcess(excess, MAX_OUTPUT_SIZE)}.${advice}`,
@@ -100,7 +100,7 @@ export function validateOutputValue(node: PlanNode, value: unknown): unknown {
   )
 }
 
-/** A value as its input takes it. */
+/** The value converted for its input. */
 export function coerceInput(node: PlanNode, slot: PlanSlot, value: unknown): unknown {
   if (slot.coerce === null) return value
   try {
@@ -111,7 +111,7 @@ export function coerceInput(node: PlanNode, slot: PlanSlot, value: unknown): unk
   }
 }
 
-/** The inputs of an input node: its `value` is what the run was given, else its own. */
+/** The inputs of an input node: `value` is the run's param, or else the node's own value. */
 export function resolveInputNodeValues(
   node: PlanNode,
   params: Readonly<Record<string, unknown>>,
@@ -123,7 +123,7 @@ export function resolveInputNodeValues(
   return { ...constants, value: param ? validateParam(node, param.value) : input.default }
 }
 
-/** A value that was given or pushed for an input, once it is found good. */
+/** A validated param or pushed value. */
 export function validateParam(node: PlanNode, value: unknown): unknown {
   const { inputCheck, input } = node
   const excess = findExcess(value, Number.POSITIVE_INFINITY)
@@ -145,13 +145,13 @@ const UNSAFE_MESSAGE = 'The node failed. The log says why.'
 export interface PublicError {
   readonly type: string
   readonly message: string
-  /** What only the log may hear. */
+  /** The cause, for the log only. */
   readonly cause: unknown
-  /** Whether the message is the node's own. */
+  /** Whether node code wrote the message. */
   readonly isNodeMessage: boolean
 }
 
-/** What may be said of an error, and what may not. */
+/** Splits an error into its public message and its cause for the log. */
 export function toPublicError(error: unknown): PublicError {
   if (error instanceof NodeError)
     return { type: error.type, message: error.message, cause: error.cause, isNodeMessage: true }

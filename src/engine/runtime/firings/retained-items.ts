@@ -1,5 +1,5 @@
-// What the open firing of a node may keep of what it read, among what its run holds. Its code is not asked for it: all counts, unless its type
-// says that it lets go of it (NodeProperty.keeps).
+// Counts the items that the open firing of a node may retain as memory held by the run. All items that it read count, except those that its
+// type releases (NodeProperty.keeps).
 
 import type { PlanNode, PlanSlot } from '../../compile/plan.ts'
 import type { NodeProperty } from '../../node-api/node-type.ts'
@@ -8,9 +8,9 @@ import { estimateWeightAmongMany, type RunMemoryAccount } from '../run/memory-ac
 export class RetainedItems {
   readonly #memoryAccount: RunMemoryAccount
   readonly #keeps: ReadonlyMap<string, NodeProperty['keeps']>
-  /** Of what it read last, by property. */
+  /** The weight of the last item, by property. */
   readonly #last = new Map<string, number>()
-  /** What it may keep until it gives an item, and until it is over. */
+  /** Weights retained until the next own item, and until the end. */
   #sinceItem = 0
   #all = 0
 
@@ -31,7 +31,7 @@ export class RetainedItems {
     this.#memoryAccount.change(size - before)
   }
 
-  /** The firing gave an item. */
+  /** The firing yielded an item. */
   releaseSinceItem(): void {
     this.#memoryAccount.change(-this.#sinceItem)
     this.#sinceItem = 0

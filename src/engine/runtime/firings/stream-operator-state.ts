@@ -1,4 +1,4 @@
-// The weave of one node in one run: the firing that reads whole streams, each at its own pace, and gives items of its own.
+// The stream operator of one node in one run: its open firing, which reads whole streams at its own pace and yields items.
 
 import type { PlanNode } from '../../compile/plan.ts'
 import {
@@ -17,26 +17,26 @@ import type { NodeCodeRunner } from './node-code-runner.ts'
 import { coerceInput, validateItem, validateOutputs } from './result-validation.ts'
 import { RetainedItems } from './retained-items.ts'
 
-/** How many steps the node's code makes before others have their turn. */
+/** The limit of steps of the node's code before other nodes have their turn. */
 const MAX_STEPS = 64
 
-/** What it wants to read is not there yet. */
+/** The requested item has not arrived yet. */
 const AWAITING_ITEM = Symbol('wait')
 
 export class StreamOperatorState {
   readonly #node: PlanNode
   readonly #codeRunner: NodeCodeRunner
   readonly #sideInputs: SideInputs
-  /** The level of the streams that it reads, and of its own. */
+  /** The level of the streams that it reads, and of its own stream. */
   readonly #level: number
-  /** The streams of the present firing whose end was read. */
+  /** The streams of the current firing whose end was read. */
   readonly #endedStreams = new Set<Inbox>()
   readonly #retained: RetainedItems
   #generator: StreamOperatorFiring | null = null
-  /** What the node's code wants next; null: it is to be asked. */
+  /** The stream that the code requested; null: the code has to be advanced. */
   #requested: Inbox | typeof STREAM_END | null = null
   #source = new ItemSource(null, false)
-  /** From the begin of a firing until all its streams have ended. */
+  /** True from the begin of a firing until all its streams have ended. */
   isBusy = false
 
   constructor(node: PlanNode, codeRunner: NodeCodeRunner, sideInputs: SideInputs) {
@@ -47,7 +47,7 @@ export class StreamOperatorState {
     this.#retained = new RetainedItems(node, codeRunner.memoryAccount)
   }
 
-  /** The end of a stream around the node, where that comes next. Only while every stream has a token. */
+  /** The end of an outer stream, if it comes next. Valid only while every stream has a token. */
   get nextEnd(): StreamEndToken | null {
     const head = this.#sideInputs.inboxes[0]!.peek()
     return head instanceof StreamEndToken && head.level < this.#level ? head : null
@@ -57,7 +57,7 @@ export class StreamOperatorState {
     for (const inbox of this.#sideInputs.inboxes) this.#sideInputs.take(inbox)
   }
 
-  /** Whether a stream of the firing that comes next was never opened. Only while every stream has a token. */
+  /** Whether a stream of the next firing was never opened. Valid only while every stream has a token. */
   get isSkipped(): boolean {
     return this.#sideInputs.inboxes.some((inbox) => {
       const head = inbox.peek()
@@ -65,7 +65,7 @@ export class StreamOperatorState {
     })
   }
 
-  /** Begins a firing. Gives its items; or what stands for a firing that does not take place. */
+  /** Begins a firing. Returns its items, its failure, or null if it does not take place. */
   begin(inputs: InputValues | FailureToken | null): ItemSource | FailureToken | null {
     this.isBusy = true
     const begun = inputs === null || inputs instanceof FailureToken ? inputs : this.#startGenerator(inputs)
@@ -83,7 +83,7 @@ export class StreamOperatorState {
     return this.#codeRunner.runCode((context) => this.#node.type.streamOperator!(inputs, context))
   }
 
-  /** Goes on as far as its streams allow. False: it has to wait. */
+  /** Advances as far as the streams allow. False: it has to wait. */
   advance(): boolean {
     for (let left = MAX_STEPS; left > 0; left--) {
       if (this.#source.size > 0) return true
@@ -92,19 +92,19 @@ export class StreamOperatorState {
       if (given === AWAITING_ITEM) return false
       this.#step(this.#generator, given)
       if (this.#codeRunner.stopped) return false
-      // Its result goes out before the rest of its streams comes in.
+      // The result is sent before the rest of the streams is read.
       if (!this.#generator) return true
     }
     return true
   }
 
-  /** Ends the firing: nobody wants its items any more. */
+  /** Ends the firing, as no consumer wants its items. */
   cutStream(): void {
     this.#source.drop()
     if (this.#generator) this.#finish({})
   }
 
-  /** Lets go of the firing and of its streams, up to the end of a stream around them. */
+  /** Drops the firing and its streams up to the end of an outer stream. */
   dropUntil(level: number): void {
     this.#closeGenerator()
     this.#source.drop()
@@ -113,13 +113,13 @@ export class StreamOperatorState {
     for (const inbox of this.#sideInputs.inboxes) this.#sideInputs.unsubscribe(inbox, level)
   }
 
-  /** The nodes whose tokens it lacks. */
+  /** The nodes whose tokens are missing. */
   get missingSources(): number[] {
     if (!this.#generator) return this.#sideInputs.missingSources
     return this.#requested === null || this.#requested === STREAM_END ? [] : [this.#requested.slot.source]
   }
 
-  /** Ends the generator that the run leaves behind. */
+  /** Ends the generator when the run is over. */
   abandon(): void {
     this.#closeGenerator()
   }
@@ -137,17 +137,19 @@ export class StreamOperatorState {
     else {
       const { done, value } = step
       const node = this.#node
-      const judged = this.#codeRunner.runCode(() => (done ? validateOutputs(node, value) : validateItem(node, value)))
-      if (judged === undefined) return
-      if (done || judged instanceof FailureToken) this.#finish(judged)
+      const validated = this.#codeRunner.runCode(() =>
+        done ? validateOutputs(node, value) : validateItem(node, value),
+      )
+      if (validated === undefined) return
+      if (done || validated instanceof FailureToken) this.#finish(validated)
       else {
         this.#retained.releaseSinceItem()
-        this.#source.push(judged as OutputValues)
+        this.#source.push(validated as OutputValues)
       }
     }
   }
 
-  /** What the node's code gets for what it wanted: an item, the end, or nothing where it wanted nothing. */
+  /** The value for the code's request: an item, the end of the stream, or undefined without a request. */
   #readRequested(): unknown {
     const inbox = this.#requested
     if (inbox === null) return undefined
@@ -178,13 +180,13 @@ export class StreamOperatorState {
     this.#unsubscribeRest()
   }
 
-  /** What is left of the streams is not wanted. */
+  /** Unsubscribes from the rest of the streams. */
   #unsubscribeRest(): void {
     for (const inbox of this.#sideInputs.inboxes)
       if (!this.#endedStreams.has(inbox)) this.#sideInputs.unsubscribe(inbox, this.#level)
   }
 
-  /** Takes in the ends of the streams; done when all have come. */
+  /** Reads the ends of the streams; true when all have arrived. */
   #drain(): boolean {
     for (const inbox of this.#sideInputs.inboxes) {
       if (this.#endedStreams.has(inbox) || inbox.size === 0) continue
@@ -197,7 +199,7 @@ export class StreamOperatorState {
     return true
   }
 
-  /** Puts the generator away. */
+  /** Ends the generator. */
   #closeGenerator(): void {
     const generator = this.#generator
     this.#retained.clear()
@@ -206,7 +208,7 @@ export class StreamOperatorState {
     try {
       generator?.return(undefined)
     } catch {
-      // Its firing is over: what it says while it is put away has no listener.
+      // The firing is over: errors of the generator's end are ignored.
     }
   }
 }

@@ -1,8 +1,7 @@
-// How firings in flight are told to end: by the run's cancel, by its time limit, and where all nodes are closed and
-// something is still under way.
+// Aborts firings in flight: on cancel, on the time limit, and when all nodes are closed while work is still in flight.
 import type { Clock } from '../../node-api/clock.ts'
 
-/** Milliseconds that firings in flight have to end once they are told to. */
+/** Milliseconds that aborted firings have to end. */
 const ABORT_GRACE_MS = 5000
 
 export class RunAborter {
@@ -17,31 +16,31 @@ export class RunAborter {
     this.#clock = clock
   }
 
-  /** The signal that firings see. Made only where one looks at it. */
+  /** The abort signal of firings, created on demand. */
   get signal(): AbortSignal {
     this.#firings ??= new AbortController()
     if (this.#runSignal.aborted) this.#firings.abort(this.#runSignal.reason)
     return this.#firings.signal
   }
 
-  /** Whether firings were told to end. */
+  /** Whether firings were aborted. */
   get aborted(): boolean {
     return this.#graceTimer !== null
   }
 
-  /** Tells firings to end, and calls `over` when their time for it is over. */
+  /** Aborts firings, and calls `onTimeout` when their grace time is over. */
   abort(reason: unknown, onTimeout: () => void): void {
     this.#firings ??= new AbortController()
     this.#firings.abort(reason)
     this.#graceTimer = this.#startTimer(ABORT_GRACE_MS, onTimeout)
   }
 
-  /** Calls `over` after some milliseconds. */
+  /** Calls `onTimeout` after `ms`. */
   limitTime(ms: number, onTimeout: () => void): void {
     this.#limitTimer = this.#startTimer(ms, onTimeout)
   }
 
-  /** The run is over: no timer is left. */
+  /** Ends all timers when the run is over. */
   close(): void {
     this.#graceTimer?.abort()
     this.#limitTimer?.abort()

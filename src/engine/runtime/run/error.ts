@@ -1,4 +1,4 @@
-// Why a run failed, as everybody may read it.
+// The public error of a failed run.
 
 export interface RunError {
   node_id: string

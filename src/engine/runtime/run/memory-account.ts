@@ -1,45 +1,45 @@
-// How much a run holds at once, the workflows that it calls included: values on its edges, results that wait for their turn, what
-// aggregates gather, outputs, and the plans of what it calls. Beyond its limit the run ends.
+// Counts the memory held by a run and the workflows that it calls: values on edges, waiting results, items of aggregates, outputs, and
+// called plans. The run fails when it exceeds its limit.
 
 import type { OutputValues } from '../../node-api/node-type.ts'
 import { estimateMemory, estimateSize } from '../../node-api/values/measure.ts'
 import { FailureToken } from '../streams/tokens.ts'
 
-/** Bytes of memory for each unit: one character of a text, at the most. */
+/** Bytes per unit: the maximum for one character of a text. */
 const BYTES_PER_UNIT = 2
 
 /** A list or dict of this size is counted once, on however many edges it lies. */
 const LARGE_VALUE_SIZE = 10_000
 
-/** Of how many bytes more, or less, the memory that all runs share is told at once: small runs never ask for it. */
+/** Changes are reported to the shared account in steps of this size: small runs never use it. */
 const REPORTED_BYTES = 1_048_576
 
-/** The run that ends when too much is held. */
+/** The run that fails when the limit is exceeded. */
 interface MemoryHolder {
-  /** Called once. Null: all runs of its owner together hold too much. */
+  /** Called once. Null: the limit of all runs of the owner is exceeded. */
   onMemoryExceeded(limit_bytes: number | null): void
 }
 
-/** The memory that all runs of the process share. */
+/** The memory account shared by all runs of the process. */
 export interface ProcessMemoryAccount {
-  /** An owner's runs hold so many bytes more, or less. False: there is no room for more, and nothing was taken. */
+  /** Changes the bytes held by an owner's runs. False: there is no room, and nothing was changed. */
   change(owner: string, bytes: number): boolean
 }
 
-/** Whose run it is, and what it shares with others. */
+/** The owner of a run, and the account that it shares with other runs. */
 export interface OwnerMemoryShare {
   readonly owner: string
   readonly account: ProcessMemoryAccount
 }
 
-/** What a run and the workflows that it calls may hold together. */
+/** The memory limit of a run together with the workflows that it calls. */
 export class MemoryBudget {
   readonly limit_bytes: number
   readonly #share: OwnerMemoryShare | null
   #heldSize = 0
-  /** Bytes that the share was told of: none, or at least TOLD_BYTES. */
+  /** Bytes reported to the shared account: 0, or at least REPORTED_BYTES. */
   #reportedBytes = 0
-  /** An object, not a function: with a function that refers to the run, V8 moved the objects of each finished run to its old generation (measured). */
+  /** An object instead of a function: a function that refers to the run made V8 move each finished run's objects to its old generation (measured). */
   holder: MemoryHolder | null = null
 
   constructor(limit_bytes: number, share: OwnerMemoryShare | null = null) {
@@ -61,9 +61,9 @@ export class MemoryBudget {
 
   #report(bytes: number): void {
     if (!this.#share) return
-    const { account: of, owner } = this.#share
+    const { account, owner } = this.#share
     const reported = bytes < REPORTED_BYTES ? 0 : bytes
-    if (of.change(owner, reported - this.#reportedBytes)) this.#reportedBytes = reported
+    if (account.change(owner, reported - this.#reportedBytes)) this.#reportedBytes = reported
     else this.#reportExceeded(null)
   }
 
@@ -74,7 +74,7 @@ export class MemoryBudget {
   }
 }
 
-/** What one run holds of the budget. */
+/** The part of the budget held by one run. */
 export class RunMemoryAccount {
   readonly #budget: MemoryBudget
   /** How often each large value is held. */
@@ -85,7 +85,7 @@ export class RunMemoryAccount {
     this.#budget = budget
   }
 
-  /** So much more is held, or less. */
+  /** Adds `size`, which may be negative. */
   change(size: number): void {
     this.#size += size
     this.#budget.add(size)
@@ -127,25 +127,25 @@ export class RunMemoryAccount {
       for (const name in result) this.remove(result[name], estimateWeight(result[name]))
   }
 
-  /** The run is over and holds nothing more. */
+  /** Releases everything when the run is over. */
   close(): void {
     this.#largeValues.clear()
     this.change(-this.#size)
   }
 }
 
-/** What a value counts: numbers nothing, as their number is limited. */
+/** The weight of a value. Numbers weigh nothing, as their count is limited. */
 export function estimateWeight(value: unknown): number {
   if (typeof value === 'string') return value.length
   return typeof value === 'object' && value !== null ? estimateContainerWeight(value) : 0
 }
 
-/** What a value counts that is kept with very many others. */
+/** The weight of a value that is kept among very many others. */
 export function estimateWeightAmongMany(value: unknown): number {
   return typeof value === 'object' && value !== null ? estimateContainerWeight(value) : estimateSize(value)
 }
 
-/** What is too deep or has too many keys is refused wherever it goes, and counts nothing until then. */
+/** A value that is too deep or has too many keys is refused later, and weighs nothing until then. */
 function estimateContainerWeight(container: object): number {
   return Math.ceil(estimateMemory(container) / BYTES_PER_UNIT)
 }

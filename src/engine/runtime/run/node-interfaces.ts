@@ -1,4 +1,4 @@
-// What a run and the node that takes part in it know of each other.
+// The interfaces between a run and its nodes.
 import type { Steps } from '../../../shared/time-slices.ts'
 import type { PlanNode } from '../../compile/plan.ts'
 import type { FiringRecord } from '../../durability/firing-record.ts'
@@ -15,50 +15,50 @@ import type { IndexPath } from '../streams/position.ts'
 import type { DeliverToken } from '../streams/token-sender.ts'
 import type { FailureToken } from '../streams/tokens.ts'
 
-/** One node in one run, as the scheduler sees it. */
+/** One node in one run, as seen by the scheduler. */
 export interface Schedulable {
   readonly closed: boolean
-  /** Whether it waits in the scheduler's queue. */
+  /** Whether the node is in the scheduler's queue. */
   isQueued: boolean
-  /** What bounds the work ahead of the weaves behind it, where it is in such a region. */
+  /** Limits work ahead of stream operators, if the node is in such a region. */
   readonly region: RegionDemand | null
-  /** The bound of the streams that it opens in a region. */
+  /** The limit of the streams that the node opens in a region. */
   readonly bound: StreamLimit | null
-  /** How many of its consumers' inboxes are full; one more where its stream is as far ahead of demand as it may be. */
+  /** The number of full inboxes of its consumers; one more if its stream has reached the limit of `bound`. */
   fullInboxes: number
-  /** What keeps it from going on: full inboxes behind it, inputs that lack a token, or nothing inside the graph. */
+  /** The reason why it cannot continue: full inboxes of consumers, missing input tokens, or none inside the graph. */
   readonly obstacle: 'consumers' | 'sources' | null
-  /** The nodes whose tokens it lacks. */
+  /** The nodes whose tokens are missing. */
   readonly missingSources: number[]
   receive(slot: number, token: unknown): void
-  /** The level up to which an input of it is deaf, or 0. */
+  /** The level up to which an input is unsubscribed, or 0. */
   unsubscribedLevel(slot: number): number
-  /** A consumer's inbox drops what comes, or hears again. */
+  /** A consumer's inbox starts or stops dropping tokens. */
   onConsumerUnsubscribed(): void
   onConsumerResubscribed(): void
-  /** Works until it has to wait, for one batch, or for some milliseconds after `began`, which is of the monotonic clock. */
+  /** Works until the node has to wait, for one batch, or for some milliseconds after `began` (monotonic clock). */
   takeTurn(began: number): void
-  /** How long its last turn took, in milliseconds. */
+  /** Reports the length of its last turn, in milliseconds. */
   adjustPace(ms: number): void
-  /** Replaces own values for firings not yet begun. Gives how many have begun. */
+  /** Replaces constants for firings not yet begun. Returns the number of begun firings. */
   update(values: InputValues): number
-  /** Ends the generators that the run leaves behind. */
+  /** Ends open generators when the run is over. */
   abandon(): void
 }
 
-/** A node that takes part, as the run sees it. */
+/** A node, as seen by its run. */
 export interface RunParticipant extends Schedulable {
   readonly node: PlanNode
-  /** The message of its last failure that was held, and how many there were. */
+  /** The message of its last caught failure, and the number of caught failures. */
   lastFailureMessage: string | null
   failureCount: number
-  /** Whether nobody wants what it gives at present. */
+  /** Whether no consumer wants its outputs at present. */
   readonly isUnwanted: boolean
-  /** A failure goes out as the last item of its stream. */
+  /** Called when a failure is sent as the last item of its stream. */
   onStreamFailed(): void
 }
 
-/** Stands for every node that is closed: what still comes for one is no news. */
+/** Stands for every closed node; tokens for it are ignored. */
 export const CLOSED_PARTICIPANT: Schedulable = Object.freeze<Schedulable>({
   closed: true,
   isQueued: false,
@@ -77,39 +77,39 @@ export const CLOSED_PARTICIPANT: Schedulable = Object.freeze<Schedulable>({
   abandon() {},
 })
 
-/** The run, as its nodes see it. */
+/** The run, as seen by its nodes. */
 export interface RunHost extends InboxHost {
   /** True once the run fails, is cancelled or is over: nothing new begins. */
   readonly stopped: boolean
-  /** True once it is over: nothing is told any more. */
+  /** True once the run is over: nothing is reported any more. */
   readonly settled: boolean
-  /** Whether firings in flight were told to end. */
+  /** Whether firings in flight were aborted. */
   readonly aborted: boolean
   readonly random: () => number
-  /** Where firings run that would take long here, and whose they are. */
+  /** Runs firings that would block the main thread, on behalf of `owner`. */
   readonly compute: ComputeAccess
   readonly owner: string
-  /** What the run remembers by, or null. */
+  /** The durability of the run, or null. */
   readonly durability: RunDurability | null
   readonly deliver: DeliverToken
-  /** What weaves may leave unread; null: nothing. */
+  /** The regions that stream operators may leave unread; null: none. */
   readonly regions: RunRegions | null
   schedule(executor: Schedulable): void
-  /** Makes all nodes that a node feeds ready to be sent something, some at a time. */
+  /** Creates all nodes that a node feeds, in steps. */
   createTargetSteps(node: PlanNode): Steps<void>
-  /** Has `work` called when nobody has a turn to take any more. */
+  /** Calls `work` when no node has a turn to take. */
   runLast(work: () => void): void
-  /** Whether an asynchronous firing may begin; if not, the performer is scheduled again when one may. */
+  /** Whether an asynchronous firing may begin; if not, the executor is scheduled again when one may. */
   admit(executor: Schedulable): boolean
-  /** An asynchronous piece of work began, and ended; `settle` takes in what it gave. */
+  /** Asynchronous work began, or ended; `settle` processes its result. */
   onWorkBegun(holdsPlace: boolean): void
   onWorkEnded(heldPlace: boolean, settle: () => void): void
-  /** A piece of work gives its place back before it ends. */
+  /** A piece of work releases its permit before it ends. */
   onPermitReleased(): void
   context(executor: RunParticipant, own?: FiringContextOptions): NodeContext
-  /** A firing waits for nothing but the workflows that it calls, or goes on. */
+  /** A firing starts or stops waiting only for the workflows that it calls. */
   onWaitingChanged(still: boolean): void
-  /** A firing waits until it is answered. Gives what ends that. */
+  /** Registers a firing that waits for an answer. Returns a function that ends the wait. */
   registerWait(
     executor: RunParticipant,
     record: FiringRecord,
@@ -117,31 +117,28 @@ export interface RunHost extends InboxHost {
     isJournaled: boolean,
     answer: (value: unknown) => void,
   ): () => void
-  /** A firing would be interrupted where it may not be. */
+  /** A firing would be interrupted at a point from which it cannot resume. */
   interrupt(executor: RunParticipant, error: NodeInterruptedError, path: IndexPath): void
-  /** The engine's own work, or its host, failed: the run can't be trusted to go on. */
+  /** The engine itself or its host failed: the run cannot continue safely. */
   breakDown(fault: unknown): void
   attemptHost(executor: RunParticipant, record: FiringRecord | null): AttemptHost
-  /** The changes of its own values from before an interruption, in their order. */
+  /** The node's property changes from before an interruption, in their order. */
   updatesFor(executor: RunParticipant): readonly NodeUpdate[]
   /** The inputs of an input node, from the run's params. */
   resolveInputs(executor: RunParticipant, constants: InputValues): InputValues
-  /** The items of a streamed input, which come from outside. */
+  /** The items of a streamed input, which arrive from outside. */
   openStreamedInput(executor: RunParticipant): ItemSource
-  /** The level up to which an input of another node is deaf, or 0. */
+  /** The level up to which an input of another node is unsubscribed, or 0. */
   unsubscribedLevel(node: number, slot: number): number
   onNodeBegan(executor: RunParticipant): void
-  /**
-   * Counts what the run hands out, and has a large value made ready for `publish`; null where it is ready. Throws NodeError where it is too
-   * much.
-   */
+  /** Counts an output value and prepares a large one for `publish`; null if it is ready. Throws NodeError `too_large` beyond the limit. */
   prepareOutput(executor: RunParticipant, value: unknown): Promise<void> | null
   publish(executor: RunParticipant, value: unknown): void
-  /** Gives the failure where it is held; else the run fails, and it gives null. */
+  /** Returns the failure if a Catch receives it; otherwise the run fails, and the result is null. */
   fail(executor: RunParticipant, error: unknown, path: IndexPath): FailureToken | null
-  /** The failure that was held before an interruption. */
+  /** Restores a caught failure from before an interruption. */
   restoreFailure(executor: RunParticipant, failure: CaughtFailure): FailureToken
-  /** Has a large result made ready for `finished`; null where it is ready. */
+  /** Prepares a large result for `onNodeFinished`; null if it is ready. */
   prepareResult(executor: RunParticipant, result: OutputValues): Promise<void> | null
   onNodeFinished(executor: RunParticipant, fired: boolean, result: OutputValues): void
 }

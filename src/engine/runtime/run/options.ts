@@ -1,4 +1,4 @@
-// What a run is given.
+// The options of a run.
 
 import type { FiringRecord } from '../../durability/firing-record.ts'
 import type { OpenStep } from '../../durability/firing-steps.ts'
@@ -11,10 +11,10 @@ import type { HaltableWait } from '../workflow-call.ts'
 import type { ObservedNode, RunObserver } from './observer.ts'
 import type { RunResources } from './resources.ts'
 
-/** Where in a firing a workflow is called. */
+/** The place of a workflow call within a firing. */
 export interface FiringCallSite {
   readonly signal: AbortSignal
-  /** What is remembered of the firing, in a run that remembers. */
+  /** The record of the firing in a durable run. */
   readonly record: FiringRecord | null
   /** Null: outside of all steps. */
   readonly step: OpenStep | null
@@ -31,11 +31,11 @@ export interface GraphRunOptions {
   /** Milliseconds, or null. */
   timeLimitMs: number | null
   services: NodeServices
-  /** What it remembers by, or null. */
+  /** The durability of the run, or null. */
   durability: RunDurability | null
-  /** Changes of nodes' own values from before an interruption. */
+  /** Property changes from before an interruption. */
   updates: readonly NodeUpdate[]
-  /** Calls a workflow under the firing's signal. While it goes on it is one of `calls`, so that it stops with its caller. */
+  /** Calls a workflow under the firing's signal. During the call it is a member of `calls`, so that it stops with its caller. */
   callWorkflow(
     caller: ObservedNode,
     workflow_id: string,

@@ -1,11 +1,11 @@
-// What one run hands out: the values of its output nodes, by name, and how much they are together.
+// The values of the output nodes of one run, by name, and their total size.
 
 import type { Plan } from '../../compile/compiler.ts'
 import { NodeError } from '../../node-api/node-type.ts'
 import { estimateSize } from '../../node-api/values/measure.ts'
 import { countExtraUtf8Bytes } from '../../node-api/values/utf8-bytes.ts'
 
-/** About how many bytes the outputs of a run may have together, as UTF-8: the result of a job is read at once. */
+/** The limit of a run's outputs, in approximate UTF-8 bytes: the result of a job is read at once. */
 export const MAX_RUN_OUTPUT_BYTES = 32_000_000
 
 export class RunOutputs {
@@ -16,7 +16,10 @@ export class RunOutputs {
     this.#outputs = new Map(plan.outputs.map((output) => [output.name, []]))
   }
 
-  /** Counts a value before it is handed out, and gives about how many characters it has. Large ones are looked into before (`extraBytesSteps`). @throws NodeError `too_large` */
+  /**
+   * Counts a value before it is published; returns its approximate characters. Large values are measured in steps before
+   * (`countExtraUtf8Steps`). @throws NodeError `too_large`
+   */
   countSize(value: unknown): number {
     const size = estimateSize(value)
     this.#weight += size + countExtraUtf8Bytes(value)
@@ -29,7 +32,7 @@ export class RunOutputs {
     this.#outputs.get(name)!.push(value)
   }
 
-  /** All values by name; an empty list for an output that got nothing. */
+  /** All values by name; an empty list for an output without a value. */
   get valuesByName(): Record<string, unknown[]> {
     return Object.fromEntries(this.#outputs)
   }

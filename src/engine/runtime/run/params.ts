@@ -1,7 +1,7 @@
-// What a run is given for one of its inputs. Null is a value where anything is one; elsewhere, and of a stream, it says that nothing is given.
+// Resolves the params of a run. Null is a value only for inputs of type any that are no streams; otherwise it means absent.
 import type { PlanInput } from '../../compile/plan.ts'
 
-/** The value that a run is given for an input, or null where it is given none. */
+/** The param for an input; null if it is absent. */
 export function resolveParam(
   { name, type, stream }: Pick<PlanInput, 'name' | 'type' | 'stream'>,
   params: Readonly<Record<string, unknown>>,

@@ -1,5 +1,4 @@
-// What a run and the workflows that it calls share: how many asynchronous firings may be in flight at once, how many
-// called workflows may be alive, the time on the thread, and the memory of what they hold.
+// The resources that a run shares with the workflows that it calls: concurrency permits, live calls, time on the thread, and memory.
 
 import type { Plan } from '../../compile/plan.ts'
 import { CallDepthLimiter } from '../call-depth-limiter.ts'
@@ -33,19 +32,19 @@ export class RunResources {
     return this.#permitsUsed < this.#permitLimit
   }
 
-  /** Takes a place, even beyond the limit: whether a firing is asynchronous may show only once it has begun. */
+  /** Takes a permit, even beyond the limit: a firing may turn out to be asynchronous only after it began. */
   takePermit(): void {
     this.#permitsUsed++
   }
 
-  /** Gives a place back. Call `wakeWaiting` once the giver has taken what it needs itself. */
+  /** Returns a permit. Call `wakeWaiters` after the caller has taken the permits that it needs itself. */
   releasePermit(): void {
     this.#permitsUsed--
   }
 
-  /** Wakes those who wait for a place, the longest waiting first, until none is free. */
+  /** Wakes waiters, the longest waiting first, until no permit is free. */
   wakeWaiters(): void {
-    // Those who wait again meanwhile are not woken again.
+    // Waiters added meanwhile are not woken.
     let left = this.#waiters.size
     for (const wake of this.#waiters) {
       if (!this.hasFreePermit || left-- === 0) return

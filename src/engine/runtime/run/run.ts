@@ -1,4 +1,4 @@
-// One run: what its nodes and its host ask of it, and how it ends. Whose turn it is, scheduler.ts says.
+// One run: its services for nodes and host, and its end. scheduler.ts decides whose turn it is.
 
 import { forEachSteps, type Steps } from '../../../shared/time-slices.ts'
 import type { Plan } from '../../compile/compiler.ts'
@@ -53,14 +53,17 @@ import { RunOutputs } from './outputs.ts'
 
 type RunState = 'running' | 'failing' | 'cancelling' | 'suspending' | 'settled'
 
-/** About how many characters wait on the edges of a run before producers pause: in all, and on one edge at least. */
+/** The limits of the approximate characters on edges before producers pause: in all, and at least per edge. */
 const MAX_EDGES_WEIGHT = 256_000_000
 const MIN_EDGE_WEIGHT = 100_000
 
-/** So many nodes are made before it is looked at the time. */
+/** The number of nodes created between two readings of the clock. */
 const NODES_PER_TIME_CHECK = 64
 
-/** In characters, about: an output value of that size may take time to be shown. So may one that holds bytes: each of them is written to a file. */
+/**
+ * The size in approximate characters from which an output value is prepared in steps. Values with bytes always are, as bytes are written to
+ * files.
+ */
 const LARGE_OUTPUT = 100_000
 
 const NO_UPDATES: readonly NodeUpdate[] = []
@@ -77,15 +80,15 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
   readonly random: () => number
   readonly durability: RunDurability | null
   readonly regions: RunRegions | null
-  /** What it shares with the workflows that it calls, and nothing else. */
+  /** An object that is shared with called workflows only. */
   readonly run: object
   readonly #plan: Plan
   readonly #options: GraphRunOptions
-  /** Made as soon as they have something to do, let go of when they are closed: in between alone they cost memory. */
+  /** Created when they have work, and released when they are closed: each costs memory in between. */
   readonly #executors: (Schedulable | undefined)[]
   readonly #scheduler: Scheduler
   readonly #streamedInputs: StreamedInputs
-  /** Those of each node that has some. */
+  /** Property changes by node id. */
   readonly #updates: ReadonlyMap<string, readonly NodeUpdate[]>
   readonly #outputs: RunOutputs
   readonly #inFlight = new InFlightCounter()
@@ -95,12 +98,12 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
   readonly #abort = (): void => this.#cancel()
   readonly #aborter: RunAborter
   #state: RunState = 'running'
-  /** Nodes not yet closed. */
+  /** The number of nodes not yet closed. */
   #openNodes: number
   #waitingFirings: WaitingFiring[] | null = null
   #services: NodeServices | null = null
   #hasBegun = false
-  /** How many of the nodes without inputs have had themselves scheduled. */
+  /** The number of root nodes already scheduled. */
   #rootsScheduled = 0
   #isWorking = false
   #outcome: RunOutcome | null = null
@@ -120,7 +123,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     this.run = options.resources
     const { memory } = options.resources
     this.memoryAccount = new RunMemoryAccount(memory)
-    // The first run is the one that is not called by another.
+    // The first run is the root, which no other run calls.
     memory.holder ??= this
     this.#streamedInputs = new StreamedInputs(plan, options.params)
     this.#outputs = new RunOutputs(plan)
@@ -132,7 +135,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     this.durability?.waitRegistry?.addRun(this)
   }
 
-  /** Begins. A run that needs no waiting is over when this returns. */
+  /** Starts the run. A run without asynchronous work is over when this returns. */
   start(): void {
     this.#hasBegun = true
     const { signal, timeLimitMs: timeLimit } = this.#options
@@ -200,7 +203,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     return this.#executorOf(this.#plan.indexById.get(node_id)!).update(values)
   }
 
-  // — what its nodes ask —
+  // — services for nodes —
 
   get stopped(): boolean {
     return this.#state !== 'running'
@@ -260,7 +263,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
   onWorkEnded(heldPlace: boolean, settle: () => void): void {
     this.#inFlight.end(heldPlace)
     if (heldPlace) this.#options.resources.releasePermit()
-    // A firing that goes on in this is not under way yet, and may give up its place: nobody asks meanwhile whether the run is over.
+    // A firing that continues in `settle` is not counted yet and may release its permit, so the run must not end meanwhile.
     this.#isWorking = true
     try {
       settle()
@@ -326,7 +329,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     this.observer.nodeUpdated(executor.node.observed, 'running')
   }
 
-  /** Counts what the run hands out, and has a large value made ready; null where it is. @throws NodeError where it is too much */
+  /** Counts an output value and prepares a large one; null if it is ready. @throws NodeError `too_large` beyond the limit */
   prepareOutput({ node }: RunParticipant, value: unknown): Promise<void> | null {
     const { name } = node.output!
     const isSmall = this.#outputs.countSize(value) < LARGE_OUTPUT && !containsBytes(value)
@@ -365,7 +368,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     return this.#failures.restoreCaught(executor, failure)
   }
 
-  // — what contexts ask —
+  // — services for contexts —
 
   get settled(): boolean {
     return this.#state === 'settled'
@@ -384,8 +387,8 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
   }
 
   get services(): NodeServices {
-    const { services, durability: memory } = this.#options
-    this.#services ??= memory?.journal ? new DurableServices(services, memory.journal, this) : services
+    const { services, durability } = this.#options
+    this.#services ??= durability?.journal ? new DurableServices(services, durability.journal, this) : services
     return this.#services
   }
 
@@ -398,9 +401,9 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     return this.#inFlight.isQuiescent && this.#scheduler.isQuiet
   }
 
-  /** Whether it is idle, and so is all that it called. */
+  /** Whether the run is idle, and all its calls are quiescent. */
   get isQuiescent(): boolean {
-    return this.isIdle && [...this.#openCalls].every(({ isQuiescent: resting }) => resting)
+    return this.isIdle && [...this.#openCalls].every(({ isQuiescent }) => isQuiescent)
   }
 
   get hasLeftovers(): boolean {
@@ -414,16 +417,16 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     else this.#settle()
   }
 
-  /** Waiting for a sub-workflow, a firing gives its place to the firings inside of it. */
+  /** While it waits for a called workflow, a firing lends its permit to the firings inside. */
   async callWorkflow(
     node: ObservedNode,
     workflow_id: string,
     params: Record<string, unknown>,
     site: FiringCallSite,
   ): Promise<OutputValues> {
-    const { resources: budget, callWorkflow } = this.#options
-    return withoutPermit(budget, async () => {
-      // Asked only now: whoever took the place meanwhile may have failed the run, which halts no call that comes after that.
+    const { resources, callWorkflow } = this.#options
+    return withoutPermit(resources, async () => {
+      // Checked only now: the firing that got the permit may have failed the run, which halts no later call.
       if (this.stopped) throw new NodeError('The run has stopped.', 'cancelled')
       return callWorkflow(node, workflow_id, params, this.#openCalls, site)
     })
@@ -452,7 +455,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
 
   // — work —
 
-  /** A firing goes on: its node has its turn soon. */
+  /** Resumes an answered firing; its node soon gets a turn. */
   #resumeFiring(executor: RunParticipant, answer: () => void): void {
     try {
       answer()
@@ -500,7 +503,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     this.#endIfOver()
   }
 
-  /** Schedules the nodes without inputs, as far as the slice goes: very many take long to make. True: there are more. */
+  /** Schedules the root nodes within the time slice, as creating very many takes long. True: there are more. */
   #scheduleRoots(): boolean {
     const { roots } = this.#plan
     while (this.#hasBegun && this.#rootsScheduled < roots.length) {
@@ -511,35 +514,39 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     return false
   }
 
-  /** The engine itself, or an observer, threw: the run can't be trusted to go on. */
+  /** The engine itself, or an observer, threw: the run cannot continue safely. */
   breakDown(fault: unknown): void {
     if (this.#state === 'running') {
       this.#stop('failing')
-      this.#failures.error = { node_id: '', type: 'internal_error', message: 'The run broke down. The log says why.' }
+      this.#failures.error = {
+        node_id: '',
+        type: 'internal_error',
+        message: 'The run failed because of an internal error. The log says why.',
+      }
     }
     try {
       this.observer.fault(this.#plan.nodes[0]?.observed ?? NO_NODE, fault, false)
     } catch {
-      // An observer that can't even hear of its own failure: the outcome still tells it.
+      // The observer failed as well; the outcome still reports the failure.
     }
   }
 
   // — the end —
 
-  /** Nothing new begins, in the workflows that it called neither. */
+  /** Nothing new begins, in called workflows neither. */
   #stop(state: 'failing' | 'cancelling' | 'suspending'): void {
     this.#state = state
     this.#haltCalls()
   }
 
-  /** They begin nothing more from now on. Those that wait end in slices: there may be very many. */
+  /** Halts all calls. Waiting calls end in time slices, as there may be very many. */
   #haltCalls(): void {
     const calls = [...this.#openCalls]
     for (const call of calls) call.halt()
     void this.#wakeCalls(calls)
   }
 
-  /** What each of them does about it takes its time between two of them, and counts. */
+  /** The work of each woken call falls between two turns, and counts. */
   async #wakeCalls(calls: readonly HaltableWait[]): Promise<void> {
     for (const call of calls) {
       await this.timeSlice.waitForTurn()
@@ -547,7 +554,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     }
   }
 
-  /** It had failed before an interruption: the rest of it was only to settle. */
+  /** The run had failed before an interruption: it only has to settle. */
   #endWithKnownError({ node_id, message }: RunError): void {
     this.#stop('failing')
     const node = this.#plan.nodes[this.#plan.indexById.get(node_id) ?? -1]
@@ -567,7 +574,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
 
   #timeOut(ms: number): void {
     if (this.#aborter.aborted) return
-    const error = new NodeError(`The run was not over after ${ms / 1000} s.`, 'timed_out')
+    const error = new NodeError(`The run did not finish within ${ms / 1000} s.`, 'timed_out')
     if (this.#state === 'running' && this.#openNodes > 0) {
       this.#stop('failing')
       this.#failures.error = { node_id: '', type: error.type, message: error.message }
@@ -575,7 +582,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     this.#abortFirings(error)
   }
 
-  /** It, and what it called, holds too much; null: all runs of its owner together do. */
+  /** The run, with its calls, exceeds its memory limit; null: all runs of its owner together exceed theirs. */
   onMemoryExceeded(limit_bytes: number | null): void {
     if (this.#aborter.aborted) return
     const error = new NodeError(
@@ -598,18 +605,18 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
   #endIfOver(): void {
     if (this.#state === 'settled') return
     if (this.#state === 'running' && this.#isStuck()) {
-      this.breakDown(new Error(`${this.#openNodes} nodes wait for nothing that could come`))
+      this.breakDown(new Error(`${this.#openNodes} nodes are open, but none can continue`))
     }
     if (this.#state === 'running' && this.#openNodes > 0) {
       if (this.#scheduler.hasStarved) this.#options.resources.addWaiter(this.#continueWork)
       else this.durability?.waitRegistry?.suspendIfIdle()
     } else if (this.#inFlight.isEmpty) this.#settle()
-    // Every node is closed: what nobody wanted any more is under way all the same, and is told to end.
+    // Every node is closed, but unwanted work is still in flight: aborts it.
     else if (this.#state === 'running' && !this.#aborter.aborted)
       this.#abortFirings(new NodeError('The run is over.', 'cancelled'))
   }
 
-  /** Nothing is under way and nothing can come, though nodes are open: no graph should bring this about. */
+  /** Nodes are open, but no work is in flight and none can arrive. No graph should cause this. */
   #isStuck(): boolean {
     if (this.#openNodes === 0 || !this.#inFlight.isEmpty || this.#inFlight.waitingFirings > 0) return false
     return !this.#scheduler.isPending && !this.#scheduler.hasStarved && !this.#streamedInputs.isAnyOpen
@@ -639,9 +646,9 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
 }
 
 const OWNER_MEMORY_EXCEEDED =
-  'Your runs hold as many values at once as the server has room for. Run fewer at the same time, or work on less at once, or in parts.'
+  'Your runs together hold more values than the server has room for. Run fewer at the same time, or process less data at once.'
 
 function describeMemoryExceeded(limit_bytes: number): string {
   const most = Math.floor(limit_bytes / 1_048_576).toLocaleString('en')
-  return `The run holds more than ${most} MiB of values at once, the most that it may. Work on less at once, or in parts.`
+  return `The run holds more than ${most} MiB of values at once, which is the limit. Process less data at once, or in parts.`
 }

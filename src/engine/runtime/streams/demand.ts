@@ -1,21 +1,21 @@
-// How far the streams of one region of a run may be ahead of the weaves that read out of it: law 68 of the README beside this file.
+// Limits how far the streams of a region may run ahead of the stream operators that read out of it: law 68 in ../../README.md.
 import type { PlanNode, StreamRegions } from '../../compile/plan.ts'
 
-/** A node, as its region sees it. */
+/** A node, as seen by its region. */
 interface RegionNode {
   readonly node: Pick<PlanNode, 'index'>
   readonly closed: boolean
-  /** How many reasons it has not to send. */
+  /** The number of reasons why it must not send. */
   fullInboxes: number
 }
 
-/** The bound of one opener: closed, it counts as one more full inbox behind the node. */
+/** The limit of one opener's stream. While closed, it counts as one more full inbox of the node's consumers. */
 export class StreamLimit {
   readonly #region: RegionDemand
   readonly #node: RegionNode
   readonly #initial: number
   #sent = 0
-  /** How many items of its stream may be sent when nothing more is read out of the region than was when it began. */
+  /** The number of items that may be sent if nothing more is read out of the region than when the stream began. */
   #limit: number
   #readBefore = 0
   closed = false
@@ -27,7 +27,7 @@ export class StreamLimit {
     this.#limit = initial
   }
 
-  /** An item of the stream went out. */
+  /** Counts a sent item. */
   countSent(): void {
     this.#sent++
     if (this.closed || this.#hasRoom) return
@@ -36,7 +36,7 @@ export class StreamLimit {
     this.#region.closedLimits.add(this)
   }
 
-  /** The stream has ended: the next one begins. */
+  /** Resets the limit for the next stream. */
   reset(): void {
     this.#sent = 0
     this.#limit = this.#initial
@@ -44,19 +44,19 @@ export class StreamLimit {
     this.reopen()
   }
 
-  /** Nobody wants the rest of the stream: its end shall not wait. */
+  /** Removes the limit, as no consumer wants the rest of the stream and its end must not wait. */
   lift(): void {
     this.#limit = Number.POSITIVE_INFINITY
     this.reopen()
   }
 
-  /** Nothing else goes on: as many again. */
+  /** Allows as many items again, as no other work is in progress. */
   doubleLimit(): void {
     this.#limit += this.#sent
     this.reopen()
   }
 
-  /** The nodes whose reading opens it. */
+  /** The nodes whose reading reopens the limit. */
   get readers(): readonly number[] {
     return this.#region.readers
   }
@@ -103,14 +103,14 @@ export class RegionDemand {
   readonly #expected: number
   readonly #readers: RegionNode[] = []
   readonly #schedule: (member: object) => void
-  /** Bounds that are reached. */
+  /** Limits that are reached. */
   readonly closedLimits = new Set<StreamLimit>()
   /** Tokens that were read out of the region. */
   readCount = 0
-  /** How many of its nodes wait for their turn or have it, and how many of their firings are in flight. */
+  /** Nodes of the region that wait for a turn or have one, plus firings in flight. */
   #workInProgress = 0
 
-  /** `readers`: how many weaves read out of it. */
+  /** `readers`: the number of stream operators that read out of the region. */
   constructor(readers: number, schedule: (member: object) => void) {
     this.#expected = readers
     this.#schedule = schedule
@@ -124,7 +124,7 @@ export class RegionDemand {
     this.#readers.push(reader)
   }
 
-  /** The weaves that read out of it, as far as they have begun. */
+  /** The open stream operators that read out of the region, as far as they have begun. */
   get readers(): readonly number[] {
     return this.#readers.filter(({ closed }) => !closed).map(({ node }) => node.index)
   }
@@ -142,13 +142,13 @@ export class RegionDemand {
     this.#workInProgress++
   }
 
-  /** Where nothing goes on and somebody wants more, the openers go on. */
+  /** If no work is in progress and a reader wants more, the openers continue. */
   endWork(): void {
     if (--this.#workInProgress > 0 || this.closedLimits.size === 0 || !this.#hasDemand) return
     for (const bound of [...this.closedLimits]) bound.doubleLimit()
   }
 
-  /** Whether a weave that reads out of it would take more. One that has not begun would. */
+  /** Whether a reader of the region would take more. A reader that has not begun would. */
   get #hasDemand(): boolean {
     return (
       this.#readers.length < this.#expected ||

@@ -1,13 +1,13 @@
-// Tells watchers what travels along the edges, without telling every token.
+// Reports the traffic on edges to followers, without reporting every token.
 
 import type { RunObserver } from '../run/observer.ts'
 import type { Inbox } from './inbox.ts'
 import { FailureToken, NO_VALUE, StreamEndToken } from './tokens.ts'
 
-/** At most one report per edge and so many milliseconds, the first and the last aside. */
+/** At most one report per edge in this time, except the first and the last. */
 const REPORT_INTERVAL_MS = 100
 
-/** Reports a token at `time` (monotonic milliseconds). `inbox` is null where the edge carries one value only. */
+/** Reports a token at `time` (monotonic milliseconds). `inbox` is null if the edge carries a single value. */
 export function reportEdgeProgress(
   observer: RunObserver,
   time: number,

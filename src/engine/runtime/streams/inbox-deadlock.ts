@@ -1,13 +1,13 @@
-// Finds the inbox to enlarge where a graph blocks itself: a producer that waits for room behind a consumer that
-// waits, over some path, for that same producer (a stream joined with its own Collect). Parks' rule: the smallest
-// of the full inboxes grows, so a bounded run stays bounded wherever it can.
+// Finds the inbox to enlarge when a graph blocks itself: a producer waits for room at a consumer that waits, over some path, for that
+// producer (for example, a stream joined with its own Collect). By Parks' rule the smallest full inbox grows, so a bounded run stays
+// bounded if possible.
 
 import type { Schedulable } from '../run/node-interfaces.ts'
 import type { Inbox } from './inbox.ts'
 
 type NodeVerdict = 'open' | 'live' | 'stuck'
 
-/** Judges nodes by what they wait for: whoever waits, even indirectly, for itself is stuck. */
+/** Classifies nodes by what they wait for: a node that waits for itself, even indirectly, is stuck. */
 class DeadlockSearch {
   readonly #executorOf: (node: number) => Schedulable
   readonly #consumers: ReadonlyMap<number, number[]>
@@ -47,12 +47,12 @@ class DeadlockSearch {
     const { obstacle, bound } = executor
     if (obstacle === 'sources') return executor.missingSources
     if (obstacle !== 'consumers') return []
-    // A stream at its bound waits for the weaves that read out of its region.
+    // A stream at its limit waits for the stream operators that read out of its region.
     return [...(this.#consumers.get(node) ?? []), ...(bound?.closed ? bound.readers : [])]
   }
 }
 
-/** The smallest full inbox whose producer can't go on otherwise, or null where all who wait will be served. */
+/** The smallest full inbox whose producer is stuck, or null if all waiting nodes will be served. */
 export function findInboxToGrow(executorOf: (node: number) => Schedulable, full: ReadonlySet<Inbox>): Inbox | null {
   const consumers = new Map<number, number[]>()
   for (const inbox of full) {

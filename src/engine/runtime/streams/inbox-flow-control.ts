@@ -1,26 +1,26 @@
-// How tokens get into an inbox and out of it: with its limit, and deaf to what nobody wants any more.
+// Moves tokens into and out of an inbox: respects its limit, and drops tokens that no consumer wants.
 import type { RunMemoryAccount } from '../run/memory-account.ts'
 import type { Inbox } from './inbox.ts'
 import { StreamEndToken } from './tokens.ts'
 
 export interface InboxHost {
-  /** How many tokens an inbox holds before its producer pauses. */
+  /** The number of tokens in an inbox before its producer pauses. */
   readonly inboxLimit: number
-  /** About how many characters they may have together. */
+  /** The limit of their approximate characters. */
   readonly inboxWeight: number
-  /** What the run holds. */
+  /** The memory account of the run. */
   readonly memoryAccount: RunMemoryAccount
-  /** An inbox reached its limit, or went below it again. */
+  /** An inbox reached its limit, or fell below it again. */
   filled(inbox: Inbox): void
   freed(inbox: Inbox): void
-  /** An inbox drops what comes, or hears again. */
+  /** An inbox starts or stops dropping tokens. */
   onUnsubscribed(inbox: Inbox): void
   onResubscribed(inbox: Inbox): void
-  /** A token went into an edge. `inbox` is null for an edge that carries a single value. */
+  /** A token was sent along an edge. `inbox` is null for an edge with a single value. */
   onTokenSent(edge_id: string, inbox: Inbox | null, token: unknown): void
 }
 
-/** Puts a token in. Gives how many wait then; 0 where it was dropped. */
+/** Adds a token. Returns the number of waiting tokens; 0 if it was dropped. */
 export function acceptToken(host: InboxHost, inbox: Inbox, token: unknown): number {
   if (inbox.unsubscribedLevel > 0) {
     if (!(token instanceof StreamEndToken) || token.level > inbox.unsubscribedLevel) return 0
@@ -36,21 +36,21 @@ export function acceptToken(host: InboxHost, inbox: Inbox, token: unknown): numb
   return size
 }
 
-/** Takes the first token out. */
+/** Removes the first token. */
 export function takeToken(host: InboxHost, inbox: Inbox): unknown {
   const token = inbox.shift()
   if (inbox.isProducerPaused) resumeProducer(host, inbox)
   return token
 }
 
-/** Lets the producer go on where there is room again. */
+/** Lets the producer continue if there is room again. */
 export function resumeProducer(host: Pick<InboxHost, 'freed'>, inbox: Inbox): void {
   if (inbox.isFull) return
   inbox.isProducerPaused = false
   host.freed(inbox)
 }
 
-/** Drops what waits, and what comes, before the end of the stream of a level. */
+/** Drops waiting and arriving tokens up to the end of the stream of a level. */
 export function unsubscribe(host: InboxHost, inbox: Inbox, level: number): void {
   const hasEnded = inbox.purge(level)
   if (inbox.isProducerPaused) resumeProducer(host, inbox)

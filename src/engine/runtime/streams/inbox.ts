@@ -4,30 +4,30 @@ import type { PlanSlot } from '../../compile/plan.ts'
 import { estimateWeight as heldWeight, type RunMemoryAccount } from '../run/memory-account.ts'
 import { StreamEndToken } from './tokens.ts'
 
-/** What a token weighs: numbers and marks nothing, as their count is limited. */
+/** The weight of a token. Numbers and marks weigh nothing, as their count is limited. */
 function estimateTokenWeight(token: unknown): number {
   if (typeof token === 'string') return token.length
   return typeof token === 'object' && token !== null && !(token instanceof StreamEndToken) ? heldWeight(token) : 0
 }
 
-/** How many consumed places are kept before the array is cut. */
+/** The array is compacted once this many tokens were removed. */
 const COMPACT_AFTER = 1024
 
 export class Inbox {
   readonly slot: PlanSlot
   readonly consumer: number
-  /** How many tokens wait here before the producer pauses, and about how many characters they may have together. */
+  /** The limits of tokens and of their approximate characters before the producer pauses. */
   limit: number
   #maxWeight: number
   #weight = 0
   readonly #memoryAccount: RunMemoryAccount
-  /** Whether its producer has been told to pause. */
+  /** Whether its producer has paused. */
   isProducerPaused = false
-  /** Values (not ends, not nothing) that came through so far. */
+  /** The number of values received so far, without ends and absent values. */
   valueCount = 0
-  /** When `counter` was last reported, in milliseconds of the run's monotonic time; −1 is never. */
+  /** When `valueCount` was last reported, in milliseconds of the run's monotonic time; −1: never. */
   reportedAt = -1
-  /** What comes before the end of the stream of this level is dropped, for nobody wants it; 0: everything is wanted. */
+  /** Tokens before the end of the stream of this level are dropped as unwanted; 0: all are wanted. */
   unsubscribedLevel = 0
   #tokens: unknown[] = []
   #head = 0
@@ -52,7 +52,7 @@ export class Inbox {
     return this.size >= this.limit || this.#weight >= this.#maxWeight
   }
 
-  /** Doubles its limits until it has room again. */
+  /** Doubles its limits until it has room. */
   grow(): void {
     do {
       this.limit *= 2
@@ -60,7 +60,7 @@ export class Inbox {
     } while (this.isFull)
   }
 
-  /** Gives the size after the push. */
+  /** Returns the size after the push. */
   push(token: unknown): number {
     const weight = estimateTokenWeight(token)
     if (weight > 0) {
@@ -70,7 +70,7 @@ export class Inbox {
     return this.#tokens.push(token) - this.#head
   }
 
-  /** Drops what waits before the end of the stream of a level. False: that end has not come yet. */
+  /** Drops waiting tokens before the end of the stream of a level. False: that end has not arrived yet. */
   purge(level: number): boolean {
     while (this.size > 0) {
       const head = this.peek()

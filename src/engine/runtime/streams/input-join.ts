@@ -1,5 +1,5 @@
-// The input side of one node in one run: its inboxes, and the lock step in which they are read. Inputs of the full
-// depth advance together; a shallower one is held and repeated until the stream that it encloses ends.
+// The inputs of one node in one run: its inboxes, and their reading in lock step. Inputs of the full depth advance together; a shallower
+// one is held and repeated until the enclosed stream ends.
 
 import type { PlanNode } from '../../compile/plan.ts'
 import { estimateWeight } from '../run/memory-account.ts'
@@ -9,17 +9,17 @@ import { StreamEndToken } from './tokens.ts'
 
 const ABSENT_TOKEN = Symbol('absent')
 
-/** The inboxes of a node all of whose inputs are single values. */
+/** The inboxes of a node whose inputs are all single values. */
 const NO_INBOXES: (Inbox | null)[] = []
 
 export class InputJoin {
   readonly #node: PlanNode
   readonly #host: InboxHost
-  /** By slot; null or absent for single values, which go straight into `#current`. */
+  /** By slot; null or absent for single values, which are stored in `#current`. */
   readonly #inboxes: (Inbox | null)[]
-  /** The token of each slot for the present path. */
+  /** The token of each slot at the current path. */
   #current: unknown[]
-  /** Slots with neither a held nor a waiting token. */
+  /** The number of slots with neither a held nor a waiting token. */
   #missingCount: number
 
   constructor(node: PlanNode, host: InboxHost) {
@@ -34,12 +34,12 @@ export class InputJoin {
     this.#missingCount = node.joinedSlots.length
   }
 
-  /** True when every slot has a token, so that the node can read the next item or end. */
+  /** True if every slot has a token, so that the next item or end can be read. */
   get isReady(): boolean {
     return this.#missingCount === 0
   }
 
-  /** Takes a token in; true when this made the join ready. */
+  /** Receives a token; true if this made the join ready. */
   receive(slot: number, token: unknown): boolean {
     const inbox = this.#inboxes[slot] ?? null
     if (inbox === null) {
@@ -54,7 +54,7 @@ export class InputJoin {
     return --this.#missingCount === 0
   }
 
-  /** The end mark that comes next, or null where an item does. Only when ready. */
+  /** The next end mark, or null if an item comes next. Valid only when ready. */
   nextEnd(): StreamEndToken | null {
     const driver = this.#node.driverSlots[0]
     if (driver === undefined) return null
@@ -62,7 +62,7 @@ export class InputJoin {
     return head instanceof StreamEndToken ? head : null
   }
 
-  /** Moves on to the next item of the deepest streams. Only when ready and no end comes next. */
+  /** Reads the next item of the deepest streams. Valid only when ready and no end comes next. */
   advance(): void {
     this.holdOuterInputs()
     for (const slot of this.#node.driverSlots) {
@@ -73,19 +73,19 @@ export class InputJoin {
     }
   }
 
-  /** Makes the shallower inputs of the present path readable. */
+  /** Reads the shallower inputs of the current path. */
   holdOuterInputs(): void {
     for (const slot of this.#node.heldSlots) {
       if (this.#current[slot] === ABSENT_TOKEN) this.#current[slot] = takeToken(this.#host, this.#inboxes[slot]!)
     }
   }
 
-  /** The token of a slot for the present path: a value, a failure or nothing. */
+  /** The token of a slot at the current path: a value, a failure or `NO_VALUE`. */
   tokenOf(slot: number): unknown {
     return this.#current[slot]
   }
 
-  /** Consumes an end mark everywhere: the streams it closes move past it, the values just outside of them are let go. */
+  /** Reads an end mark from all inboxes: closed streams move past it, and values just outside of them are released. */
   passEnd(level: number): void {
     for (const slot of this.#node.joinedSlots) {
       const inbox = this.#inboxes[slot] ?? null
@@ -97,7 +97,7 @@ export class InputJoin {
     }
   }
 
-  /** Drops whatever comes before the end of the stream of a level. */
+  /** Drops everything before the end of the stream of a level. */
   unsubscribe(level: number): void {
     this.#missingCount = 0
     for (const slot of this.#node.joinedSlots) {
@@ -110,7 +110,7 @@ export class InputJoin {
     }
   }
 
-  /** The level up to which a slot is deaf, or 0. */
+  /** The level up to which a slot is unsubscribed, or 0. */
   unsubscribedLevel(slot: number): number {
     return this.#inboxes[slot]?.unsubscribedLevel ?? 0
   }
@@ -121,7 +121,7 @@ export class InputJoin {
     return inbox === null ? this.#current[slot] === ABSENT_TOKEN : inbox.size === 0 && !this.#hasOuterInput(slot)
   }
 
-  /** Lets go of all values; the node is closed. */
+  /** Releases all values when the node is closed. */
   clear(): void {
     for (const [slot, token] of this.#current.entries()) {
       const weight = (this.#inboxes[slot] ?? null) === null ? estimateWeight(token) : 0
@@ -130,7 +130,7 @@ export class InputJoin {
     this.#current = []
   }
 
-  /** Whether a shallower slot has its value for the present path. */
+  /** Whether a shallower slot has its value at the current path. */
   #hasOuterInput(slot: number): boolean {
     return this.#node.slots[slot]!.depth < this.#node.readDepth && this.#current[slot] !== ABSENT_TOKEN
   }

@@ -1,13 +1,13 @@
-// Where a node stands in the streams around it: the index path of what it reads, counted as it reads, since no token carries it.
-// Only messages about failures ask for it.
+// The position of a node in the streams around it: the index path of the current item, counted while reading, as tokens carry no path. Used
+// for messages about failures and for names of firings.
 
 /** The indexes of a path, the outermost first; null outside of all streams. */
 export type IndexPath = readonly number[] | null
 
 export class StreamPosition {
-  /** By level: the index of the present item; of the innermost level, how many items were read. */
+  /** By level: the index of the current item; at the innermost level, the number of items read. */
   readonly #counts: number[]
-  /** Whether what goes on concerns the whole of the innermost stream, not an item of it. */
+  /** Whether current work concerns the whole innermost stream, not one item. */
   isWholeStream = false
 
   constructor(depth: number) {
@@ -19,7 +19,7 @@ export class StreamPosition {
     this.#counts[this.#counts.length - 1]!++
   }
 
-  /** The end of the stream of that level was read; level 1 is the outermost. */
+  /** The end of the stream of a level was read; level 1 is the outermost. */
   endStream(level: number): void {
     this.#counts.fill(0, level - 1)
     if (level > 1) this.#counts[level - 2]!++
@@ -33,7 +33,7 @@ export class StreamPosition {
   }
 }
 
-/** A message with the place that it is about: "Too long. (at index 2.0)" is of the first item inside of the third. */
+/** Adds the path to a message: "Too long. (at index 2.0)" concerns the first item inside the third. */
 export function addPathToMessage(message: string, path: IndexPath): string {
   return path === null ? message : `${message} (at index ${path.join('.')})`
 }

@@ -1,4 +1,4 @@
-// The inboxes of one node that stand apart from its join: the streams of a weave, what comes back to a loop.
+// The inboxes of one node outside of its join: the streams of a stream operator, or the feedback of a loop.
 
 import type { PlanNode } from '../../compile/plan.ts'
 import type { RegionDemand } from './demand.ts'
@@ -12,7 +12,7 @@ export class SideInputs {
   readonly #bySlot = new Map<number, Inbox>()
   readonly inboxes: readonly Inbox[]
 
-  /** `region`: the one that is read from here by a node that does not lie within it. */
+  /** `region`: the region that a node outside of it reads from here. */
   constructor(node: PlanNode, host: InboxHost, region: RegionDemand | null) {
     this.#host = host
     this.#region = region
@@ -36,17 +36,17 @@ export class SideInputs {
     acceptToken(this.#host, this.#bySlot.get(slot)!, token)
   }
 
-  /** Reports that no further value comes along any of their edges. */
+  /** Reports the end of all their edges. */
   reportEnd(): void {
     for (const inbox of this.inboxes) this.#host.onTokenSent(inbox.slot.edge_id, inbox, getStreamEnd(1, false))
   }
 
-  /** Whether each has a token. */
+  /** Whether each inbox has a token. */
   get isReady(): boolean {
     return this.inboxes.every((inbox) => inbox.size > 0)
   }
 
-  /** The nodes that owe a token. */
+  /** The nodes whose tokens are missing. */
   get missingSources(): number[] {
     return this.inboxes.filter((inbox) => inbox.size === 0).map((inbox) => inbox.slot.source)
   }

@@ -1,4 +1,4 @@
-// The streamed inputs of one run: values that come from outside, waiting for their node.
+// The streamed inputs of one run: values that arrive from outside and wait for their node.
 
 import type { Plan } from '../../compile/compiler.ts'
 import type { PlanNode } from '../../compile/plan.ts'
@@ -9,37 +9,37 @@ import { validateParam } from '../firings/result-validation.ts'
 import { estimateWeight } from '../run/memory-account.ts'
 import { resolveParam } from '../run/params.ts'
 
-/** `full`: too much waits already; try again once some of it was taken. */
+/** `full`: too many values wait; the caller may retry once some were read. */
 export type PushResult = 'ok' | 'full' | 'unknown_input' | 'not_a_stream' | 'not_running'
 
 export interface StreamedInput {
   readonly node: PlanNode
   readonly handle: string
   readonly source: ItemSource
-  /** Whether its whole stream was given with the params. */
+  /** Whether the params contain the whole stream. */
   readonly isGivenWhole: boolean
 }
 
-/** Whether nothing more comes from outside. */
+/** Whether no more values arrive from outside. */
 export function hasInputEnded({ isGivenWhole: given, source }: StreamedInput): boolean {
   return given || source.hasEnded
 }
 
-/** A list of millions is neither copied nor judged before its items are asked for. */
+/** Validates lazily: a list of millions is neither copied nor validated before its items are read. */
 function* validateItems(values: readonly unknown[], node: PlanNode, handle: string) {
   for (const value of values) yield { [handle]: validateParam(node, value) }
 }
 
-/** How many pushed values wait for their node, and about how many characters they may have together. */
+/** The limits of waiting pushed values and of their approximate characters. */
 const MAX_PENDING_VALUES = 1024
 const MAX_PENDING_CHARACTERS = 32_000_000
 
-/** What is on its way to an input, and will be there before whatever is judged now. */
+/** Values in transit to an input, which arrive before the value in question. */
 export interface InputsInTransit {
   readonly values: number
-  /** About how many characters they have together. */
+  /** Their approximate number of characters. */
   readonly weight: number
-  /** Whether the end of the stream is on its way. */
+  /** Whether the end of the stream is in transit. */
   readonly ended: boolean
 }
 
@@ -51,13 +51,13 @@ function isFull({ source }: StreamedInput, value: unknown, { values, weight }: I
   )
 }
 
-/** Appends a value to a stream that has not ended. Before the run has begun its host bounds what it keeps for it. */
+/** Appends a value to an open stream. Before the run begins, its host limits the values that it keeps. */
 export function pushValue(input: StreamedInput, value: unknown, hasBegun: boolean): PushResult {
   if (hasBegun && isFull(input, value, NONE_IN_TRANSIT)) return 'full'
   return appendValue(input, value)
 }
 
-/** The same for a value that was judged before: it is taken however much waits. */
+/** Appends a validated value, however many values wait. */
 export function appendValue({ source, handle }: StreamedInput, value: unknown): PushResult {
   source.push({ [handle]: value })
   return 'ok'
@@ -82,19 +82,19 @@ export class StreamedInputs {
       const given = resolveParam(input, params)
       const values = given && (Array.isArray(given.value) ? given.value : [given.value])
       const source = values ? new ItemSource(validateItems(values, node, handle), true) : new ItemSource(null, false)
-      // The run holds them to its end.
+      // The run holds these values until its end.
       if (values) source.weight = estimateWeight(values)
       this.#inputs.set(input.name, { node, handle, source, isGivenWhole: values !== null })
     }
   }
 
-  /** Whether a stream may still get values from outside. */
+  /** Whether a stream may still receive values from outside. */
   get isAnyOpen(): boolean {
     for (const input of this.#inputs.values()) if (!hasInputEnded(input)) return true
     return false
   }
 
-  /** The items of a streamed input node, each found good. Throws NodeError for one that isn't. */
+  /** The validated items of a streamed input node. Throws NodeError for an invalid one. */
   openSource(node: PlanNode): ItemSource {
     const input = this.#inputs.get(node.input!.name)!
     input.source.validate = ({ [input.handle]: value }) => ({
@@ -109,7 +109,7 @@ export class StreamedInputs {
     if (input) input.source.hasEnded = true
   }
 
-  /** What a push of the value would give, with what is on its way before it. */
+  /** The result that pushing the value would have after the values in transit. */
   previewPush(name: string, value: unknown, handle: string | undefined, inTransit: InputsInTransit): PushResult {
     const input = this.find(name, handle)
     if (typeof input === 'string') return input
@@ -117,7 +117,7 @@ export class StreamedInputs {
     return isFull(input, value, inTransit) ? 'full' : 'ok'
   }
 
-  /** Finds a stream, which may have ended, or says why there is none. */
+  /** Finds a stream, which may have ended, or the reason why there is none. */
   find(name: string, handle: string | undefined): StreamedInput | Exclude<PushResult, 'ok'> {
     const input = this.#inputs.get(name)
     if (!input) return this.#plan.inputByName.has(name) ? 'not_a_stream' : 'unknown_input'

@@ -1,26 +1,26 @@
-// The output side of one node in one run: sends each result as exactly one token per edge and path.
+// The outputs of one node in one run: sends each result as exactly one token per edge and path.
 
 import type { PlanNode, PlanPort } from '../../compile/plan.ts'
 import type { OutputValues } from '../../node-api/node-type.ts'
 import { FailureToken, getStreamEnd, NO_VALUE, type StreamEndToken } from './tokens.ts'
 
-/** What a firing gave: its single outputs, the failure that stands for them, or null where it was skipped. */
+/** The result of a firing: its single outputs, a failure instead of them, or null if it was skipped. */
 export type FiringResult = OutputValues | FailureToken | null
 
-/** Hands a token to the node at the other end of an edge. */
+/** Delivers a token to the node at the other end of an edge. */
 export type DeliverToken = (node: number, slot: number, token: unknown) => void
 
-/** One item of a node's streams; a stream that it doesn't name gets nothing for it. */
+/** Sends one item of a node's streams; streams that it does not name get `NO_VALUE`. */
 export function sendItem(node: PlanNode, item: OutputValues, deliver: DeliverToken): void {
   for (const port of node.ports) if (port.stream) sendToken(port, readToken(item, port.name!), deliver)
 }
 
-/** The last item of a stream that ends with a failure. Edges that lead to no Catch get nothing. */
+/** Sends the last item of a stream that ends with a failure. Edges that lead to no Catch get `NO_VALUE`. */
 export function sendFailedItem({ ports }: PlanNode, failure: FailureToken, deliver: DeliverToken): void {
   for (const port of ports) if (port.stream) sendFailure(port, failure, deliver)
 }
 
-/** The end of a firing: its single outputs, and the end of the streams it opened. */
+/** Sends the end of a firing: its single outputs, and the end of the streams it opened. */
 export function sendResult(node: PlanNode, result: FiringResult, deliver: DeliverToken): void {
   for (const port of node.ports) {
     if (port.stream) sendToken(port, getStreamEnd(node.depth + 1, result === null), deliver)
@@ -30,7 +30,7 @@ export function sendResult(node: PlanNode, result: FiringResult, deliver: Delive
   }
 }
 
-/** The end of a stream around the node. */
+/** Sends the end of a stream around the node. */
 export function sendEnd(node: PlanNode, end: StreamEndToken, deliver: DeliverToken): void {
   for (const port of node.ports) sendToken(port, end, deliver)
 }

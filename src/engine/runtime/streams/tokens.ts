@@ -1,10 +1,9 @@
-// What travels along an edge besides plain values: the mark for "this path got nothing", failures on their way to a Catch,
-// and the ends of streams.
+// The tokens on edges besides plain values: the mark of an absent value, failures on their way to a Catch, and ends of streams.
 
-/** Stands where a path has no value. */
+/** Marks a path without a value. */
 export const NO_VALUE: unique symbol = Symbol('nothing')
 
-/** Stands where a path has no value because the firing that owed it failed, and a Catch is to hear of it. */
+/** Marks a path without a value because of a failure that a Catch will receive. */
 export class FailureToken {
   readonly node_id: string
   readonly node_type: string
@@ -18,7 +17,7 @@ export class FailureToken {
   }
 }
 
-/** Closes the stream that was opened at `level`; level 1 is the outermost. `skipped`: its opener never fired. */
+/** Closes the stream that was opened at `level`; level 1 is the outermost. `isSkipped`: its opener never fired. */
 export class StreamEndToken {
   readonly level: number
   readonly isSkipped: boolean
@@ -31,7 +30,7 @@ export class StreamEndToken {
 const endTokens: StreamEndToken[] = []
 const skippedEndTokens: StreamEndToken[] = []
 
-/** The one end mark of its kind; made once, shared by all runs. */
+/** The end mark of its kind, created once and shared by all runs. */
 export function getStreamEnd(level: number, wasSkipped: boolean): StreamEndToken {
   const marks = wasSkipped ? skippedEndTokens : endTokens
   let mark = marks[level]

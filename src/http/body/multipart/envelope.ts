@@ -1,9 +1,9 @@
-// What stands around the file of a form, as it comes: the parts before it, which are kept until it begins, and what is behind it. The parser leaves
-// out whatever it does not know, and says nothing of it; here it is seen.
+// Checks the envelope of a form while it comes: the parts before the file, which are kept until it begins, and the bytes after it. The parser skips
+// parts that it does not know without notice.
 import { FILE_PART_NAME } from '../upload-errors.ts'
 import { parseBoundary, parsePartHead } from './part-headers.ts'
 
-/** What makes a part one of a form (RFC 7578, section 4.2). */
+/** The header that every part of a form needs (RFC 7578, section 4.2). */
 const FORM_DATA_DISPOSITION = /^content-disposition:[ \t]*form-data[ \t]*(?:;|$)/im
 const FILE_DISPOSITION = new RegExp(`^content-disposition:.*;[ \\t]*name="?${FILE_PART_NAME}"?[ \\t]*(?:;|$)`, 'im')
 
@@ -11,26 +11,25 @@ const FILE_DISPOSITION = new RegExp(`^content-disposition:.*;[ \\t]*name="?${FIL
 export interface FormHead {
   /** The fields. */
   readonly field_bytes: Buffer
-  /** The part of the file, from its boundary on, as far as it came. */
+  /** The part of the file from its boundary on, as far as it was received. */
   readonly file_bytes: Buffer
 }
 
 export class MultipartEnvelope {
   readonly #max_bytes: number
-  /** What stands between parts. */
   readonly #delimiter: string
   #received = 0
-  /** What came so far, until the file begins. */
+  /** All chunks before the file begins; null after. */
   #head: Buffer[] | null = []
-  /** Where the file begins. */
+  /** The offset of the file in the form. */
   #file_start = 0
-  /** Bytes of the file, once it has ended. */
+  /** The size of the file, once it has ended. */
   #file_bytes: number | null = null
-  /** What came last of the file and of what is behind it: at least as much as may stand around it. */
+  /** The last bytes of the file and of what comes after it: at least as many as the envelope may have. */
   #tail: Buffer[] = []
   #tail_bytes = 0
 
-  /** Of a form of this type, around whose file `most` bytes may stand. */
+  /** The envelope of a form of this type, which may have `max_bytes`. */
   constructor(form_type: string, max_bytes: number) {
     this.#max_bytes = max_bytes
     this.#delimiter = `\r\n--${parseBoundary(form_type)}`
@@ -40,21 +39,21 @@ export class MultipartEnvelope {
     return this.#received
   }
 
-  /** Whether too much surely stands around the file: until its end is known, all that comes may belong to it. */
+  /** Whether the envelope is surely too large: until the end of the file is known, all bytes may belong to the file. */
   get isTooLarge(): boolean {
     return this.#file_bytes !== null && this.#received - this.#file_bytes > this.#max_bytes
   }
 
-  /** Whether nothing is behind the file. To be asked when the form has come whole, of a file that has ended. */
+  /** Whether nothing follows the file. Call this when the whole form was received, and its file has ended. */
   get isFileLast(): boolean {
-    const behind = this.#received - this.#file_start - (this.#file_bytes ?? 0)
+    const trailing_bytes = this.#received - this.#file_start - (this.#file_bytes ?? 0)
     const tail = Buffer.concat(this.#tail)
-    return tail.toString('latin1', tail.length - behind).startsWith(`${this.#delimiter}--`)
+    return tail.toString('latin1', tail.length - trailing_bytes).startsWith(`${this.#delimiter}--`)
   }
 
-  /** Takes a piece, and says whether by now there is too much. */
+  /** Takes a chunk. Returns whether the envelope is too large by now. */
   push(chunk: Buffer): boolean {
-    // As long as the file has not begun, it may begin in this piece.
+    // Until the file has begun, it may begin in this chunk.
     const before = this.#head === null ? 0 : this.#received
     this.#received += chunk.length
     if (this.#head) this.#head.push(chunk)
@@ -62,7 +61,7 @@ export class MultipartEnvelope {
     return before > this.#max_bytes || this.isTooLarge
   }
 
-  /** The file begins in the last piece, behind so many fields. Null where another part stands before it. */
+  /** Marks that the file begins in the last chunk, after `fields` fields. Null if another part stands before it. */
   beginFile(fields: number): FormHead | null {
     const head = Buffer.concat(this.#head ?? [])
     this.#head = null
@@ -74,12 +73,12 @@ export class MultipartEnvelope {
     return { field_bytes: head.subarray(0, file.at), file_bytes: head.subarray(file.at) }
   }
 
-  /** The file has ended, and has so many bytes. */
+  /** Marks the end of the file. */
   endFile(size: number): void {
     this.#file_bytes = size
   }
 
-  /** All of a form that ends without a file, and has so many fields. Null where it has another part. */
+  /** The bytes of a form that ends without a file, and has `fields` fields. Null if it has another part. */
   takeCompleteForm(fields: number): Buffer | null {
     const all = Buffer.concat(this.#head ?? [])
     const parts = this.#splitParts(all)
@@ -87,9 +86,9 @@ export class MultipartEnvelope {
     return end === fields && parts.slice(0, end).every(isFormPart) ? all : null
   }
 
-  /** Where the boundary before each part stands, and what follows it. */
+  /** The offset of the boundary before each part, and the text after it. */
   #splitParts(bytes: Buffer): { readonly at: number; readonly text: string }[] {
-    // The first boundary may stand at the beginning: the line break before it is put there.
+    // The first boundary may stand at the beginning without a line break, which is added here.
     const [before = '', ...texts] = `\r\n${bytes.toString('latin1')}`.split(this.#delimiter)
     let at = before.length
     return texts.map((text) => {

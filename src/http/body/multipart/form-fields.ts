@@ -1,4 +1,4 @@
-// The fields of a form: texts in UTF-8, each of them once. What they mean is judged by whoever asked for the form.
+// The fields of a form: strings in UTF-8, each of them once. The handler of the form validates their values.
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { FieldInfo } from 'busboy'
@@ -10,7 +10,7 @@ import { invalidInputError, notFormDataError, PLAIN_TRANSFER_ENCODINGS } from '.
 export const MAX_FIELD_BYTES = 65_536
 export const MAX_FIELDS = 32
 
-/** What a parser puts in the place of bytes that are no character. */
+/** The parser's replacement for bytes that are no character. */
 const REPLACEMENT = '\ufffd'
 
 type FieldErrorListener = (wrong: ServiceError) => void
@@ -19,29 +19,32 @@ export class FormFields {
   readonly #values = new Map<string, string>()
   readonly #reading: Promise<void>[] = []
 
-  /** All of them, when those that come as files were read. @throws what is wrong with one of these */
+  /**
+   * All fields, once those that come as files are read.
+   * @throws the error of such a field
+   */
   async values(): Promise<ReadonlyMap<string, string>> {
     await Promise.all(this.#reading)
     return this.#values
   }
 
-  /** Takes a field, and gives what is wrong with it, or null. */
+  /** Adds a field. Returns its error, or null. */
   add(
     name: string | undefined,
     value: string,
     info: Pick<FieldInfo, 'valueTruncated' | 'encoding'>,
   ): ServiceError | null {
-    if (!name) return invalidInputError('/body', 'holds a field without a name')
+    if (!name) return invalidInputError('/body', 'contains a field without a name')
     const path = fieldPath(name)
-    if (this.#values.has(name)) return invalidInputError(path, 'is there more than once')
+    if (this.#values.has(name)) return invalidInputError(path, 'occurs more than once')
     if (info.valueTruncated) return invalidInputError(path, `has more than ${MAX_FIELD_BYTES} bytes`)
     if (!PLAIN_TRANSFER_ENCODINGS.includes(info.encoding))
-      return invalidInputError(path, 'has a Content-Transfer-Encoding; texts are sent as they are')
+      return invalidInputError(path, 'has a Content-Transfer-Encoding; send the text unencoded')
     this.#values.set(name, value)
     return null
   }
 
-  /** As `add`, of a field that comes as a file: as browsers send a Blob. */
+  /** As `add`, for a field that comes as a file, as browsers send a Blob. */
   readFileField(
     name: string | undefined,
     stream: Readable,
@@ -58,11 +61,11 @@ export class FormFields {
       throw wrong
     })
     this.#reading.push(reading)
-    // Of a form that breaks off nobody asks for the fields.
+    // If the form breaks off, no caller awaits its fields.
     reading.catch(() => {})
   }
 
-  /** What is wrong with the bytes that the fields were read from, or null: the parser reads them as UTF-8 whatever they are. */
+  /** The error if `bytes`, of which the fields were parsed, are not UTF-8, else null: the parser decodes any bytes. */
   validateUtf8(bytes: Uint8Array): ServiceError | null {
     if (isUtf8(bytes)) return null
     const [name] = [...this.#values].find(([, value]) => value.includes(REPLACEMENT)) ?? []
@@ -70,17 +73,17 @@ export class FormFields {
   }
 }
 
-/** What is wrong with the bytes of all fields, where there may be any; they are null where a part among them is none of a form. */
+/** The error of the bytes of all fields, if any. `bytes` is null if a part among them is no form data. */
 export function validateFieldBytes(fields: FormFields | null, bytes: Buffer | null): ServiceError | null {
   return bytes === null ? notFormDataError() : (fields?.validateUtf8(bytes) ?? null)
 }
 
-/** Where a field stands in the body. */
+/** The path of a field in problems. */
 export function fieldPath(name: string | undefined): string {
   return name ? appendToPointer('/body', name) : '/body'
 }
 
-/** At most one byte more than a field may have; null for what is no UTF-8. */
+/** Keeps more than `MAX_FIELD_BYTES` only to tell that the field is too long. Null if the bytes are not UTF-8. */
 async function readFieldText(stream: Readable): Promise<string | null> {
   const chunks: Buffer[] = []
   let size = 0

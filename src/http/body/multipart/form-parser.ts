@@ -1,5 +1,4 @@
-// A form as it is parsed while it comes. Whatever is wrong with one has its answer here; the file ends for whoever reads it only when the whole
-// request was found good.
+// Parses a form while it comes, and makes the errors of all its faults. The stream of the file ends only when the whole request is valid.
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import busboy, { type FieldInfo, type FileInfo } from 'busboy'
@@ -34,9 +33,9 @@ export interface FormLimits {
   /** Bytes of the file. */
   readonly largest: number
   readonly pace: UploadStallDetector
-  /** Bytes that may come around it. */
+  /** Bytes of the envelope around the file. */
   readonly max_envelope_bytes: number
-  /** Where the parts before it go; null where it is to be the only one. */
+  /** Collects the parts before the file; null if the file has to be the only part. */
   readonly fields: FormFields | null
 }
 
@@ -46,7 +45,7 @@ export class FormParser {
   readonly #parser: busboy.Busboy
   readonly #file = Promise.withResolvers<FormFile | null>()
   readonly #completion = Promise.withResolvers<void>()
-  /** What is wrong, once something is. */
+  /** The first fault, once there is one. */
   #error: ServiceError | null = null
   readonly #paceWatch: Disposable
   #hasEnded = false
@@ -62,14 +61,14 @@ export class FormParser {
     this.#parser = createParser(incoming, fields ? FIELDS_LIMITS : FILE_LIMITS)
     this.#envelope = new MultipartEnvelope(incoming.headers['content-type']!, limits.max_envelope_bytes)
     this.#paceWatch = pace.watch(incoming, () => this.fail(incompleteBodyError('came to a halt')))
-    // Whoever waits for one of them hears of a fault; the other must not bring the process down.
+    // The reader awaits one of these promises; a rejection of the other must not end the process.
     for (const { promise } of [this.#file, this.#completion]) promise.catch(() => null)
     this.#parser.on('file', (name, stream, info) => this.#onFile(name, stream, info))
     if (fields) this.#parser.on('field', (name, value, info) => this.#onField(fields, name, value, info))
     this.#parser.on('fieldsLimit', () => this.fail(fields ? tooManyFieldsError() : missingFilenameError()))
-    // Also of one that the parser leaves out, as it is not labelled as form data.
+    // This also counts parts that the parser skips because they are not form data.
     this.#parser.on('partsLimit', () =>
-      this.fail(fields ? tooManyFieldsError() : invalidInputError('/body', 'holds more than one part')),
+      this.fail(fields ? tooManyFieldsError() : invalidInputError('/body', 'contains more than one part')),
     )
     this.#parser.on('error', (error) => this.fail(malformedFormError(error)))
     this.#parser.on('finish', () => this.#onFinish())
@@ -82,7 +81,7 @@ export class FormParser {
     else if (!this.#hasEnded) incoming.pipe(this.#parser)
   }
 
-  /** Comes when the file does; null at the end of a form without one. */
+  /** Resolves when the file begins; with null at the end of a form without a file. */
   get file(): Promise<FormFile | null> {
     return this.#file.promise
   }
@@ -98,11 +97,11 @@ export class FormParser {
       this.#envelope.endFile(size)
       if (this.#envelope.isTooLarge) throw envelopeTooLargeError(this.#limits.max_envelope_bytes)
       await this.#completion.promise
-      // What came between the end of the file and this reader's word of it was counted as if it might belong to the file.
+      // What came after the file before this reader saw its end was counted as if it might belong to the file.
       if (this.#envelope.isTooLarge) throw envelopeTooLargeError(this.#limits.max_envelope_bytes)
       if (!this.#envelope.isFileLast) throw fileNotLastError()
     } catch (error) {
-      // The stream breaks off with an error of the parser's own.
+      // The stream may fail with the parser's own error instead of the fault.
       throw this.#error ?? error
     }
     if (size === 0 && !this.#limits.fields) throw invalidInputError(`/body/${FILE_PART_NAME}`, 'is empty')
@@ -115,9 +114,9 @@ export class FormParser {
     this.#file.reject(error)
     this.#completion.reject(error)
     this.#incoming.unpipe(this.#parser)
-    // It may be in the middle of a piece, and has to come back from it.
+    // The parser may be in the middle of a chunk, and has to return first.
     queueMicrotask(() => this.#parser.destroy(error))
-    // Of a long body this is the beginning of its end (unread.ts); a short one makes room for the next request.
+    // A long body ends with the connection (unread-body.ts); a short one is drained for the next request.
     this.#incoming.resume()
   }
 
@@ -139,15 +138,15 @@ export class FormParser {
     this.#hasEnded = true
     this.#paceWatch[Symbol.dispose]()
     this.#incoming.off('error', this.#onCut).off('close', this.#onCut).off('data', this.#onData)
-    // Errors of a request that nobody listens for would be thrown.
+    // Without a listener, errors of a request would be thrown.
     this.#incoming.on('error', () => {})
   }
 
   #onFile(name: string | undefined, stream: Readable, info: FileInfo): void {
-    // What was broken off says so to whoever reads it; nobody may.
+    // A broken stream emits an error, and may have no reader.
     stream.on('error', () => {})
     const { fields } = this.#limits
-    // What is sent as a file under a field's name is the field.
+    // A file under the name of a field is that field.
     if (fields && name !== FILE_PART_NAME && this.#fileCount === 0) {
       this.#fieldCount += 1
       return fields.readFileField(name, stream, info, (wrong) => this.fail(wrong))
@@ -168,9 +167,11 @@ export class FormParser {
 
   #onField(fields: FormFields, name: string | undefined, value: string, info: FieldInfo): void {
     if (this.#fileCount === 0) this.#fieldCount += 1
-    const behind =
-      this.#fileCount > 0 ? invalidInputError(fieldPath(name), 'stands behind the file, which comes last') : null
-    const wrong = behind ?? fields.add(name, value, info)
+    const misplaced =
+      this.#fileCount > 0
+        ? invalidInputError(fieldPath(name), 'comes after the file, which must be the last part')
+        : null
+    const wrong = misplaced ?? fields.add(name, value, info)
     if (wrong) this.fail(wrong)
   }
 
@@ -179,9 +180,9 @@ export class FormParser {
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    const { largest, max_envelope_bytes: around } = this.#limits
-    if (this.#envelope.push(chunk)) this.fail(envelopeTooLargeError(around))
-    else if (this.#envelope.received > largest + around) this.fail(fileTooLargeError(largest))
+    const { largest, max_envelope_bytes } = this.#limits
+    if (this.#envelope.push(chunk)) this.fail(envelopeTooLargeError(max_envelope_bytes))
+    else if (this.#envelope.received > largest + max_envelope_bytes) this.fail(fileTooLargeError(largest))
   }
 }
 
@@ -189,14 +190,14 @@ const FILE_LIMITS = { fields: 0, parts: 2 }
 const FIELDS_LIMITS = { fields: MAX_FIELDS, fieldSize: MAX_FIELD_BYTES + 1, parts: MAX_FIELDS + 2 }
 
 function missingFilenameError(): ServiceError {
-  return invalidInputError('/body', 'holds a part that is no file: it has no filename')
+  return invalidInputError('/body', 'contains a part that is not a file: it has no filename')
 }
 
 function tooManyFieldsError(): ServiceError {
-  return invalidInputError('/body', `holds more than ${MAX_FIELDS} fields`)
+  return invalidInputError('/body', `contains more than ${MAX_FIELDS} fields`)
 }
 
-/** @throws INVALID_REQUEST where the header says no boundary */
+/** @throws INVALID_REQUEST if the header has no boundary */
 function createParser({ headers }: IncomingMessage, limits: busboy.Limits): busboy.Busboy {
   try {
     return busboy({ headers, defParamCharset: 'utf8', limits })

@@ -1,4 +1,4 @@
-// Bodies as multipart/form-data (RFC 7578) up to the bytes of their one file: that file alone, or with fields before it.
+// Opens multipart/form-data bodies (RFC 7578) up to the bytes of their single file, with or without fields before it.
 import type { IncomingMessage } from 'node:http'
 import { essenceOf } from '../../../assets/content-type.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -8,26 +8,26 @@ import { FormFields, MAX_FIELD_BYTES } from './form-fields.ts'
 import { type FormFile, FormParser } from './form-parser.ts'
 import { formatClaimedType } from './part-headers.ts'
 
-/** A file that is being sent. Dispose of it, whatever came of it: what was not read is dropped. */
+/** A file that is being received. Dispose of it in any case: the unread rest is dropped. */
 export interface FileUpload extends Disposable {
   readonly name: string | null
-  /** As it is claimed, of its parameters the charset alone. Null where that tells nothing. */
+  /** The claimed type, with the charset as its only parameter. Null if it says nothing. */
   readonly content_type: string | null
-  /** Read once. Throws a ServiceError for everything that is wrong with the request. */
+  /** Can be read once. Throws a ServiceError for every fault of the request. */
   readonly bytes: AsyncIterable<Uint8Array>
 }
 
-/** Bytes that may come around the file: boundaries, headers, and what stands before the first and behind the last of them. */
+/** Bytes of the envelope around the file: boundaries, headers, and the text before the first and behind the last boundary. */
 export const MAX_ENVELOPE_BYTES = 65_536
 
-/** @throws UNSUPPORTED_MEDIA_TYPE for a body that is no multipart/form-data */
+/** @throws UNSUPPORTED_MEDIA_TYPE for a body that is not multipart/form-data */
 export function requireMultipartForm({ headers }: IncomingMessage): void {
   const content_type = headers['content-type']
   const coding = headers['content-encoding']?.toLowerCase() ?? 'identity'
   if (content_type !== undefined && essenceOf(content_type) === MULTIPART_FORM_DATA && coding === 'identity') return
-  const what = content_type === undefined ? 'The body has no Content-Type' : `The body is ${content_type}`
+  const fault = content_type === undefined ? 'The body has no Content-Type' : `The body is ${content_type}`
   const message =
-    coding === 'identity' ? `${what}; ${MULTIPART_FORM_DATA} is needed.` : `The body is encoded as ${coding}.`
+    coding === 'identity' ? `${fault}; ${MULTIPART_FORM_DATA} is needed.` : `The body is encoded as ${coding}.`
   throw new ServiceError('UNSUPPORTED_MEDIA_TYPE', { message })
 }
 
@@ -38,8 +38,8 @@ export interface UploadLimits {
 }
 
 /**
- * Reads a request up to the bytes of its one file.
- * @throws INVALID_REQUEST where there is no such file, UPLOAD_TOO_LARGE where more is announced
+ * Reads a request up to the bytes of its single file.
+ * @throws INVALID_REQUEST if there is no such file, UPLOAD_TOO_LARGE if the announced length is too large
  */
 export async function openFileUpload(incoming: IncomingMessage, limits: UploadLimits): Promise<FileUpload> {
   rejectAnnouncedSize(incoming, limits.largest, MAX_ENVELOPE_BYTES)
@@ -52,20 +52,20 @@ export async function openFileUpload(incoming: IncomingMessage, limits: UploadLi
   }
 }
 
-/** Bytes that may come around the file of a form with fields. */
+/** Bytes of the envelope around the file of a form with fields. */
 const MAX_FORM_ENVELOPE_BYTES = 4 * MAX_FIELD_BYTES
 
-/** A form that is being sent. Dispose of it, whatever came of it: what was not read is dropped. */
+/** A form that is being received. Dispose of it in any case: the unread rest is dropped. */
 export interface FormUpload extends Disposable {
-  /** Each once, in UTF-8. */
+  /** Each name once, in UTF-8. */
   readonly fields: ReadonlyMap<string, string>
-  /** Null where the form has none, and then it was found good. */
+  /** Null if the form has no file; such a form was validated to its end. */
   readonly file: FileUpload | null
 }
 
 /**
- * Reads a request up to the bytes of its file, which is the last part, or to its end where there is none. A file may have no bytes.
- * @throws INVALID_REQUEST for fields that are no texts, too long, or there twice, UPLOAD_TOO_LARGE where more is announced, or all fields are too much
+ * Reads a request up to the bytes of its file, which is the last part, or to its end if it has none. The file may be empty.
+ * @throws INVALID_REQUEST for fields that are no UTF-8, too long or duplicate, UPLOAD_TOO_LARGE if the announced length or all fields are too large
  */
 export async function openFormUpload(incoming: IncomingMessage, limits: UploadLimits): Promise<FormUpload> {
   rejectAnnouncedSize(incoming, limits.largest, MAX_FORM_ENVELOPE_BYTES)

@@ -1,4 +1,4 @@
-// Operations of the tag `sdk` that tell what there is: capabilities, workflows, interfaces, types. The socket has the same services.
+// Operations of the tag `sdk` for discovery: capabilities, workflows, interfaces, types. The socket uses the same services.
 import type { SdkHandlers } from '../../../../generated/operations.ts'
 import type { WorkflowInterfaceError, WorkflowInterfacesResponse } from '../../../../generated/types.ts'
 import { describeCapabilities } from '../../../lifecycle/capabilities.ts'
@@ -36,20 +36,20 @@ export const sdkDiscoveryHandlers: SdkDiscoveryHandlers = {
   },
 }
 
-/** A `WorkflowInterfacesResponse` as text, in parts: of the interfaces one at a time is in memory. */
+/** A `WorkflowInterfacesResponse` as text, in parts: only one interface at a time is in memory. */
 async function* streamInterfaces(context: RequestContext, ids: readonly string[]): AsyncGenerator<string, void, void> {
   const { app, principal } = context
   const errors: WorkflowInterfaceError[] = []
-  let before = '{"interfaces":['
+  let separator = '{"interfaces":['
   for await (const one of readInterfaces(app.workflows, principal, ids, app.reading)) {
     if ('error' in one) errors.push(one.error)
     else {
-      yield before
+      yield separator
       yield* isSmallValue(one.found) ? [JSON.stringify(one.found)] : encodeHeldValue(one.found, context)
-      before = ','
+      separator = ','
     }
   }
-  if (before !== ',') yield before
+  if (separator !== ',') yield separator
   yield `],"errors":${JSON.stringify(errors)}}`
 }
 

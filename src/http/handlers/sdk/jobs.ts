@@ -1,4 +1,4 @@
-// Operations of the tag `sdk` that are about jobs: the preview. Submissions are decided in the lifecycle room, the rest by the jobs' own service.
+// Operations of the tag `sdk` for jobs, which are the preview. src/lifecycle decides about submissions, the service of jobs the rest.
 import type { SdkHandlers } from '../../../../generated/operations.ts'
 import type { CancelJobResponse, JobSnapshot } from '../../../../generated/types.ts'
 import { readJobText } from '../../../jobs/queries.ts'
@@ -25,7 +25,7 @@ export const sdkJobsHandlers: SdkJobsHandlers = {
 
   async requestJobCancellation({ path }, { app, principal }) {
     const handle = await app.jobs.cancel(principal, path.job_id)
-    // Its result, which may be large, goes out as it is stored.
+    // The result, which may be large, is sent as it is stored.
     const { snapshot: _, ...rest } = await describeCancellation(app, {
       ...handle,
       row: { ...handle.row, result: null },

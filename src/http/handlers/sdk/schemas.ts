@@ -1,4 +1,4 @@
-// Operations of the tag `sdk` that give the publication of the lifecycle profile. The profile's switch does not concern them.
+// Operations of the tag `sdk` that serve the publication of the lifecycle profile. They ignore the switch of the profile.
 import type { OperationHandler, OperationReply } from '../../../../generated/operations.ts'
 import type { LifecycleIndex } from '../../../../generated/types.ts'
 import { ServiceError } from '../../../errors.ts'
@@ -12,15 +12,15 @@ export const sdkSchemasHandlers: {
   listLifecycleSchemas: OperationHandler<'listLifecycleSchemas', RequestContext>
   getLifecycleSchemaFile: OperationHandler<'getLifecycleSchemaFile', RequestContext>
 } = {
-  async listLifecycleSchemas({ headers: asked }) {
-    const { text, headers } = await readPublishedIndex(asked['if-none-match'])
+  async listLifecycleSchemas({ headers: conditions }) {
+    const { text, headers } = await readPublishedIndex(conditions['if-none-match'])
     return text === null
       ? { status: 304, headers }
       : { ...createJsonTextReply<LifecycleIndex, 200>(200, text), headers }
   },
 
-  async getLifecycleSchemaFile({ path, headers: asked }) {
-    const file = await readPublishedFile(path.name, asked['if-none-match'])
+  async getLifecycleSchemaFile({ path, headers: conditions }) {
+    const file = await readPublishedFile(path.name, conditions['if-none-match'])
     if (!file) throw new ServiceError('NOT_FOUND')
     const { text, content_type, headers } = file
     if (text === null) return { status: 304, headers }

@@ -1,12 +1,12 @@
-// What is wrong with a conversation, said of what its author meant: a message has a role and a part has a type, and what other roles and types
-// would need is no problem of it. The schema's variants each say why they do not fit.
+// Simplifies the problems of OpenAI requests. A message has a role and a part has a type; the schema reports for each variant why it does not fit,
+// and errors of the roles and types that the author did not mean are dropped.
 import { moreProblemsSuffix, type Problem, ServiceError } from '../../../errors.ts'
 
-/** Something of which there are several kinds, told apart by a member. */
+/** A value with several variants, told apart by a member. */
 interface Discriminator {
   readonly at: RegExp
   readonly member: 'role' | 'type'
-  /** The kinds that there are, in a message of a role. */
+  /** The variants in a message of this role. */
   kinds(role: unknown): readonly string[]
 }
 
@@ -29,7 +29,7 @@ const DISCRIMINATORS: readonly Discriminator[] = [
   { at: /^\/body\/response_format$/, member: 'type', kinds: () => ['text', 'json_object', 'json_schema'] },
 ]
 
-/** Members that one kind alone has to have. */
+/** Members that only one variant requires. */
 const KIND_BY_REQUIRED_MEMBER: Readonly<Record<string, string>> = {
   tool_call_id: 'tool',
   name: 'function',
@@ -44,7 +44,7 @@ const KIND_BY_REQUIRED_MEMBER: Readonly<Record<string, string>> = {
   json_schema: 'json_schema',
 }
 
-/** The same error with the problems that its author can do something about; anything else as it is. */
+/** Keeps only the problems that the author can act on. Other errors pass unchanged. */
 export function simplifyOpenaiProblems(error: unknown, body: unknown): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'INVALID_REQUEST') return error
   const simplified = dropOtherInputForms(dropOtherVariants(error.problems, body), body)
@@ -70,30 +70,30 @@ function dropOtherVariants(problems: readonly Problem[], body: unknown): Problem
     if (!kinds.includes(value as string)) unknown.set(parent, { path, message: formatUnknownKind(kinds), code: 'enum' })
   }
   const kept = problems.filter((problem) => !isWithin(unknown, problem.path) && !isOtherVariant(problem.path, body))
-  // Where a variant found something to look at inside, or to count, another type was not meant.
+  // If a variant found problems inside a value, or of its length, another type was not meant.
   const counted = problems.filter(({ code }) => /^(?:min|max)(?:Items|Properties)$/.test(code ?? ''))
-  const looked_into = new Set([
+  const inspected = new Set([
     ...problems.flatMap(({ path }) => listAncestors(path)),
     ...counted.map(({ path }) => path),
   ])
-  return [...unknown.values(), ...kept].filter(({ path, code }) => code !== 'type' || !looked_into.has(path))
+  return [...unknown.values(), ...kept].filter(({ path, code }) => code !== 'type' || !inspected.has(path))
 }
 
-/** What texts and tokens are to be, by the first of them. */
+/** The message about items of a wrong type, by the type of the first item. */
 const INPUT_TYPE_MESSAGES: Readonly<Record<string, string>> = {
   string: 'must be string',
   number: 'must be integer',
   object: 'must be array',
 }
 const INPUT_PATH = '/body/input'
-/** What is said of items of a kind, and of lists by the kind of their items. */
+/** The type of items that a limit applies to; `minItems` applies to lists of tokens. */
 const INPUT_LIMIT_KINDS: Readonly<Record<string, string>> = {
   minLength: 'string',
   minimum: 'number',
   minItems: 'object',
 }
 
-/** Of the forms that the input of vectors has, what is said of the one that was meant. */
+/** Keeps the problems of the form of embedding input that was meant. */
 function dropOtherInputForms(problems: readonly Problem[], body: unknown): Problem[] {
   const input = valueAt(body, INPUT_PATH)
   if (!Array.isArray(input) || input.length === 0) return [...problems]
@@ -109,14 +109,14 @@ function dropOtherInputForms(problems: readonly Problem[], body: unknown): Probl
 }
 
 function formatUnknownKind(kinds: readonly string[]): string {
-  return `is none of those that there are: ${kinds.map((one) => `"${one}"`).join(', ')}`
+  return `must be one of ${kinds.map((kind) => `"${kind}"`).join(', ')}`
 }
 
 function findDiscriminator(path: string): Discriminator | undefined {
   return DISCRIMINATORS.find(({ at }) => at.test(path))
 }
 
-/** Of the message that a place is in. */
+/** The role of the message that contains this path. */
 function roleAt(body: unknown, path: string): unknown {
   const message = /^\/body\/messages\/\d+/.exec(path)?.[0]
   return message === undefined ? undefined : valueAt(body, `${message}/role`)
@@ -132,7 +132,7 @@ function listAncestors(path: string): string[] {
   return found
 }
 
-/** What a variant says that was not meant. */
+/** Whether a problem belongs to a variant that was not meant. */
 function isOtherVariant(path: string, body: unknown): boolean {
   const { parent, name } = splitPath(path)
   const choice = findDiscriminator(parent)
@@ -144,14 +144,14 @@ function isOtherVariant(path: string, body: unknown): boolean {
   return owner !== undefined && valueAt(body, path) === undefined && kind !== undefined && owner !== kind
 }
 
-/** Who only calls, or is called, need not say anything. */
+/** An assistant that only calls tools, and a function, may have no content. */
 function canLackContent(content: unknown, role: unknown): boolean {
   return (
     (content === null || content === undefined) && (role === 'assistant' || (role === 'function' && content === null))
   )
 }
 
-/** Whatever a client calls things: what every object has is no entry. */
+/** Names come from the client, so inherited properties do not count. */
 function getOwn<T>(entries: Readonly<Record<string, T>>, name: unknown): T | undefined {
   return typeof name === 'string' && Object.hasOwn(entries, name) ? entries[name] : undefined
 }
@@ -161,7 +161,7 @@ function splitPath(path: string): { parent: string; name: string } {
   return { parent: path.slice(0, at), name: path.slice(at + 1) }
 }
 
-/** Of a path that begins with `/body`; undefined where there is nothing. */
+/** The value at a path that begins with `/body`; undefined if there is none. */
 function valueAt(body: unknown, path: string): unknown {
   const [, , ...names] = path.split('/')
   return names.reduce<unknown>((value, name) => {

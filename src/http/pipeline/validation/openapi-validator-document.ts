@@ -1,4 +1,4 @@
-// The part of the OpenAPI document that express-openapi-validator is given, shaped so that it judges and does nothing else.
+// Reduces the OpenAPI document for express-openapi-validator, so that it validates and does nothing else.
 import { readFile } from 'node:fs/promises'
 import type { OperationInfo } from '../../../../generated/operations.ts'
 import { restoreExactSchemas } from '../../../contract/exact-schemas.ts'
@@ -8,7 +8,7 @@ const OPENAPI = new URL('../../../../generated/openapi.json', import.meta.url)
 
 type Json = Record<string, unknown>
 
-/** What is checked besides, because the validator stops at it or does not see it. */
+/** Requirements that are checked apart, because the validator stops at them or ignores them. */
 export interface InputRequirements {
   readonly query_names: ReadonlySet<string>
   readonly body_required: boolean
@@ -22,8 +22,8 @@ interface Document {
 }
 
 /**
- * The OpenAPI document cut down to the requests of operations that are validated by it: without answers, examples and
- * security, because every schema that is reachable is compiled for each operation.
+ * Loads the OpenAPI document, reduced to the requests of operations that this validator handles. It has no responses, examples or security, since
+ * every reachable schema is compiled for each operation.
  */
 export async function loadValidatorDocument(
   served: readonly OperationInfo[],
@@ -35,14 +35,16 @@ export async function loadValidatorDocument(
     const { path, method, operationId } = info
     const item = all[path]!
     const { requestBody: declaredBody, ...operation } = item[method] as Json & { requestBody?: Json }
-    // Handlers that read a body themselves judge it as well.
+    // Handlers that read their body also validate it.
     const requestBody = info.body === 'json' ? declaredBody : undefined
     const declared = [...((item.parameters ?? []) as Json[]), ...((operation.parameters ?? []) as Json[])]
-    // Without `allowReserved` it refuses characters that a query may hold as they are (RFC 3986, section 3.4).
+    // Without `allowReserved` the validator refuses characters that a query may contain unescaped (RFC 3986, section 3.4).
     const parameters = declared.map(
-      (one): Json => ({ ...resolveParameter(one, components.parameters), allowReserved: true }),
+      (parameter): Json => ({ ...resolveParameter(parameter, components.parameters), allowReserved: true }),
     )
-    const query_names = parameters.filter((one) => one.in === 'query').map((one) => one.name as string)
+    const query_names = parameters
+      .filter((parameter) => parameter.in === 'query')
+      .map((parameter) => parameter.name as string)
     facts.set(operationId, { query_names: new Set(query_names), body_required: requestBody?.required === true })
     const request = {
       operationId,
@@ -50,14 +52,14 @@ export async function loadValidatorDocument(
       ...(requestBody ? { requestBody: reduceRequestBody(requestBody) } : {}),
       responses: { default: { description: 'Any.' } },
     }
-    // Express answers HEAD from GET, and the validator takes no method for another.
+    // Express routes HEAD to GET; the validator needs both methods.
     paths[formatValidatorPath(info)] = { [method]: request, ...(method === 'get' ? { head: request } : {}) }
   }
   const document = { openapi, info, paths, components: { schemas: collectUsedSchemas(paths, components.schemas) } }
   return { document: restoreExactSchemas(document as unknown as JsonMap), facts }
 }
 
-/** An operation's own address in that document: the router has chosen already, and the validator is not to choose again. */
+/** The path of an operation in the reduced document. The router has chosen already, and the validator is not to choose again. */
 function formatValidatorPath({ operationId, path }: OperationInfo): string {
   return `/${operationId}${path.match(/\/\{\w+\}/g)?.join('') ?? ''}`
 }
@@ -103,7 +105,7 @@ function collectUsedSchemas(from: unknown, schemas: Json): Json {
   return used
 }
 
-// The validator would write defaults into bodies, and a graph is to be kept as it was sent.
+// The validator would write defaults into bodies, but a graph is kept as it was sent.
 function removeDefaults(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(removeDefaults)
   if (typeof schema !== 'object' || schema === null) return schema

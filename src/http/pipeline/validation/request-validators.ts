@@ -1,4 +1,4 @@
-// Requests against the contract: express-openapi-validator for the HTTP surface, the generated validators for its hot operations.
+// Validates requests against the contract: with the generated validators for hot operations, else with express-openapi-validator.
 import type { Request, RequestHandler } from 'express'
 import type { OperationInfo } from '../../../../generated/operations.ts'
 import {
@@ -24,7 +24,7 @@ import { isBodyForwarded } from '../served-operations.ts'
 import { validateIntegerSyntax } from './integer-syntax.ts'
 import { formatValidatorUrl, type InputRequirements, loadValidatorDocument } from './openapi-validator-document.ts'
 
-/** A request that satisfies its schema, with numbers and booleans read from their text. */
+/** A request that satisfies its schema, with numbers and booleans parsed from text. */
 export interface ValidRequest {
   path: Record<string, unknown>
   query: Record<string, unknown>
@@ -35,11 +35,11 @@ export interface ValidRequest {
 export interface RequestValidators {
   /** @throws INVALID_REQUEST with every problem */
   validate(operation: OperationInfo, request: Request): ValidRequest | Promise<ValidRequest>
-  /** Loads and compiles what is otherwise loaded at the first request that needs it. */
+  /** Loads and compiles validators that are otherwise loaded at the first request that needs them. */
   warmUp(): Promise<void>
 }
 
-/** What the validator finds out of a request before it judges it, by its address. */
+/** The route of a request, which the validator looks up by URL before it validates. */
 interface ValidatorRoute {
   pathParams: Record<string, unknown>
 }
@@ -48,13 +48,13 @@ type RoutedRequest = Request & { openapi?: ValidatorRoute }
 
 interface OpenapiValidator {
   steps: readonly RequestHandler[]
-  /** By method and operation id: it looks through all addresses each time, and the router knows already. */
+  /** By method and operation id. The validator would search all paths for each request, although the router knows the route. */
   routes: Map<string, ValidatorRoute>
   /** By operation id. */
   requirements: ReadonlyMap<string, InputRequirements>
 }
 
-/** What large bodies are judged and parsed with. */
+/** The tools that validate and parse large bodies. */
 export interface LargeBodyTools {
   readonly payloads: PayloadValidator
   readonly slices: TimeSliceScheduler
@@ -80,14 +80,14 @@ function readSentValues(operation: OperationInfo, { params, query, headers, body
   return { path: pathValues(operation, params), query: { ...query }, headers, body }
 }
 
-/** Express gives the segments of a wildcard one by one. */
+/** Express splits a wildcard into segments. */
 function pathValues({ wildcard }: OperationInfo, params: Request['params']): Record<string, unknown> {
   if (wildcard === null) return { ...params }
   const segments = params[wildcard]
   return { ...params, [wildcard]: Array.isArray(segments) ? segments.join('/') : segments }
 }
 
-/** The generated validators judge large bodies of all operations: they run in a thread, and give up early. */
+/** Validates a large body in a worker, with the generated validators for all operations: they stop early. */
 async function validateLargeBody(
   { payloads, slices }: LargeBodyTools,
   operation: OperationInfo,
@@ -98,7 +98,7 @@ async function validateLargeBody(
   const sent = readSentValues(operation, request)
   const value = copyParameters(sent)
   const parameters: Validate = parameterValidators[id]
-  const found = parameters(value) ? [] : toValidationProblems(parameters.errors ?? [])
+  const problems = parameters(value) ? [] : toValidationProblems(parameters.errors ?? [])
   const owner = callerKey(request.res!)
   const { verdict, bytes } = await payloads.validateBody(owner, {
     operation: id,
@@ -107,20 +107,20 @@ async function validateLargeBody(
   })
   if (verdict.kind !== 'valid' && verdict.kind !== 'invalid') throw bodyVerdictError(verdict)
   replaceBodyText(request, bytes)
-  if (verdict.kind === 'invalid') found.push(...verdict.problems)
-  // Problems of a conversation are told by what its messages are.
-  if (found.length === 0 || operation.errors === 'openai') {
-    // Its value is held for as long as the request is.
+  if (verdict.kind === 'invalid') problems.push(...verdict.problems)
+  // Problems of a conversation are described by its messages, so the body is needed.
+  if (problems.length === 0 || operation.errors === 'openai') {
+    // The value is held until the response closes.
     const release = await payloads.memory.take(owner, verdict.memory_bytes)
     if (request.res!.closed) release()
     else request.res!.once('close', release)
     request.body = await slices.run(owner, makeMeasuredSteps(parseJsonSteps(bytes)))
   }
-  if (found.length > 0) throw invalidRequestError(found, operation)
+  if (problems.length > 0) throw invalidRequestError(problems, operation)
   return checkIntegerSyntax(sent, { ...value, body: request.body })
 }
 
-/** Numbers are put in the place of their texts. */
+/** A copy, in which the validators replace texts by numbers. */
 function copyParameters({ path, query, headers }: ValidRequest): Omit<ValidRequest, 'body'> {
   return { path: { ...path }, query: { ...query }, headers: { ...headers } }
 }
@@ -153,12 +153,12 @@ async function validateByOpenapi(
   return checkIntegerSyntax(sent, { path, query: { ...request.query }, headers, body })
 }
 
-/** So many errors take the other validator no time; more the generated ones may not tell. */
+/** Up to this number the other validator is fast. The generated ones may stop counting beyond it. */
 const MAX_ERRORS = 1_000
 
 /**
- * Of a body that is wrong all through the other validator would gather every problem, and with each one copy those before.
- * @throws INVALID_REQUEST with the first of them, behind those that were `found` already
+ * Refuses a body with very many errors: the other validator would collect all, and copy the earlier ones with each.
+ * @throws INVALID_REQUEST with the first errors, after those in `found`
  */
 function rejectManyErrors({ operationId }: OperationInfo, { body }: Request, found: readonly Problem[]): void {
   const validate = bodyValidators[operationId as keyof typeof bodyValidators] as Validate | undefined
@@ -168,7 +168,7 @@ function rejectManyErrors({ operationId }: OperationInfo, { body }: Request, fou
     throw invalidRequestError([...found, ...toValidationProblems(errors)])
 }
 
-/** @throws INVALID_REQUEST for numbers that were not sent as digits */
+/** @throws INVALID_REQUEST for numbers that were not sent as plain digits */
 function checkIntegerSyntax(sent: Omit<ValidRequest, 'body'>, value: ValidRequest): ValidRequest {
   const problems = [
     ...validateIntegerSyntax('/path', sent.path, value.path),
@@ -181,7 +181,7 @@ function checkIntegerSyntax(sent: Omit<ValidRequest, 'body'>, value: ValidReques
 
 const MISSING_BODY: Problem = { path: '/body', message: 'is required', code: 'required' }
 
-/** What express-openapi-validator stops at, or does not see: unknown query parameters and a missing body. */
+/** Finds unknown query parameters and a missing body, at which express-openapi-validator stops, or which it ignores. */
 function findOwnProblems({ query_names, body_required }: InputRequirements, request: Request): Problem[] {
   const unknown = Object.keys(request.query).filter((name) => !query_names.has(name))
   return [
@@ -221,8 +221,8 @@ async function runOpenapiValidation(
 }
 
 /**
- * Runs the steps as if the request had come to `url`, and with the one Content-Type that the contract knows, if any: others are refused before. The validator
- * keeps for ever what it compiles for each that it sees, and to read one of 16,000 characters can take it half a second.
+ * Runs the steps as if the request had come to `url`, with the only Content-Type that the contract allows, if any; others are refused before. The
+ * validator caches a compiled schema for each type forever, and to parse a type of 16,000 characters can take it half a second.
  */
 async function runStepsAt(
   url: string,
@@ -231,16 +231,16 @@ async function runStepsAt(
   request: Request,
 ): Promise<void> {
   const { url: original, headers } = request
-  const given = headers['content-type']
-  // Where there is to be a body it would stop without any, and not say what else is wrong.
+  const received = headers['content-type']
+  // If a body is required, the validator would stop at a missing Content-Type, and not report other problems.
   const expected = body === 'json' ? 'application/json' : undefined
   request.url = url
-  if (given !== expected) headers['content-type'] = expected
+  if (received !== expected) headers['content-type'] = expected
   try {
     for (const step of steps) await runStep(step, request)
   } finally {
     request.url = original
-    if (given !== expected) headers['content-type'] = given
+    if (received !== expected) headers['content-type'] = received
   }
 }
 
@@ -251,7 +251,7 @@ function runStep(step: RequestHandler, request: Request): Promise<void> {
   })
 }
 
-/** By the ids of the operations. All servers of a process share them: they follow from the contract alone, and remember nothing of requests. */
+/** By operation ids. All servers of a process share the validators: these depend on the contract only, and keep nothing of requests. */
 const OPENAPI_VALIDATORS = new Map<string, Promise<OpenapiValidator>>()
 
 function getOpenapiValidator(served: readonly OperationInfo[]): Promise<OpenapiValidator> {
@@ -261,7 +261,7 @@ function getOpenapiValidator(served: readonly OperationInfo[]): Promise<OpenapiV
   return prepared
 }
 
-// Loaded on demand: importing and preparing it costs more than everything else at start.
+// Loaded on demand: to import and prepare this library takes longer than the rest of the start.
 async function loadOpenapiValidator(served: readonly OperationInfo[]): Promise<OpenapiValidator> {
   const [{ middleware }, { document, facts }] = await Promise.all([
     import('express-openapi-validator'),
@@ -270,11 +270,11 @@ async function loadOpenapiValidator(served: readonly OperationInfo[]): Promise<O
   const steps = middleware({
     apiSpec: document as never,
     validateApiSpec: false,
-    // It stops at the first unknown query parameter; `ownProblems` finds all, beside every other problem.
+    // The validator stops at the first unknown query parameter; `findOwnProblems` finds all of them.
     validateRequests: { allowUnknownQueryParameters: true, coerceTypes: false, allErrors: true },
     validateResponses: false,
     validateSecurity: false,
-    // The fast ones, which it takes otherwise, have a 30 February; these are those of the generated validators.
+    // The fast formats, its default, accept 30 February; the generated validators use the full ones.
     ajvFormats: { mode: 'full' },
     fileUploader: false,
     useRequestUrl: true,
@@ -302,13 +302,13 @@ function translateOpenapiError(thrown: unknown, found: readonly Problem[], opera
   return invalidRequestError([...found, ...removeDuplicateProblems(others)], operation)
 }
 
-/** As of the generated validators: a variant's own errors say what is wrong, and not that none fitted, or that it was not meant to be null. */
+/** Matches the generated validators: keeps the errors of a variant itself, and drops that no variant fits, or that a value is not null. */
 function filterMeaningfulProblems(errors: readonly OpenapiProblem[]): readonly OpenapiProblem[] {
-  const telling = errors.filter(({ errorCode = '' }) => !/^(?:oneOf|anyOf|if)\./.test(errorCode))
+  const specific = errors.filter(({ errorCode = '' }) => !/^(?:oneOf|anyOf|if)\./.test(errorCode))
   const isMeant = ({ path = '', message }: OpenapiProblem) =>
     message !== 'must be null' ||
     !errors.some((other) => other.path?.startsWith(`${path}/`) || (other.path === path && !isTypeProblem(other)))
-  return telling.length > 0 ? telling.filter(isMeant) : errors
+  return specific.length > 0 ? specific.filter(isMeant) : errors
 }
 
 function isTypeProblem({ errorCode = '' }: OpenapiProblem): boolean {
@@ -317,13 +317,13 @@ function isTypeProblem({ errorCode = '' }: OpenapiProblem): boolean {
 
 function toProblem({ path = '', message = 'is not valid', errorCode }: OpenapiProblem): Problem {
   const code = errorCode?.split('.')[0]
-  // It names path parameters `/params/…`; the contract has them under `path`.
+  // The validator names path parameters `/params/…`; the contract names them `/path/…`.
   return { path: path.replace(/^\/params\//, '/path/'), message: translateMessage(message), ...(code ? { code } : {}) }
 }
 
 const ALLOWED_VALUES_PREFIX = 'must be equal to one of the allowed values: '
 
-/** As the generated validators say it. It joins the values that are allowed, and null becomes nothing at all. */
+/** Uses the words of the generated validators. express-openapi-validator joins the allowed values, and writes null as an empty string. */
 function translateMessage(message: string): string {
   if (message === 'must NOT have additional properties') return 'is not a known property'
   const pattern = /^must match pattern "(.*)"$/s.exec(message)?.[1]
@@ -333,7 +333,7 @@ function translateMessage(message: string): string {
   return `must be one of ${values.map((value) => value || 'null').join(', ')}`
 }
 
-/** Where what a workflow takes belongs, of operations that run one: beginners put it beside that. */
+/** The member for the inputs of a workflow. Beginners often put the inputs beside it. */
 const INPUT_MEMBERS: Readonly<Record<string, string>> = {
   runWorkflow: 'params',
   preflightWorkflow: 'inputs',
@@ -342,7 +342,7 @@ const INPUT_MEMBERS: Readonly<Record<string, string>> = {
 
 function addInputHint(problem: Problem, member: string): Problem {
   if (problem.code !== 'additionalProperties' || !/^\/body\/[^/]*$/.test(problem.path)) return problem
-  return { ...problem, message: `${problem.message}: what the workflow takes belongs in "${member}"` }
+  return { ...problem, message: `${problem.message}: put inputs of the workflow in "${member}"` }
 }
 
 function invalidRequestError(all: readonly Problem[], operation?: OperationInfo): ServiceError {

@@ -1,4 +1,4 @@
-// Names of files in archives. One that leads out of its folder, or means two files, is in nobody's honest archive.
+// Checks the names of files in archives. Names that lead out of the folder, or that two files share, are refused.
 import { truncateText } from '../../../shared/text-truncation.ts'
 import { MediaFault, type MediaFaultType } from '../../fault.ts'
 
@@ -7,10 +7,10 @@ const LONGEST_NAME = 1_000
 
 function findNameProblem(name: string): string | null {
   if (name === '') return 'has no name'
-  if (name.length > LONGEST_NAME) return 'has an endless name'
+  if (name.length > LONGEST_NAME) return `has a name of more than ${LONGEST_NAME} characters`
   if (/\p{Cc}/u.test(name)) return 'has control characters in its name'
   if (name.includes('\\')) return 'has a backslash in its name'
-  if (name.startsWith('/') || /^[a-z]:/i.test(name)) return 'has the name of a place outside of the archive'
+  if (name.startsWith('/') || /^[a-z]:/i.test(name)) return 'has an absolute path as its name'
   const parts = name.replace(/\/$/, '').split('/')
   if (parts.includes('..')) return 'has a name that leads out of the archive'
   return parts.includes('') || parts.includes('.') ? 'has a name with empty parts' : null

@@ -1,4 +1,4 @@
-// Tasks on archives: ZIP, read by yauzl and written by yazl.
+// The tasks for ZIP archives, which yauzl reads and yazl writes.
 
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -10,20 +10,20 @@ import type { MediaTaskHandlers, MediaTaskResult } from '../../task-runner.ts'
 import { guardEntryNames } from './entry-names.ts'
 import { damagedArchive, readZipDirectory, type ZipEntry } from './zip-directory.ts'
 
-/** Of all files that come out of one archive, in bytes. */
+/** For all files that are extracted from one archive. */
 const MOST_BYTES = 100_000_000
 const MOST_FILES = 1_000
-/** How much a file may grow, where it grows beyond `SMALL`. What people pack grows by less. */
+/** The highest compression ratio of a file above UNCHECKED_BYTES. Honest files stay below it. */
 const MOST_GROWTH = 200
 const UNCHECKED_BYTES = 1_000_000
 
 interface ZipParams {
   readonly names: readonly string[]
-  /** From 0, not packed at all, to 9. */
+  /** From 0, without compression, to 9. */
   readonly level: number
 }
 
-/** The same files in the same order give the same bytes: a ZIP without a clock, whose time is that at which its calendar begins. */
+/** A fixed time, so that equal files in equal order give equal bytes: the start of the ZIP calendar. */
 const DOS_EPOCH = new Date(1980, 0, 1)
 
 async function zipFiles(files: readonly Uint8Array[], { names, level }: ZipParams): Promise<MediaTaskResult> {
@@ -47,33 +47,30 @@ async function unzipFiles(bytes: Uint8Array, only: readonly string[] | null): Pr
   return { files, value: chosen.map(({ name }) => name) }
 }
 
-/** Files that are not taken are in nobody's way. */
-const SELECTION_HINT = 'Name the others, to take them alone.'
+/** Files that are not extracted need no check. */
+const SELECTION_HINT = 'Name the other files to extract only those.'
 
 function guardSelection(entries: readonly ZipEntry[]): void {
   if (entries.length > MOST_FILES)
     throw new MediaFault(
       'too_large',
-      `The archive has more than ${MOST_FILES.toLocaleString('en')} files. Name those to take.`,
+      `The archive has more than ${MOST_FILES.toLocaleString('en')} files. Name the files to extract.`,
     )
   let bytes = 0
   for (const { name, kind, encrypted, method, size, compressed_size } of entries) {
     if (kind === 'other')
       throw new MediaFault(
         'unsupported',
-        `"${name}" in the archive is a link or the like, and no file. ${SELECTION_HINT}`,
+        `"${name}" in the archive is a link or a device, and no regular file. ${SELECTION_HINT}`,
       )
     if (encrypted) throw new MediaFault('unsupported', `"${name}" in the archive is encrypted. ${SELECTION_HINT}`)
     if (method !== 0 && method !== 8)
-      throw new MediaFault(
-        'unsupported',
-        `"${name}" in the archive is packed in a way that is not read. ${SELECTION_HINT}`,
-      )
+      throw new MediaFault('unsupported', `"${name}" in the archive has an unsupported compression. ${SELECTION_HINT}`)
     bytes += size
     if (bytes > MOST_BYTES)
       throw new MediaFault(
         'too_large',
-        `The files have more than ${MOST_BYTES.toLocaleString('en')} bytes. Name those to take.`,
+        `The files have more than ${MOST_BYTES.toLocaleString('en')} bytes. Name the files to extract.`,
       )
     if (size > UNCHECKED_BYTES && size > compressed_size * MOST_GROWTH)
       throw new MediaFault('too_large', `"${name}" in the archive would grow more than ${MOST_GROWTH} times.`)
@@ -83,7 +80,8 @@ function guardSelection(entries: readonly ZipEntry[]): void {
 function unpackEntry(bytes: Uint8Array, { name, method, size, start, compressed_size, crc }: ZipEntry): Uint8Array {
   const packed = bytes.subarray(start, start + compressed_size)
   const file = method === 0 ? packed : inflateEntry(packed, size, name)
-  if (file.length !== size || crc32(file) !== crc) throw damagedArchive(`"${name}" in it is not what was packed`)
+  if (file.length !== size || crc32(file) !== crc)
+    throw damagedArchive(`"${name}" in it does not match its size or checksum`)
   return file
 }
 
@@ -91,7 +89,7 @@ function inflateEntry(packed: Uint8Array, size: number, name: string): Uint8Arra
   try {
     return inflateRawSync(packed, { maxOutputLength: Math.max(1, size) })
   } catch (error) {
-    throw damagedArchive(`"${name}" in it cannot be unpacked to the size that it says`, error)
+    throw damagedArchive(`"${name}" in it does not unpack to its stated size`, error)
   }
 }
 

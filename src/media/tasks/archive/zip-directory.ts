@@ -1,4 +1,4 @@
-// What is in a ZIP file, by its directory, which is held against the file before anything is unpacked. The library is yauzl.
+// Reads the directory of a ZIP file with yauzl, and checks it against the file before anything is unpacked.
 import { type Entry as Found, fromBufferPromise, getFileNameLowLevel, type ZipFile } from 'yauzl'
 import { MediaFault } from '../../fault.ts'
 import { guardEntryNames } from './entry-names.ts'
@@ -14,11 +14,11 @@ export interface ZipEntry {
   readonly size: number
   readonly compressed_size: number
   readonly crc: number
-  /** Where the packed bytes begin. */
+  /** The offset of the packed bytes. */
   readonly start: number
 }
 
-/** Where an entry lies, its header included. */
+/** The range of an entry with its header. */
 interface ByteRange {
   readonly from: number
   readonly to: number
@@ -57,7 +57,7 @@ async function openZip(bytes: Buffer): Promise<ZipFile> {
   if (begins !== 'PK\x03\x04' && begins !== 'PK\x05\x06')
     throw new MediaFault('unsupported', 'The file is no ZIP archive: it does not begin as one.')
   try {
-    // Names are read here, and sizes are looked at when something is unpacked.
+    // This module decodes names itself, and sizes are checked at unpacking.
     return await fromBufferPromise(bytes, { decodeStrings: false, validateEntrySizes: false })
   } catch (error) {
     throw toMediaFault(error as Error)
@@ -75,7 +75,7 @@ function toMediaFault(error: Error): MediaFault {
 async function locateEntry(zip: ZipFile, found: Found): Promise<{ entry: ZipEntry; span: ByteRange }> {
   const name = readEntryName(found)
   const local = await zip.readLocalFileHeaderPromise(found)
-  // Programs that unpack go by the one or the other.
+  // Programs differ in which of the two names they use.
   if (!local.fileName.equals(found.fileNameRaw)) throw damagedArchive('a file has two names')
   const { compressedSize: compressed_size, uncompressedSize: size, relativeOffsetOfLocalHeader: from } = found
   const start = local.fileDataStart
@@ -93,7 +93,7 @@ async function locateEntry(zip: ZipFile, found: Found): Promise<{ entry: ZipEntr
 }
 
 function readEntryName({ generalPurposeBitFlag, fileNameRaw, extraFields }: Found): string {
-  // The old code page has signs such as ◙ for these bytes; programs that unpack have not.
+  // The old code page shows these bytes as symbols such as ◙, but other programs treat them as control characters.
   if (fileNameRaw.some((byte) => byte < 0x20 || byte === 0x7f))
     throw damagedArchive('a name in it has control characters')
   return getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, true)
@@ -115,12 +115,12 @@ function readEntryKind(
   return type === 0 || type === REGULAR ? 'file' : 'other'
 }
 
-/** Entries that share bytes make a small file a large one; and what lies before the first is another file, to other programs. */
+/** Entries that share bytes can unpack to far more than the file's size. Data before the first entry may be another file to other programs. */
 function guardOverlaps(spans: readonly ByteRange[], length: number): void {
   let end = 0
   for (const { from, to } of spans.toSorted((a, b) => a.from - b.from)) {
     if (end === 0 && from !== 0) throw damagedArchive('it begins with something else')
-    if (from < end || to > length) throw damagedArchive('its files lie over each other')
+    if (from < end || to > length) throw damagedArchive('its files overlap')
     end = to
   }
 }

@@ -1,16 +1,16 @@
-// Sound at another rate: each new sample is a sum of those around it, weighted by a windowed sinc, which takes out what the lower rate cannot hold.
+// Resamples sound: each new sample is a sum of its neighbours, weighted by a windowed sinc, which removes frequencies that the lower rate cannot represent.
 
-/** The sample of a frame and channel; a sound as another rate and other channels hear it. */
+/** Samples of a converted sound by frame and channel. */
 export interface SampleSource {
   readonly frames: number
   readonly at: (frame: number, channel: number) => number
 }
 
-/** Zero crossings of the sinc to each side, and how finely it is tabled between two. */
+/** Zero crossings of the sinc on each side, and table steps between two crossings. */
 const LOBES = 16
 const STEPS = 512
 
-/** The sinc under a Blackman window, from its middle to its end. */
+/** The sinc with a Blackman window, from its middle to its end. */
 const KERNEL = Float64Array.from({ length: LOBES * STEPS + 2 }, (_, at) => {
   const x = at / STEPS
   if (x === 0) return 1
@@ -26,12 +26,12 @@ function kernelWeight(distance: number): number {
   return KERNEL[at]! + (KERNEL[at + 1]! - KERNEL[at]!) * (place - at)
 }
 
-/** As many frames as the time of the sound has at the new rate. */
+/** Keeps the duration of the sound. */
 export function resample({ frames, at }: SampleSource, channels: number, from: number, to: number): SampleSource {
   const held = Array.from({ length: channels }, (_, channel) =>
     Float32Array.from({ length: frames }, (_one, frame) => at(frame, channel)),
   )
-  // Lower rates need a wider sinc.
+  // A lower rate needs a wider sinc.
   const scale = Math.min(1, to / from)
   const reach = LOBES / scale
   return {
@@ -47,7 +47,7 @@ export function resample({ frames, at }: SampleSource, channels: number, from: n
         sum += samples[near]! * share
         weights += share
       }
-      // The weights sum up to one, so that a level stays what it is, at the ends as well.
+      // The weights are normalized, so that the level stays the same, also at the ends.
       return weights === 0 ? 0 : sum / weights
     },
   }

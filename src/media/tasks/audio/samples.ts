@@ -1,15 +1,15 @@
-// Samples as numbers, −1 to 1 from the lowest to the highest, whatever their encoding; and sounds of other rates and channels.
+// Reads and writes samples of any encoding as numbers from −1 to 1, and converts the rates and channels of sounds.
 import { MediaFault } from '../../fault.ts'
 import { resample, type SampleSource } from './resampling.ts'
 import { BYTES_PER_SAMPLE, type SampleEncoding, type Sound, type SoundLayout, soundBytes } from './wav-reader.ts'
 
-/** The sample at a place, counted over all channels. */
+/** Reads the sample at an index over all channels. */
 type SampleReader = (at: number) => number
 type SampleWriter = (at: number, value: number) => void
 
 const viewOf = (data: Uint8Array) => new DataView(data.buffer, data.byteOffset, data.byteLength)
 
-/** What is no number is silence. */
+/** NaN and infinite values become silence. */
 const finiteOrSilence = (value: number) => (Number.isFinite(value) ? value : 0)
 
 const READERS: Readonly<Record<SampleEncoding, (view: DataView) => SampleReader>> = {
@@ -21,7 +21,7 @@ const READERS: Readonly<Record<SampleEncoding, (view: DataView) => SampleReader>
   float64: (view) => (at) => finiteOrSilence(view.getFloat64(at * 8, true)),
 }
 
-/** To the nearest whole number; what is louder than can be said is cut to it. */
+/** Rounds to the nearest integer and clips. */
 function quantize(value: number, scale: number): number {
   return Math.max(-scale, Math.min(scale - 1, Math.round(finiteOrSilence(value) * scale)))
 }
@@ -43,20 +43,17 @@ export function createSampleReader({ encoding, data }: Sound): SampleReader {
   return READERS[encoding](viewOf(data))
 }
 
-/** All that is resampled in a task is held as floats: so many of them fit. */
+/** Samples that one task can resample: memory holds them as floats. */
 const MOST_RESAMPLED = 50_000_000
 
-/** @throws MediaFault `too_large`; `bad_input` for channels that cannot be made of those that are there */
+/** @throws MediaFault `too_large`; `bad_input` for an impossible conversion of channels */
 export function convertSounds(
   sounds: readonly Sound[],
   { rate, channels }: Pick<SoundLayout, 'rate' | 'channels'>,
 ): SampleSource[] {
   const samples = sounds.reduce((sum, sound) => sum + (sound.rate === rate ? 0 : sound.frames * channels), 0)
   if (samples > MOST_RESAMPLED)
-    throw new MediaFault(
-      'too_large',
-      `More than ${MOST_RESAMPLED.toLocaleString('en')} samples would be brought to another rate.`,
-    )
+    throw new MediaFault('too_large', `More than ${MOST_RESAMPLED.toLocaleString('en')} samples would be resampled.`)
   return sounds.map((sound) => {
     const at = convertChannels(sound, channels)
     return sound.rate === rate
@@ -67,22 +64,22 @@ export function convertSounds(
 
 function convertChannels(sound: Sound, channels: number): SampleSource['at'] {
   const read = createSampleReader(sound)
-  const given = sound.channels
-  if (given === channels) return (frame, channel) => read(frame * given + channel)
-  if (given === 1) return read
+  const sourceChannels = sound.channels
+  if (sourceChannels === channels) return (frame, channel) => read(frame * sourceChannels + channel)
+  if (sourceChannels === 1) return read
   if (channels !== 1)
     throw new MediaFault(
       'bad_input',
-      `Of ${given} channels ${channels} cannot be made: one can be made of several, and several of one.`,
+      `${sourceChannels} channels cannot be converted to ${channels}: one of the two numbers must be 1.`,
     )
   return (frame) => {
     let sum = 0
-    for (let channel = 0; channel < given; channel++) sum += read(frame * given + channel)
-    return sum / given
+    for (let channel = 0; channel < sourceChannels; channel++) sum += read(frame * sourceChannels + channel)
+    return sum / sourceChannels
   }
 }
 
-/** A sound of so many frames, each sample as it is made. @throws MediaFault `too_large` */
+/** Makes a sound from a function for its samples. @throws MediaFault `too_large` */
 export function createSound(layout: SoundLayout, frames: number, sample: SampleSource['at']): Sound {
   const { channels, encoding } = layout
   const data = new Uint8Array(soundBytes(frames, layout))
@@ -92,7 +89,7 @@ export function createSound(layout: SoundLayout, frames: number, sample: SampleS
   return { ...layout, frames, data }
 }
 
-/** A part of a sound, its samples untouched. */
+/** A part of a sound, with unchanged samples. */
 export function sliceSound(sound: Sound, from: number, to: number): Sound {
   const block = sound.channels * BYTES_PER_SAMPLE[sound.encoding]
   return { ...sound, frames: to - from, data: sound.data.subarray(from * block, to * block) }

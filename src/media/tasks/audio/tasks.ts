@@ -1,4 +1,4 @@
-// Tasks on sounds. Files are WAV; what is made is one as well.
+// The tasks for audio. They read and write WAV files.
 import { MediaFault } from '../../fault.ts'
 import type { MediaTaskHandlers, MediaTaskResult } from '../../task-runner.ts'
 import type { SampleSource } from './resampling.ts'
@@ -17,7 +17,7 @@ function toResult(sound: Sound): MediaTaskResult {
   }
 }
 
-/** A task that makes a sound of one. */
+/** Makes a task that converts one sound. */
 function createSoundTask<Asked>(shape: (sound: Sound, asked: Asked) => Sound) {
   return ([bytes]: Files, params: Params): MediaTaskResult =>
     toResult(shape(readWav(bytes!), params as unknown as Asked))
@@ -35,15 +35,15 @@ function sliceBySeconds(sound: Sound, { from, to }: { from: number; to: number |
   return sliceSound(sound, first, last)
 }
 
-/** All, one after the other, in the layout of the first. */
+/** Joins all sounds in the layout of the first. */
 function concatenateSounds(files: Files, { gap }: Params): MediaTaskResult {
   const sounds = readSounds(files)
   const layout = sounds[0]!
   const silence = Math.round((gap as number) * layout.rate)
-  const heard = convertSounds(sounds, layout)
+  const converted = convertSounds(sounds, layout)
   const starts: number[] = []
   let frames = 0
-  for (const one of heard) {
+  for (const one of converted) {
     starts.push(frames)
     frames += one.frames + silence
   }
@@ -51,20 +51,20 @@ function concatenateSounds(files: Files, { gap }: Params): MediaTaskResult {
   const sample: SampleSource['at'] = (frame, channel) => {
     while (now + 1 < starts.length && frame >= starts[now + 1]!) now++
     const at = frame - starts[now]!
-    return at < heard[now]!.frames ? heard[now]!.at(at, channel) : 0
+    return at < converted[now]!.frames ? converted[now]!.at(at, channel) : 0
   }
   return toResult(createSound(pickLayout(layout), frames - silence, sample))
 }
 
-/** All at the same time, as long as the longest. */
+/** Mixes all sounds; the result is as long as the longest. */
 function mixSounds(files: Files, params: Params): MediaTaskResult {
   const { gains, starts } = params as { gains: number[]; starts: number[] }
   const sounds = readSounds(files)
   guardEach(gains, 'gain', GAIN_BOUNDS)
   guardEach(starts, 'start', START_BOUNDS)
   const layout = pickLayout(sounds[0]!)
-  const heard = convertSounds(sounds, layout)
-  const parts = heard.map((one, at) => ({
+  const converted = convertSounds(sounds, layout)
+  const parts = converted.map((one, at) => ({
     ...one,
     from: Math.round((starts[at] ?? 0) * layout.rate),
     factor: decibelsToFactor(gains[at] ?? 0),
@@ -84,12 +84,12 @@ function mixSounds(files: Files, params: Params): MediaTaskResult {
 const GAIN_BOUNDS = { least: -200, most: 60 }
 const START_BOUNDS = { least: 0, most: 86_400 }
 
-/** The bounds of values that stand in lists, one for each sound. */
+/** Checks the bounds of a list with one value for each sound. */
 function guardEach(values: number[], what: string, { least, most }: { least: number; most: number }): void {
   const at = values.findIndex((value) => !(value >= least && value <= most))
   if (at < 0) return
   const bounds = `from ${least} to ${most.toLocaleString('en')}`
-  throw new MediaFault('bad_input', `The ${what} of sound ${at + 1} is ${values[at]}: it may be ${bounds}.`)
+  throw new MediaFault('bad_input', `The ${what} of sound ${at + 1} is ${values[at]}: it must be ${bounds}.`)
 }
 
 function readSounds(files: Files): Sound[] {
@@ -114,7 +114,7 @@ function amplify(sound: Sound, factor: number): Sound {
   )
 }
 
-/** The loudest sample, from 0. */
+/** The largest absolute sample. */
 function findPeak(sound: Sound): number {
   const read = createSampleReader(sound)
   let peak = 0
@@ -122,7 +122,7 @@ function findPeak(sound: Sound): number {
   return peak
 }
 
-/** Silence stays what it is. */
+/** Silence stays unchanged. */
 function normalizePeak(sound: Sound, { peak }: { peak: number }): Sound {
   const loudest = findPeak(sound)
   return loudest === 0 ? sound : amplify(sound, decibelsToFactor(peak) / loudest)
@@ -133,7 +133,7 @@ interface FadeParams {
   readonly fade_out: number
 }
 
-/** From nothing at its first frame, to nothing at its last one; where both overlap, as loud as the softer. */
+/** Fades in from silence and out to silence. Where both overlap, the lower level counts. */
 function applyFade(sound: Sound, { fade_in, fade_out }: FadeParams): Sound {
   const read = createSampleReader(sound)
   const [rise, fall] = [fade_in * sound.rate, fade_out * sound.rate]
@@ -156,8 +156,8 @@ function convertSound(sound: Sound, asked: ConvertParams): Sound {
     channels: asked.channels ?? sound.channels,
     encoding: asked.encoding ?? sound.encoding,
   }
-  const [heard] = convertSounds([sound], layout)
-  return createSound(layout, heard!.frames, heard!.at)
+  const [converted] = convertSounds([sound], layout)
+  return createSound(layout, converted!.frames, converted!.at)
 }
 
 interface ToneParams extends SoundLayout {
@@ -168,7 +168,8 @@ interface ToneParams extends SoundLayout {
 
 function createTone(_files: Files, params: Params): MediaTaskResult {
   const { frequency, seconds, level, rate, channels, encoding } = params as unknown as ToneParams
-  if (frequency * 2 >= rate) throw new MediaFault('bad_input', `A rate of ${rate} Hz holds tones below ${rate / 2} Hz.`)
+  if (frequency * 2 >= rate)
+    throw new MediaFault('bad_input', `A rate of ${rate} Hz allows only tones below ${rate / 2} Hz.`)
   const turn = (2 * Math.PI * frequency) / rate
   return toResult(
     createSound({ rate, channels, encoding }, Math.round(seconds * rate), (frame) => level * Math.sin(turn * frame)),

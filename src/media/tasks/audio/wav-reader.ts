@@ -1,7 +1,7 @@
-// WAV files (RIFF), as they are read: samples as plain numbers or floats. Samples stay where they are in the file's bytes until somebody asks for one.
+// Reads WAV files (RIFF) with PCM or float samples. The samples stay in the file's bytes and are decoded one by one on request.
 import { MediaFault } from '../../fault.ts'
 
-/** How samples are written: unsigned in 8 bits, signed in more, or as IEEE floats. */
+/** The encodings: 8 bits are unsigned, more bits are signed, floats are IEEE. */
 export type SampleEncoding = 'pcm8' | 'pcm16' | 'pcm24' | 'pcm32' | 'float32' | 'float64'
 
 export interface SoundLayout {
@@ -12,16 +12,16 @@ export interface SoundLayout {
 }
 
 export interface Sound extends SoundLayout {
-  /** In each there is one sample for each channel. */
+  /** A frame has one sample for each channel. */
   readonly frames: number
-  /** Samples frame by frame, little end first. */
+  /** Samples frame by frame, little-endian. */
   readonly data: Uint8Array
 }
 
 export const MOST_AUDIO_BYTES = 100_000_000
 export const MOST_CHANNELS = 32
 const HIGHEST_RATE = 1_000_000
-/** Parts of a file before its sound: nobody writes more, and each is looked at. */
+/** Chunks before the samples. Real files have far fewer, and each chunk is read. */
 const MOST_CHUNKS = 1_000
 
 export const BYTES_PER_SAMPLE: Readonly<Record<SampleEncoding, number>> = {
@@ -42,10 +42,10 @@ const ENCODINGS: Readonly<Record<string, SampleEncoding>> = {
   '3/32': 'float32',
   '3/64': 'float64',
 }
-/** What follows the format's number in the name of an extensible format (RFC 2361, KSDATAFORMAT). */
+/** The bytes after the format's number in the GUID of an extensible format (RFC 2361, KSDATAFORMAT). */
 const EXTENSIBLE_SUFFIX = '000000001000800000aa00389b71'
 
-/** How other kinds of files begin. */
+/** The first bytes of other audio formats. */
 const OTHER_FORMATS: readonly (readonly [RegExp, string])[] = [
   [/^ID3|^\xff[\xe2\xe3\xf2\xf3\xfa\xfb]/, 'MP3'],
   [/^\xff[\xf0\xf1\xf8\xf9]/, 'AAC'],
@@ -74,7 +74,7 @@ export function readWav(bytes: Uint8Array): Sound {
   return { ...facts, data: bytes.subarray(data.from, data.from + data.size) }
 }
 
-/** What the beginning of a file of `size` bytes says of its sound. @throws MediaFault as `readWav` does */
+/** Reads the facts of a sound from the beginning of a file with `size` bytes. @throws MediaFault as `readWav` */
 export function readWavInfo(head: Uint8Array, size: number): WavInfo {
   const { data, ...facts } = parseWav(head, size)
   return facts
@@ -86,7 +86,7 @@ function parseWav(bytes: Uint8Array, size: number): WavInfo & { data: RiffChunk 
   if (!/^RIFF....WAVE/s.test(head)) {
     const other = OTHER_FORMATS.find(([begin]) => begin.test(head))?.[1]
     const kind = other ? ` It looks like ${other}.` : ''
-    throw new MediaFault('unsupported', `The file is no audio of a kind that is read: WAV.${kind}`)
+    throw new MediaFault('unsupported', `The file is no audio of a supported kind: WAV.${kind}`)
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const { format, data } = findChunks(view, size)
@@ -107,23 +107,23 @@ function findChunks(view: DataView, total: number): { format: RiffChunk; data: R
       if (!format) throw damagedAudio('its sound comes before its format')
       return { format, data: chunk }
     }
-    // Parts begin at even places.
+    // Chunks begin at even offsets.
     at = chunk.from + chunk.size + (chunk.size % 2)
   }
   throw damagedAudio(format ? 'it has no sound' : 'it has no format')
 }
 
-/** Sizes of sounds whose writers did not know them when they began, such as ffmpeg and SoX into a pipe: they go to the end of the file. */
+/** Size fields of writers that did not know the size, such as ffmpeg and SoX into a pipe: the samples go to the end of the file. */
 const UNKNOWN_SIZES: readonly number[] = [0xffff_ffff, 0x7fff_ffff, 0x7fff_f000]
 
 function readChunk(view: DataView, at: number, total: number): RiffChunk {
   const id = String.fromCharCode(...[0, 1, 2, 3].map((index) => view.getUint8(at + index)))
   const from = at + 8
-  const said = view.getUint32(at + 4, true)
-  const size = id === 'data' && UNKNOWN_SIZES.includes(said) ? total - from : said
+  const statedSize = view.getUint32(at + 4, true)
+  const size = id === 'data' && UNKNOWN_SIZES.includes(statedSize) ? total - from : statedSize
   if (from + size > total)
     throw damagedAudio(
-      `a part of it is said to have ${said.toLocaleString('en')} bytes, and ${(total - from).toLocaleString('en')} are there`,
+      `a part states ${statedSize.toLocaleString('en')} bytes, but only ${(total - from).toLocaleString('en')} follow`,
     )
   return { id, from, size }
 }
@@ -141,19 +141,19 @@ function readLayout(view: DataView, { from, size }: RiffChunk): SoundLayout {
   if (channels > MOST_CHANNELS)
     throw new MediaFault(
       'too_large',
-      `The audio has ${channels.toLocaleString('en')} channels; ${MOST_CHANNELS} are read.`,
+      `The audio has ${channels.toLocaleString('en')} channels; at most ${MOST_CHANNELS} are supported.`,
     )
   if (rate === 0) throw damagedAudio('its rate is zero')
   if (rate > HIGHEST_RATE)
     throw new MediaFault(
       'too_large',
-      `The audio has a rate of ${rate.toLocaleString('en')} Hz; up to ${HIGHEST_RATE.toLocaleString('en')} Hz are read.`,
+      `The audio has a rate of ${rate.toLocaleString('en')} Hz; up to ${HIGHEST_RATE.toLocaleString('en')} Hz are supported.`,
     )
   const encoding = ENCODINGS[`${kind}/${bits}`]
   if (!encoding)
     throw new MediaFault(
       'unsupported',
-      `The audio is encoded in a way that is not read (format ${kind}, ${bits} bits): PCM of 8, 16, 24 or 32 bits and floats are.`,
+      `The audio has an unsupported encoding (format ${kind}, ${bits} bits). PCM of 8, 16, 24 or 32 bits and floats are supported.`,
     )
   if (block !== channels * BYTES_PER_SAMPLE[encoding])
     throw damagedAudio('the size of its frames does not fit its channels')
@@ -171,7 +171,7 @@ function readFormatCode(view: DataView, from: number, size: number): number {
       .padStart(2, '0'),
   ).join('')
   if (name !== EXTENSIBLE_SUFFIX)
-    throw new MediaFault('unsupported', 'The audio is encoded in a way that only its maker knows.')
+    throw new MediaFault('unsupported', 'The audio has a proprietary encoding, which is not supported.')
   return view.getUint16(from + 24, true)
 }
 
@@ -184,7 +184,7 @@ function damagedAudio(why: string): MediaFault {
   return new MediaFault('bad_file', `The audio is damaged: ${why}.`)
 }
 
-/** How many bytes so many frames take. @throws MediaFault `too_large` */
+/** The size of a number of frames in bytes. @throws MediaFault `too_large` */
 export function soundBytes(frames: number, { channels, encoding }: SoundLayout): number {
   const size = frames * channels * BYTES_PER_SAMPLE[encoding]
   if (size > MOST_AUDIO_BYTES)

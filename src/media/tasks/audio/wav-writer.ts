@@ -1,11 +1,11 @@
-// WAV files (RIFF), as they are written.
+// Writes WAV files (RIFF).
 import { BYTES_PER_SAMPLE, type Sound } from './wav-reader.ts'
 
 const PCM = 1
 const FLOAT = 3
 const HEADER = 44
 
-/** A file with nothing in it but its format and its sound. */
+/** Writes only the format and the samples. */
 export function writeWav({ rate, channels, encoding, data }: Sound): Uint8Array {
   const padding = data.length % 2
   const bytes = new Uint8Array(HEADER + data.length + padding)

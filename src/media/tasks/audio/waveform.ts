@@ -1,4 +1,4 @@
-// How loud a sound is over its time: the lowest and the highest sample of each stretch, as numbers and as a picture.
+// The waveform of a sound: the lowest and the highest sample of each section, as numbers and as an image.
 import type { MediaTaskResult } from '../../task-runner.ts'
 import { writeImage } from '../image/codec.ts'
 import { guardImageSize, imageFromPixels, parseColour } from '../image/task-helpers.ts'
@@ -12,7 +12,7 @@ interface WaveformParams {
   readonly background: string
 }
 
-/** Lowest and highest, over all channels. */
+/** The lowest and the highest sample over all channels. */
 type Peak = readonly [number, number]
 
 export async function drawWaveform(sound: Sound, params: Readonly<Record<string, unknown>>): Promise<MediaTaskResult> {
@@ -34,7 +34,7 @@ async function colourBytes(text: string): Promise<number[]> {
   return [r, g, b, Math.round(alpha * 255)]
 }
 
-/** As many as asked for, of stretches of the same length; one shorter than a frame takes the frame that it lies in. */
+/** Gives `count` peaks of sections of the same length. A section shorter than a frame uses the frame at its position. */
 function computePeaks(sound: Sound, count: number): Peak[] {
   const { frames, channels } = sound
   const read = createSampleReader(sound)
@@ -52,7 +52,7 @@ function computePeaks(sound: Sound, count: number): Peak[] {
   })
 }
 
-/** The row of pixels of a sample: 1 is the first, −1 the last. */
+/** The row of a sample: 1 is the first row, −1 the last. */
 function pixelRow(sample: number, height: number): number {
   const level = Math.max(-1, Math.min(1, sample))
   return Math.round(((1 - level) / 2) * (height - 1))

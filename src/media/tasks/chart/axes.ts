@@ -1,4 +1,4 @@
-// The sides of a chart and its legend: which column each shows, and what is written beside it so that all of it fits into the picture.
+// Makes the axes and the legend of a chart: their columns, titles and labels, so that all of it fits into the image.
 
 import { removeControlCharacters } from '../image/text-rendering.ts'
 import type { ChartColumn, ChartValues, ColumnKind } from './column-values.ts'
@@ -7,9 +7,9 @@ import type { ChartOptions, VegaSpec } from './rendering.ts'
 
 export interface ChartParams extends ChartOptions {
   readonly columns: Readonly<Record<string, ChartColumn>>
-  /** Titles by role; of those that are null, none is drawn. */
+  /** Titles by role; null: no title. */
   readonly titles: Readonly<Record<string, string | null>>
-  /** Whether names stand beside the chart and not below it. */
+  /** Whether names stand beside the chart instead of below it. */
   readonly horizontal?: boolean
 }
 
@@ -19,7 +19,7 @@ const VEGA_TYPES: Readonly<Record<ColumnKind, string>> = {
   category: 'nominal',
 }
 
-/** A moment by its smallest part that is not zero, in UTC. */
+/** The format of a time by its smallest unit that is not zero, in UTC. */
 const TIME_FORMATS = {
   year: '%Y',
   quarter: '%b',
@@ -31,14 +31,14 @@ const TIME_FORMATS = {
   seconds: '%H:%M:%S',
 }
 
-/** One side of a chart, or its colour: a column by its role. Names stand in the order in which they are first seen. */
+/** Makes the channel of an axis or of the colour from a column by its role. Names keep the order of their first use. */
 export function createChannel(role: string, read: ChartValues, asked: ChartParams, more: VegaSpec = {}): VegaSpec {
   const kind = read.kinds[role]!
   const own = { number: numberAxis, time: timeAxis, category: categoryAxis }[kind](role, read, asked)
   return { field: role, type: VEGA_TYPES[kind], title: titleOf(role, asked), ...own, ...more }
 }
 
-/** Rows that are counted: no part of one. */
+/** The channel for counts of rows, which are integers. */
 export function createCountChannel(asked: ChartParams): VegaSpec {
   return {
     aggregate: 'count',
@@ -56,7 +56,7 @@ function timeAxis(): VegaSpec {
   return { scale: { type: 'utc' }, axis: { format: TIME_FORMATS } }
 }
 
-/** Where all are the same, no step says how many places they have. */
+/** Where all values are equal, there is no step that tells the number of decimal places. */
 function numberAxis(role: string, { values }: ChartValues): VegaSpec {
   const all = values.map((row) => row[role] as number)
   const [least, most] = [all.reduce((a, b) => Math.min(a, b)), all.reduce((a, b) => Math.max(a, b))]
@@ -64,12 +64,12 @@ function numberAxis(role: string, { values }: ChartValues): VegaSpec {
   return { axis: { format: least === most ? `${comma}.12~g` : `${comma}f` } }
 }
 
-/** What is taken for one along a chart is written without a comma. */
+/** Such values on the x axis are written without a comma. */
 function isYear(value: number): boolean {
   return Number.isInteger(value) && value >= 1_000 && value < 3_000
 }
 
-/** Names below a chart are level where there is room for all of them, and else upright. Of those that would lie over each other some are left out. */
+/** Names below a chart are horizontal where there is room for all, else vertical. Some names that would overlap are left out. */
 function categoryAxis(
   role: string,
   { values, kinds }: ChartValues,

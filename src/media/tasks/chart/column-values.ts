@@ -1,32 +1,32 @@
-// The values of a chart's columns, read as numbers, times or names. Rows that lack one are left out.
+// Reads the columns of a chart as numbers, times or names. Rows with a missing value are left out.
 import { truncateText } from '../../../shared/text-truncation.ts'
 import { MediaFault } from '../../fault.ts'
 import { removeControlCharacters } from '../image/text-rendering.ts'
 
 export type ColumnKind = 'number' | 'time' | 'category'
 
-/** A column as it is given: its cells, and its name for messages. */
+/** A column of the input. Its name is for messages. */
 export interface ChartColumn {
   readonly name: string
   readonly cells: readonly unknown[]
 }
 
-/** How a chart takes a column; `auto`: numbers or times where all of its cells are such, else names. */
+/** How a chart reads a column. `auto`: as numbers or times where all cells are such, else as names. */
 export type ColumnKindChoice = ColumnKind | 'auto'
 
 export interface ChartValues {
   readonly kinds: Readonly<Record<string, ColumnKind>>
-  /** Under the names of their roles, never of their columns: no name of anybody's is ever part of an expression. */
+  /** By role, not by column name: so no name of a user becomes part of a Vega expression. */
   readonly values: readonly Readonly<Record<string, number | string>>[]
 }
 
 export const MOST_CHART_ROWS = 50_000
-/** Names of one column: more than can be told apart in a picture. */
+/** Names of one column: more than an image can show. */
 const MOST_NAMES = 1_000
 /** In characters. */
 const LONGEST_NAME = 500
 
-/** What many of them come to is a number still. */
+/** The sum of many such numbers is still finite. */
 const GREATEST_NUMBER = 1e300
 
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,3})?$/i
@@ -35,7 +35,7 @@ const TIME = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?
 /** @throws MediaFault `bad_input`, `too_large` */
 export function readChartColumns(
   columns: Readonly<Record<string, ChartColumn>>,
-  taken: Readonly<Record<string, ColumnKindChoice>>,
+  kindChoices: Readonly<Record<string, ColumnKindChoice>>,
 ): ChartValues {
   const roles = Object.keys(columns)
   const length = columns[roles[0]!]!.cells.length
@@ -45,7 +45,7 @@ export function readChartColumns(
   const cells: Record<string, (number | string | null)[]> = {}
   for (const role of roles) {
     const column = columns[role]!
-    const kind = taken[role] === 'auto' ? detectKind(column) : (taken[role] as ColumnKind)
+    const kind = kindChoices[role] === 'auto' ? detectKind(column) : (kindChoices[role] as ColumnKind)
     kinds[role] = kind
     cells[role] = column.cells.map((one, at) => (isMissing(one) ? null : READERS[kind](one, column.name, at)))
     if (kind === 'category') guardCategories(cells[role], column.name)
@@ -57,7 +57,7 @@ export function readChartColumns(
       values.push(Object.fromEntries(row) as Record<string, number | string>)
   }
   if (values.length === 0)
-    throw new MediaFault('bad_input', 'There is nothing to draw: no row has all that the chart needs.')
+    throw new MediaFault('bad_input', 'There is nothing to draw: no row has all values that the chart needs.')
   return { kinds, values }
 }
 
@@ -66,9 +66,9 @@ function isMissing(cell: unknown): boolean {
 }
 
 function detectKind({ cells }: ChartColumn): ColumnKind {
-  const there = cells.filter((one) => !isMissing(one))
-  if (there.every((one) => toNumber(one) !== null)) return 'number'
-  return there.every((one) => toTime(one) !== null) ? 'time' : 'category'
+  const present = cells.filter((one) => !isMissing(one))
+  if (present.every((one) => toNumber(one) !== null)) return 'number'
+  return present.every((one) => toTime(one) !== null) ? 'time' : 'category'
 }
 
 const READERS: Readonly<Record<ColumnKind, (cell: unknown, name: string, at: number) => number | string>> = {
@@ -90,12 +90,12 @@ function toNumber(cell: unknown): number | null {
   return typeof value === 'number' && Math.abs(value) <= GREATEST_NUMBER ? value : null
 }
 
-/** In milliseconds since 1970. A time without a zone is in UTC, wherever the machine is. */
+/** In milliseconds since 1970. A time without a zone is in UTC on every machine. */
 function toTime(cell: unknown): number | null {
   const [all, year, month, day, clock = '00:00', zone = 'Z'] =
     (typeof cell === 'string' && TIME.exec(cell.trim())) || []
   if (all === undefined) return null
-  // February has no 30th, which parsing alone would take for a day in March.
+  // Parsing alone would take 30 February for a day in March.
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return null
   const time = Date.parse(`${year}-${month}-${day}T${clock}${zone.toUpperCase()}`)

@@ -1,21 +1,22 @@
-// How wide texts are in the font of charts, as its files say (OpenType: cmap, head, hhea, hmtx). A guess would cut letters off, or leave too much room.
+// Measures the width of texts in the chart font from its OpenType tables (cmap, head, hhea, hmtx). An estimate would cut letters off, or leave too much
+// room.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** For whoever shows an SVG without it, fonts whose letters are as wide. */
+/** The chart font, and fonts of the same width for programs that show an SVG without it. */
 export const CHART_FONT = 'DejaVu Sans, Bitstream Vera Sans, Verdana, sans-serif'
-/** In pixels: of what stands at axes and in legends. */
+/** In pixels, for axes and legends. */
 export const LABEL_SIZE = 10
 
 const FONT_FILES = { regular: 'DejaVuSans.ttf', bold: 'DejaVuSans-Bold.ttf' } as const
 type FontStyle = keyof typeof FONT_FILES
 
-/** Of a letter, in parts of the font's size. */
+/** The width of a letter as a fraction of the font size. */
 type Advance = (letter: string) => number
 
 const loadedFonts = new Map<FontStyle, Advance>()
 
-/** In pixels, for a size in pixels. Marks that stand above a letter, and letters that join, count as if they stood alone. */
+/** In pixels, for a size in pixels. Combining marks and ligatures count as separate letters. */
 export function measureText(text: string, size: number, bold: boolean): number {
   const face = bold ? 'bold' : 'regular'
   const advance = loadedFonts.get(face) ?? openFont(face)
@@ -40,7 +41,7 @@ function openFont(face: FontStyle): Advance {
   return advance
 }
 
-/** Where each table begins, by its name. */
+/** The offsets of the tables by name. */
 function readTableOffsets(view: DataView): Record<string, number> {
   const tables: Record<string, number> = {}
   for (let at = 12; at < 12 + 16 * view.getUint16(4); at += 16) {
@@ -50,7 +51,7 @@ function readTableOffsets(view: DataView): Record<string, number> {
   return tables
 }
 
-/** Ranges of Unicode and the glyph of the first of each; what is in none is glyph 0, a box. */
+/** Maps letters to glyphs by ranges of Unicode. A letter outside of all ranges is glyph 0, a box. */
 function createGlyphLookup(view: DataView, cmap: number): (letter: string) => number {
   const UNICODE = 0x0003_000a
   const places = Array.from({ length: view.getUint16(cmap + 2) }, (_, index) => cmap + 4 + 8 * index)

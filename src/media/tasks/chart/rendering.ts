@@ -1,4 +1,4 @@
-// A chart as a picture: vega-lite compiles it, vega lays it out as SVG, and the library of pictures makes pixels of it.
+// Renders a chart: vega-lite compiles it, vega makes an SVG, and sharp makes a PNG.
 import sharp from 'sharp'
 import * as vega from 'vega'
 import { compile, type TopLevelSpec } from 'vega-lite'
@@ -13,22 +13,22 @@ export interface ChartOptions {
   readonly width: number
   readonly height: number
   readonly format: 'png' | 'svg'
-  /** Pixels of a PNG for each of these. */
+  /** PNG pixels for each unit of width and height. */
   readonly scale: number
 }
 
-/** A chart without what all have in common. */
+/** The specific part of a chart's specification. */
 export type VegaSpec = Record<string, unknown>
 
 type TextWidthFunction = (item: { fontSize?: number; fontWeight?: unknown; limit?: number }, text: unknown) => number
-// Types do not name it. Without a canvas all letters would be 0.8 of their height wide. What is longer than its limit is shortened to it.
+// The types lack `textMetrics`. Without a canvas vega takes each letter for 0.8 of its height. A text beyond its limit is shortened to the limit.
 const { textMetrics } = vega as unknown as { textMetrics: { width: TextWidthFunction } }
 textMetrics.width = ({ fontSize = 11, fontWeight, limit = 0 }, text) => {
   const width = measureText(String(text ?? ''), fontSize, fontWeight === 'bold')
   return limit > 0 ? Math.min(limit, width) : width
 }
 
-/** Nothing is read from anywhere: data are given, and no address means anything. */
+/** Refuses to load any file or URL: charts have inline data. */
 const LOADER = {
   load: refuseLoading,
   sanitize: refuseLoading,
@@ -40,20 +40,20 @@ async function refuseLoading(): Promise<never> {
   throw new Error('a chart asked for a file')
 }
 
-/** What the libraries remark on goes nowhere: it would be about what is drawn, not about whether it is right. */
+/** Warnings of the libraries are about the user's data and do not help, so they are dropped. */
 const SILENT_LOGGER = vega.logger(vega.None)
 
-/** In pixels, from one entry of a legend to the next, and of what stands above the first. */
+/** In pixels: the height of a legend's entry, and of its title. */
 const LEGEND_ENTRY_HEIGHT = 18
 const LEGEND_HEAD_HEIGHT = 24
 
-/** What is written takes its part of the picture, and is shortened beyond it: the chart itself is never without room. */
+/** Limits labels and titles to a share of the image, so that the chart itself always has room. */
 function createConfig({ width, height }: ChartOptions) {
   const beside = Math.min(160, width / 4)
   const entries = Math.max(2, Math.floor((height - LEGEND_HEAD_HEIGHT) / LEGEND_ENTRY_HEIGHT) - 1)
   return {
     font: CHART_FONT,
-    // Descriptions for readers of the picture repeat every value of it.
+    // Descriptions for screen readers would repeat every value.
     aria: false,
     axis: { labelFontSize: LABEL_SIZE, labelLimit: width * 0.4 },
     axisX: { titleLimit: width * 0.45, maxExtent: height },
@@ -80,7 +80,7 @@ export async function renderChart(drawing: VegaSpec, look: ChartOptions): Promis
 }
 
 async function renderSvg(spec: TopLevelSpec): Promise<Uint8Array> {
-  // Names of parts count on from chart to chart otherwise.
+  // Otherwise the ids of SVG parts continue from chart to chart.
   vega.resetSVGDefIds()
   const runtime = vega.parse(compile(spec, { logger: SILENT_LOGGER }).spec)
   const view = new vega.View(runtime, { renderer: 'none', loader: LOADER, logger: SILENT_LOGGER })
@@ -91,7 +91,7 @@ async function renderSvg(spec: TopLevelSpec): Promise<Uint8Array> {
   }
 }
 
-/** Of one inch an SVG has 72 points, as the library counts. */
+/** The library counts 72 points of an SVG per inch. */
 const POINTS = 72
 
 function renderPng(svg: Uint8Array, scale: number): Promise<MediaTaskResult> {

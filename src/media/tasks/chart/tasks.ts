@@ -1,5 +1,5 @@
-// Tasks that draw charts: what each says of its columns. How they are read is in chart-data.ts, what is written beside them in
-// chart-axes.ts, how they are drawn in chart-draw.ts.
+// The tasks that draw charts, with the specification of each kind. Columns are read in column-values.ts, axes are made in axes.ts, and charts are
+// rendered in rendering.ts.
 import { MediaFault } from '../../fault.ts'
 import type { MediaTaskHandlers, MediaTaskResult } from '../../task-runner.ts'
 import { type ChartParams, createChannel, createCountChannel } from './axes.ts'
@@ -10,24 +10,24 @@ function createColourChannel(read: ChartValues, asked: ChartParams): VegaSpec {
   return read.kinds.colour ? { color: createChannel('colour', read, asked) } : {}
 }
 
-/** Each is a shape of its own, for whose drawing somebody waits. */
+/** Each point is a separate shape, and drawing takes time while the user waits. */
 const MOST_SHAPES = 20_000
 
 function guardShapes({ values }: ChartValues): void {
   if (values.length <= MOST_SHAPES) return
   const most = MOST_SHAPES.toLocaleString('en')
-  throw new MediaFault('too_large', `A chart has at most ${most} points; a line without them may have more.`)
+  throw new MediaFault('too_large', `A chart has at most ${most} points; a line chart without points may have more.`)
 }
 
-/** A task that reads its columns so and draws them so. */
+/** Makes a task from the kinds of its columns and the function for its specification. */
 function createChartTask<More>(
-  taken: (asked: ChartParams & More) => Record<string, ColumnKindChoice>,
-  drawing: (read: ChartValues, asked: ChartParams & More) => VegaSpec,
+  kindChoices: (asked: ChartParams & More) => Record<string, ColumnKindChoice>,
+  createSpec: (read: ChartValues, asked: ChartParams & More) => VegaSpec,
 ) {
   return async (_files: readonly Uint8Array[], params: Readonly<Record<string, unknown>>): Promise<MediaTaskResult> => {
     const asked = params as unknown as ChartParams & More
-    const read = readChartColumns(asked.columns, taken(asked))
-    return renderChart({ data: { values: read.values }, ...drawing(read, asked) }, asked)
+    const read = readChartColumns(asked.columns, kindChoices(asked))
+    return renderChart({ data: { values: read.values }, ...createSpec(read, asked) }, asked)
   }
 }
 
@@ -57,7 +57,7 @@ function createBarSpec(read: ChartValues, asked: ChartParams & BarParams): VegaS
   }
 }
 
-/** Series lie upon each other as their names do in the legend, the first on top; and side by side from the left. */
+/** Orders stacked series like the names in the legend: the first on top, or on the left of a horizontal chart. */
 function stackSeries({ values, kinds }: ChartValues, horizontal: boolean) {
   if (kinds.colour === undefined) return { data: { values }, order: {} }
   const ranks = new Map([...new Set(values.map(({ colour }) => colour))].map((name, rank) => [name, rank]))
@@ -83,7 +83,7 @@ function createLineSpec(read: ChartValues, asked: ChartParams & LineParams): Veg
   }
 }
 
-/** Whether a line has one point alone, of which nothing would be seen. */
+/** Whether a line has a single point, which would be invisible without a point mark. */
 function hasLonelyPoint({ values }: ChartValues): boolean {
   if (values.length > MOST_SHAPES) return false
   const sizes = new Map<unknown, number>()
@@ -91,7 +91,7 @@ function hasLonelyPoint({ values }: ChartValues): boolean {
   return [...sizes.values()].includes(1)
 }
 
-/** Axes begin near the first point. (An opacity of whole points would cost the library of pictures a layer for each.) */
+/** Axes begin near the first point. `fillOpacity` is used, since `opacity` would cost sharp a layer for each point. */
 function createScatterSpec(read: ChartValues, asked: ChartParams): VegaSpec {
   guardShapes(read)
   const near = (role: string) =>
@@ -119,16 +119,16 @@ function createHistogramSpec(read: ChartValues, asked: ChartParams & { bins: num
   }
 }
 
-/** Shares of one name are one slice, the first at noon, then clockwise. */
+/** Shares with the same name form one slice. Slices begin at the top and go clockwise. */
 function createPieSpec(read: ChartValues, asked: ChartParams & { hole: number }): VegaSpec {
   const sums = new Map<string, number>()
   for (const { colour, y } of read.values) {
-    if ((y as number) < 0) throw new MediaFault('bad_input', 'A share of a pie is less than nothing.')
+    if ((y as number) < 0) throw new MediaFault('bad_input', 'A share of the pie is negative.')
     sums.set(colour as string, (sums.get(colour as string) ?? 0) + (y as number))
   }
   const total = [...sums.values()].reduce((sum, one) => sum + one, 0)
   if (!(total > 0) || !Number.isFinite(total))
-    throw new MediaFault('bad_input', 'The shares of a pie sum up to nothing that can be drawn.')
+    throw new MediaFault('bad_input', 'The shares of the pie must sum up to a positive, finite number.')
   const values = [...sums].map(([colour, y], order) => ({ colour, y, order }))
   return {
     data: { values },

@@ -1,4 +1,4 @@
-// Functions of SQL that would look at the machine: its clock, its zone, its chance, its files. The same query gives the same rows everywhere.
+// Replaces SQL functions that depend on the machine: on its clock, time zone, random numbers or files. So a query gives the same rows everywhere.
 import type Database from 'better-sqlite3'
 import { MediaFault } from '../../fault.ts'
 
@@ -13,7 +13,7 @@ const REFUSED_FUNCTIONS = [
   'load_extension',
 ]
 
-/** Which arguments of a function are moments; a first one that is missing means now. */
+/** The positions of a function's time arguments; a missing first one means the present time. */
 const TIME_ARGUMENTS: Readonly<Record<string, readonly number[]>> = {
   date: [0],
   time: [0],
@@ -24,14 +24,14 @@ const TIME_ARGUMENTS: Readonly<Record<string, readonly number[]>> = {
   timediff: [0, 1],
 }
 
-/** How SQLite is asked for the present moment. */
+/** SQLite's words for the present time. */
 const PRESENT_TIME = /^(?:now|subsec|subsecond)$/i
 const MACHINE_ZONE = /^\s*(?:localtime|utc)\s*$/i
 
-/** Replaces functions in `db`. `clock`, another database, does what is left of those that reckon with time. */
+/** Replaces functions in `db`. `clock` is a second database, which executes the allowed calls of time functions. */
 export function restrictFunctions(db: DatabaseHandle, clock: DatabaseHandle): void {
   for (const name of REFUSED_FUNCTIONS) db.function(name, { varargs: true }, () => refuseFunction(name))
-  // A function of the connection's own is replaced by one of as many arguments alone.
+  // An own function replaces a built-in one only for the same number of arguments.
   db.function(TOKENIZER, (_name) => refuseFunction(TOKENIZER))
   db.function(TOKENIZER, (_name, _pointer) => refuseFunction(TOKENIZER))
   for (const [name, at] of Object.entries(TIME_ARGUMENTS))
@@ -41,7 +41,7 @@ export function restrictFunctions(db: DatabaseHandle, clock: DatabaseHandle): vo
 const TOKENIZER = 'fts3_tokenizer'
 
 function refuseFunction(name: string): never {
-  throw new MediaFault('bad_input', `The query asks for ${name}, which is not offered.`)
+  throw new MediaFault('bad_input', `The query uses ${name}, which is not available.`)
 }
 
 const TIME_FUNCTION_OPTIONS = { varargs: true, deterministic: true, safeIntegers: true }
@@ -56,7 +56,7 @@ function createTimeFunction(
     if (at.some((place) => args[place] === undefined || PRESENT_TIME.test(String(args[place]))))
       throw new MediaFault('bad_input', `The query asks ${name} for the present time: give it as a parameter.`)
     if (args.some((arg) => typeof arg === 'string' && MACHINE_ZONE.test(arg)))
-      throw new MediaFault('bad_input', `The query asks ${name} for the zone of the machine: times are those of UTC.`)
+      throw new MediaFault('bad_input', `The query asks ${name} for the machine's time zone: all times are in UTC.`)
     let statement = prepared.get(args.length)
     if (!statement) {
       statement = clock

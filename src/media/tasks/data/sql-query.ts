@@ -1,4 +1,4 @@
-// SQL over tables that are given, by SQLite in memory. The statement is somebody's: it reads these tables, and nothing else of the machine.
+// Runs SQL on the given tables with SQLite in memory. The statement is untrusted: it reads these tables and nothing else on the machine.
 import Database from 'better-sqlite3'
 import { MediaFault } from '../../fault.ts'
 import type { MediaTaskResult } from '../../task-runner.ts'
@@ -17,9 +17,9 @@ import {
 
 export interface SqlQueryParams {
   readonly sql: string
-  /** By name. */
+  /** Tables by name. */
   readonly tables: readonly (readonly [string, readonly TableRow[]])[]
-  /** What a table has in any case. */
+  /** Columns that a table has even without values, by the table's name. */
   readonly columns: Readonly<Record<string, readonly string[]>>
   readonly params: readonly unknown[] | Readonly<Record<string, unknown>>
   readonly most_rows: number
@@ -40,7 +40,7 @@ export function runQuery({ sql, tables, columns, params, most_rows }: SqlQueryPa
 function openDatabases() {
   const db = new Database(':memory:')
   const clock = new Database(':memory:')
-  // What it sorts stays in memory as well: else it would be written to the folder for temporary files.
+  // Otherwise sorting would write to the folder for temporary files.
   for (const one of [db, clock]) one.pragma('temp_store = memory')
   return {
     db,
@@ -71,9 +71,9 @@ function listColumns(name: string, rows: readonly TableRow[], first: readonly st
 
 function loadTable(db: DatabaseHandle, name: string, rows: readonly TableRow[], first: readonly string[]): void {
   const columns = listColumns(name, rows, first)
-  // A table needs a column, and without rows nobody knows of one.
+  // SQLite requires a column, and a table without rows may have none.
   const list = (columns.length > 0 ? columns : ['_']).map(quoteName).join(', ')
-  mapSqlErrors(() => db.exec(`CREATE TABLE ${quoteName(name)} (${list})`), `The table ${name} cannot be made`)
+  mapSqlErrors(() => db.exec(`CREATE TABLE ${quoteName(name)} (${list})`), `The table ${name} cannot be created`)
   if (columns.length === 0 && rows.length === 0) return
   const places = Array.from({ length: Math.max(1, columns.length) }, () => '?').join(', ')
   const insert = db.prepare(`INSERT INTO ${quoteName(name)} VALUES (${places})`)
@@ -81,10 +81,10 @@ function loadTable(db: DatabaseHandle, name: string, rows: readonly TableRow[], 
     for (const row of rows)
       insert.run(columns.length > 0 ? columns.map((column) => toSqlValue(cellOf(row, column))) : [null])
   })
-  mapSqlErrors(all, `The table ${name} cannot be made`)
+  mapSqlErrors(all, `The table ${name} cannot be created`)
 }
 
-/** A value as SQLite has it. Whole numbers would be taken for others if they were no bigints. */
+/** Converts a value for SQLite. Integers become bigints, since numbers would be stored as floats. */
 function toSqlValue(value: unknown): null | string | number | bigint | Uint8Array {
   if (value === null || value === undefined) return null
   if (typeof value === 'boolean') return value ? 1n : 0n
@@ -96,27 +96,27 @@ function toSqlValue(value: unknown): null | string | number | bigint | Uint8Arra
 function executeQuery(db: DatabaseHandle, sql: string, params: SqlQueryParams['params'], most: number): CellTable {
   const statement = db.prepare(sql)
   if (!statement.reader || !statement.readonly)
-    throw new MediaFault('bad_input', 'The statement does more than read: only SELECT, WITH and VALUES are run.')
+    throw new MediaFault('bad_input', 'The statement does more than read: only SELECT, WITH and VALUES are allowed.')
   guardPragmas(db)
   const names = statement.columns().map(({ name }) => name)
   bindParams(statement, sql, params)
   const cells: unknown[][] = []
-  const limits = { rows: most, cells: MOST_TASK_CELLS, text: MOST_TASK_TEXT }
-  for (const row of statement.raw().safeIntegers().iterate()) cells.push(readRow(row as unknown[], limits))
+  const remaining = { rows: most, cells: MOST_TASK_CELLS, text: MOST_TASK_TEXT }
+  for (const row of statement.raw().safeIntegers().iterate()) cells.push(readRow(row as unknown[], remaining))
   return { columns: uniqueNames(names), cells }
 }
 
 /**
- * A PRAGMA that is asked for as a table becomes a module of the connection when the statement is prepared, before any of it is run. Its name could be
- * written in too many ways to be looked for.
+ * A PRAGMA that is used as a table becomes a module of the connection when the statement is prepared, before it runs. A search in the text would not be
+ * safe, since the name can be written in too many ways.
  */
 function guardPragmas(db: DatabaseHandle): void {
   const modules = db.pragma('module_list') as { name: string }[]
   if (modules.some(({ name }) => name.toLowerCase().startsWith('pragma_')))
-    throw new MediaFault('bad_input', 'The statement asks for a PRAGMA: those are not offered.')
+    throw new MediaFault('bad_input', 'The statement uses a PRAGMA, which is not available.')
 }
 
-/** Values for ? and for ?1, ?2 are a list; to the library the latter have names. */
+/** Values for ? and for ?1, ?2 come as a list; the library takes the latter as named parameters. */
 function bindParams(statement: Database.Statement, sql: string, params: SqlQueryParams['params']): void {
   if (!Array.isArray(params)) return void statement.bind(toNamedParams({ ...params }))
   try {
@@ -131,16 +131,19 @@ function toNamedParams(params: Record<string, unknown>): Record<string, unknown>
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, toSqlValue(value)]))
 }
 
-function readRow(row: unknown[], left: { rows: number; cells: number; text: number }): unknown[] {
-  left.rows--
-  left.cells -= row.length
-  for (const cell of row) if (typeof cell === 'string' || cell instanceof Uint8Array) left.text -= cell.length
-  if (left.rows < 0 || left.cells < 0 || left.text < 0)
-    throw new MediaFault('too_large', 'The query gives more rows, cells or text than fit. Add a LIMIT, or a WHERE.')
+function readRow(row: unknown[], remaining: { rows: number; cells: number; text: number }): unknown[] {
+  remaining.rows--
+  remaining.cells -= row.length
+  for (const cell of row) if (typeof cell === 'string' || cell instanceof Uint8Array) remaining.text -= cell.length
+  if (remaining.rows < 0 || remaining.cells < 0 || remaining.text < 0)
+    throw new MediaFault(
+      'too_large',
+      'The query gives more rows, cells or text than the limit. Add a LIMIT, or a WHERE.',
+    )
   return row.map(fromSqlValue)
 }
 
-/** A value as workflows have it: what is no exact number stays a text of its digits, and what is no finite one is missing. */
+/** Converts a value for workflows: an integer beyond the exact range becomes a text of its digits, and a non-finite number becomes null. */
 function fromSqlValue(value: unknown): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (value instanceof Uint8Array) return new Uint8Array(value)
@@ -149,7 +152,7 @@ function fromSqlValue(value: unknown): unknown {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
-/** Names of columns, no two the same. */
+/** Makes the names of columns unique. */
 function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set(names)
   const seen = new Set<string>()
@@ -161,7 +164,7 @@ function uniqueNames(names: readonly string[]): string[] {
   })
 }
 
-/** What SQLite says of a statement is said of it in its own words: it knows nothing but that and its tables. */
+/** Passes on SQLite's own messages, which are safe: SQLite knows only the statement and its tables. */
 function mapSqlErrors<Value>(work: () => Value, what = 'The query fails'): Value {
   try {
     return work()

@@ -1,6 +1,6 @@
-// How large tables may be, and what they are made of on their way between a node and its task.
+// The limits of tables, and their form between a node and its task.
 
-/** A table as it travels: cells in the order of the columns, so that a column may have any name. */
+/** The form of a table in messages: cells in the order of the columns, so that a column may have any name. */
 export interface CellTable {
   readonly columns: readonly string[]
   readonly cells: readonly (readonly unknown[])[]
@@ -10,20 +10,20 @@ export type TableRow = Readonly<Record<string, unknown>>
 
 export const MOST_TASK_ROWS = 1_000_000
 export const MOST_TASK_COLUMNS = 2_000
-/** So many fit into the memory of a process a few times. */
+/** The memory of a process has room for this many a few times. */
 export const MOST_TASK_CELLS = 2_000_000
-/** In characters, of all texts of one table. */
+/** In characters, for all texts of one table. */
 export const MOST_TASK_TEXT = 50_000_000
-/** Of cells and what they hold, down to the last value. */
+/** Cells with all their nested values. */
 export const MOST_TASK_VALUES = 5_000_000
-/** Levels of lists and objects inside of a cell. */
+/** Levels of lists and objects in a cell. */
 export const DEEPEST_CELL = 32
 
 export function formatCount(count: number): string {
   return count.toLocaleString('en')
 }
 
-/** What a row has of its own in a column, or null. */
+/** A row's own value in a column; null where there is none. */
 export function cellOf(row: TableRow, column: string): unknown {
   return Object.hasOwn(row, column) ? (row[column] ?? null) : null
 }

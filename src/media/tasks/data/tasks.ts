@@ -1,4 +1,4 @@
-// Tasks on tables. Each reads its library when it is first asked for.
+// The tasks for tables. Each module, with its library, is loaded at its first use.
 import type { MediaTaskHandlers } from '../../task-runner.ts'
 
 export const dataTasks: MediaTaskHandlers = {

@@ -1,4 +1,4 @@
-// The task on Word documents, by mammoth: their text, and the same as HTML.
+// The task for Word documents: extracts text and HTML with mammoth.
 import mammoth from 'mammoth'
 import { MediaFault } from '../../fault.ts'
 import type { MediaTaskHandler, MediaTaskResult } from '../../task-runner.ts'
@@ -7,7 +7,7 @@ import { openPackage, packParts } from './office-package.ts'
 
 const WHAT = 'The Word document'
 
-/** What the library makes of a document before it writes HTML. */
+/** The library's document model, before it writes HTML. */
 interface DocxElement {
   readonly type: string
   readonly children?: readonly DocxElement[]
@@ -20,7 +20,7 @@ export const readDocxText: MediaTaskHandler = async ([bytes]): Promise<MediaTask
   if (![...given.names].some((name) => /^word\/.*\.xml$/.test(name)))
     throw new MediaFault('unsupported', `${WHAT} is of another kind.`)
   const parts = new Map<string, string>()
-  // Pictures and the like stay packed.
+  // Other parts, such as images, are not unpacked.
   for (const name of given.names) if (/\.(?:xml|rels)$/i.test(name)) parts.set(name, await given.readXml(name))
   const buffer = await packParts(parts)
   return { value: await mapDocumentErrors(WHAT, () => convertDocx(buffer)) }
@@ -31,7 +31,7 @@ async function convertDocx(buffer: Buffer): Promise<{ text: string; html: string
   const { value: html } = await mammoth.convertToHtml(
     { buffer },
     {
-      // It names elements and attributes of any kind.
+      // An embedded style map could create any elements and attributes.
       includeEmbeddedStyleMap: false,
       externalFileAccess: false,
       convertImage: (async () => []) as unknown as ImageConverter,
@@ -49,16 +49,16 @@ type ImageConverter = NonNullable<NonNullable<Parameters<typeof mammoth.convertT
 
 const SAFE_LINK = /^(?:https?:|mailto:|tel:)/i
 
-/** The same without links that may do more than lead somewhere: their text alone. */
+/** Replaces links with unsafe schemes by their text. */
 function removeUnsafeLinks(part: DocxElement): DocxElement {
   const children = part.children?.map(removeUnsafeLinks)
-  const same = children ? { ...part, children } : part
+  const copy = children ? { ...part, children } : part
   return part.type === 'hyperlink' && part.href !== undefined && !SAFE_LINK.test(part.href.trim())
-    ? { ...same, type: 'run', href: undefined }
-    : same
+    ? { ...copy, type: 'run', href: undefined }
+    : copy
 }
 
-/** Paragraphs apart by an empty line; tables as lines of cells, a tab between two. */
+/** Separates paragraphs by an empty line, and writes table rows as lines with tabs between the cells. */
 function extractText(document: DocxElement): string {
   const pieces: string[] = []
   let length = 0
@@ -80,7 +80,7 @@ function extractText(document: DocxElement): string {
   return pieces.join('')
 }
 
-/** A cell on one line. */
+/** The text of a cell on one line. */
 function extractCellText(cell: DocxElement): string {
   return extractText({ type: 'cell', children: cell.children ?? [] })
     .trim()

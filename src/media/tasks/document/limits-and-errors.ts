@@ -1,7 +1,7 @@
-// What a document may hold, and the faults of those that hold more.
+// The limit for the text of a document, and the errors of document tasks.
 import { MediaFault } from '../../fault.ts'
 
-/** In characters, of all text of one document: as much as a node gives. */
+/** In characters, for all text of one document: the limit of a node's text. */
 export const MOST_DOCUMENT_TEXT = 10_000_000
 
 export function guardDocumentText(length: number): void {
@@ -10,7 +10,7 @@ export function guardDocumentText(length: number): void {
   throw new MediaFault('too_large', `The document has more than ${most} characters of text.`)
 }
 
-/** In the words of a task what a library throws of a file: whatever it is, the file has led it there. */
+/** Converts any error of a library to `bad_file`: the file has caused it. */
 export async function mapDocumentErrors<Value>(what: string, work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()

@@ -1,5 +1,5 @@
-// Office files: ZIP archives of XML. What is in one is judged here before a library sees it, which then gets a new archive of these very parts: nothing in
-// it is compressed, hidden, written twice, or said in one place and otherwise in another.
+// Opens and checks Office files, which are ZIP archives of XML. The libraries never get the original: they get a new archive of the checked parts, without
+// compression, hidden data, duplicates or contradictory headers.
 import { crc32 } from 'node:zlib'
 import { type Entry, fromBufferPromise, type ZipFile } from 'yauzl'
 import { ZipFile as Archive } from 'yazl'
@@ -7,16 +7,16 @@ import { MediaFault } from '../../fault.ts'
 import { mapDocumentErrors } from './limits-and-errors.ts'
 
 const MOST_ENTRIES = 10_000
-/** In bytes, of all XML that is read of one file. */
+/** In bytes, for all XML that is read from one file. */
 const MOST_XML = 64_000_000
-/** Above so many bytes, XML that was packed so well is none that anybody wrote. */
+/** Larger XML with a compression ratio above MOST_RATIO is taken for an attack. */
 const SUSPECT_BYTES = 10_000_000
 const MOST_RATIO = 250
 
 export interface OfficePackage {
-  /** Paths of all files in it. */
+  /** The paths of all files in the package. */
   readonly names: ReadonlySet<string>
-  /** The XML of one, in its plainest form: without comments, and without a declaration of types. @throws MediaFault */
+  /** Reads the XML of a file, without comments and CDATA sections. @throws MediaFault */
   readXml(name: string): Promise<string>
 }
 
@@ -38,8 +38,7 @@ export function openPackage(bytes: Uint8Array, what: string): Promise<OfficePack
         const entry = entries.get(name)
         if (!entry) throw new MediaFault('bad_file', `${what} is damaged: ${name} is missing.`)
         left -= entry.uncompressedSize
-        if (left < 0)
-          throw new MediaFault('too_large', `${what} holds more than ${formatMegabytes(MOST_XML)} of text and marks.`)
+        if (left < 0) throw new MediaFault('too_large', `${what} holds more than ${formatMegabytes(MOST_XML)} of XML.`)
         return toPlainXml(await unpackEntry(zip, entry, what), what)
       })
     return { names: new Set(entries.keys()), readXml }
@@ -55,7 +54,7 @@ const OLE_SIGNATURE = Buffer.from('d0cf11e0a1b11ae1', 'hex')
 function guardKind(bytes: Uint8Array, what: string): void {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 8))
   if (start.equals(OLE_SIGNATURE))
-    throw new MediaFault('unsupported', `${what} is encrypted, or of the binary format of before 2007.`)
+    throw new MediaFault('unsupported', `${what} is encrypted, or has the binary format from before 2007.`)
   if (!start.toString('latin1').startsWith('PK\u0003\u0004'))
     throw new MediaFault('unsupported', `${what} is of another kind.`)
 }
@@ -70,7 +69,7 @@ async function listEntries(zip: ZipFile, bytes: number, what: string): Promise<M
     packed += entry.compressedSize
     entries.set(entry.fileName, entry)
   }
-  // Entries that share bytes can unfold to far more than there is.
+  // Entries that share bytes can unpack to far more than the file's size.
   if (packed > bytes) throw new MediaFault('bad_file', `${what} holds files that overlap.`)
   return entries
 }
@@ -79,9 +78,9 @@ async function unpackEntry(zip: ZipFile, entry: Entry, what: string): Promise<Bu
   const { uncompressedSize: size, compressedSize: packed } = entry
   if (entry.isEncrypted()) throw new MediaFault('unsupported', `${what} is encrypted.`)
   if (size > SUSPECT_BYTES && size > packed * MOST_RATIO)
-    throw new MediaFault('too_large', `${what} unfolds to more than ${MOST_RATIO} times its size.`)
+    throw new MediaFault('too_large', `${what} unpacks to more than ${MOST_RATIO} times its size.`)
   const chunks: Buffer[] = []
-  // A stream of more bytes than the entry says ends in an error.
+  // A stream with more bytes than the entry's stated size fails.
   for await (const chunk of await zip.openReadStreamPromise(entry)) chunks.push(chunk as Buffer)
   const bytes = Buffer.concat(chunks)
   if (crc32(bytes) !== entry.crc32) throw new MediaFault('bad_file', `${what} is damaged: a checksum is wrong.`)
@@ -96,7 +95,7 @@ function toPlainXml(bytes: Buffer, what: string): string {
   let from = 0
   for (let at = text.indexOf('<!'); at >= 0; at = text.indexOf('<!', from)) {
     const comment = text.startsWith('<!--', at)
-    // Types and entities are of no use in these files, and of much use to whoever wants to do harm.
+    // These files need no types or entities, but attackers use them.
     if (!comment && !text.startsWith('<![CDATA[', at))
       throw new MediaFault('bad_file', `${what} declares types or entities in its XML, which is refused.`)
     const end = text.indexOf(comment ? '-->' : ']]>', at + 4)
@@ -112,7 +111,7 @@ function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
-/** A ZIP archive of some parts, nothing compressed. */
+/** Makes a ZIP archive without compression. */
 export async function packParts(parts: ReadonlyMap<string, string>): Promise<Buffer> {
   const archive = new Archive()
   for (const [name, text] of parts) archive.addBuffer(Buffer.from(text), name, { compress: false })

@@ -1,5 +1,5 @@
-// Tasks on PDF files: PDFium, in WebAssembly. Each task has an instance of its own, which is left to the garbage collector afterwards: what a
-// hostile file does to its memory reaches no other file, and pages, which the library closes only once they are drawn, hold nothing for long.
+// Tasks for PDF files, with PDFium in WebAssembly. Each task has its own instance, which is garbage collected afterwards: a hostile file cannot reach
+// the memory of another file, and undrawn pages, which the library never closes, do not stay in memory.
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type PDFiumDocument, PDFiumLibrary, type PDFiumPage } from '@hyzyla/pdfium'
@@ -9,20 +9,20 @@ import type { MediaTaskHandler, MediaTaskResult } from '../../task-runner.ts'
 import { type ImageFormat, LONGEST_SIDE, writeImage } from '../image/codec.ts'
 import { guardDocumentText, mapDocumentErrors } from './limits-and-errors.ts'
 
-/** Of a document that is read at all. */
+/** In a document. */
 const MOST_PAGES = 10_000
-/** That are drawn at a time. */
+/** Pages that one task draws. */
 const MOST_DRAWN = 100
-/** Of one page: twice four bytes for each are held at a time. */
+/** Of one page: memory holds twice four bytes for each pixel. */
 const MOST_PAGE_PIXELS = 32_000_000
-/** Of all pages that are drawn at a time. */
+/** Of all pages that one task draws. */
 const MOST_PIXELS = 400_000_000
-/** In bytes, of all pictures that are given. */
+/** For all resulting images. */
 const MOST_BYTES = 100_000_000
 
 const POINTS_PER_INCH = 72
 
-/** The types of Node know nothing of it. */
+/** Node's types lack WebAssembly. */
 interface Wasm {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object, imports: object) => { readonly exports: object }
@@ -41,7 +41,7 @@ function loadLibrary(): Promise<PDFiumLibrary> {
   })
 }
 
-/** Readers look for it within so many bytes. */
+/** PDF readers search the header within this many bytes. */
 const HEADER_WITHIN = 1_024
 
 async function openDocument(bytes: Uint8Array): Promise<PDFiumDocument> {
@@ -52,14 +52,14 @@ async function openDocument(bytes: Uint8Array): Promise<PDFiumDocument> {
     return await pdfium.loadDocument(bytes)
   } catch (error) {
     if (/password/i.test((error as Error).message))
-      throw new MediaFault('unsupported', 'The PDF is encrypted: it opens with a password alone.', { cause: error })
+      throw new MediaFault('unsupported', 'The PDF is encrypted: it needs a password.', { cause: error })
     if (/security/i.test((error as Error).message))
-      throw new MediaFault('unsupported', 'The PDF is encrypted in a way that is not read.', { cause: error })
+      throw new MediaFault('unsupported', 'The PDF is encrypted in a way that is not supported.', { cause: error })
     throw error
   }
 }
 
-/** Does something with an open document, whose pages are counted. @throws MediaFault `bad_file`, `unsupported`, `too_large` */
+/** Opens a document for `work` and closes it afterwards. @throws MediaFault `bad_file`, `unsupported`, `too_large` */
 export function withPdfDocument<Value>(
   bytes: Uint8Array,
   work: (document: PDFiumDocument, count: number) => Promise<Value> | Value,
@@ -83,7 +83,7 @@ interface PageRange {
   readonly to_page: number | null
 }
 
-/** The numbers of the asked pages, from 1. */
+/** The numbers of the requested pages, from 1. */
 function listPageNumbers({ from_page, to_page }: PageRange, count: number): number[] {
   if (from_page > count) throw new MediaFault('bad_input', `The PDF has ${count} pages, and no page ${from_page}.`)
   const last = Math.min(to_page ?? count, count)
@@ -97,7 +97,7 @@ interface SizedPage {
   readonly height: number
 }
 
-/** A page, and its size in points, turned as it is shown. */
+/** Opens a page. Its size is in points, after its rotation. */
 export function openPage(document: PDFiumDocument, number: number): SizedPage {
   const page = document.getPage(number - 1)
   const { originalWidth: width, originalHeight: height } = page.getOriginalSize()
@@ -105,7 +105,7 @@ export function openPage(document: PDFiumDocument, number: number): SizedPage {
   return { page, width, height }
 }
 
-/** Sizes come as single-precision numbers. */
+/** Rounds, since sizes come as single-precision numbers. */
 function roundPoints(length: number): number {
   return Math.round(length * 1_000) / 1_000
 }
@@ -119,7 +119,7 @@ export const readPdfInfo: MediaTaskHandler = ([bytes]) =>
     return { value: { page_count: count, pages } }
   })
 
-/** Lines end as everywhere; the mark of a hyphen at a line's end, and what is no character, are left out. */
+/** Unifies line ends, and removes PDFium's mark of a hyphen at a line's end and noncharacters. */
 function cleanPageText(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
@@ -162,7 +162,7 @@ async function drawPage(sized: SizedPage, { dpi, format, quality }: DrawPagesPar
 
 export async function renderPage({ page }: SizedPage, size: { width: number; height: number }): Promise<Sharp> {
   const { data } = await page.render({ ...size, scale: 1, render: async (bitmap) => bitmap.data })
-  // An alpha of 255 everywhere is none.
+  // The alpha channel is opaque everywhere.
   return sharp(data, { raw: { ...size, channels: 4 } }).removeAlpha()
 }
 
@@ -171,7 +171,7 @@ export const drawPdfPages: MediaTaskHandler = ([bytes], params) =>
     const drawing = params as unknown as DrawPagesParams
     const numbers = listPageNumbers(drawing, count)
     if (numbers.length > MOST_DRAWN)
-      throw new MediaFault('too_large', `More than ${MOST_DRAWN} pages would be drawn. Take some of them.`)
+      throw new MediaFault('too_large', `More than ${MOST_DRAWN} pages would be drawn. Choose fewer pages.`)
     const pages: MediaTaskResult[] = []
     let [pixels, taken] = [0, 0]
     for (const number of numbers) {

@@ -1,4 +1,4 @@
-// Tasks on documents: which module does which. Each brings a library of its own, which is read when the first such file comes.
+// The tasks for documents. Each module, with its library, is loaded at its first use.
 import type { MediaTaskHandlers } from '../../task-runner.ts'
 
 export const documentTasks: MediaTaskHandlers = {

@@ -1,17 +1,17 @@
-// Cells of a sheet that hold an elapsed time, such as 36:00:00 by the format [h]:mm:ss. To the library they are moments, and 36 hours are noon.
+// Finds the cells with an elapsed time, such as 36:00:00 in the format [h]:mm:ss. The library would read them as dates, and 36 hours as noon.
 import { Parser } from 'htmlparser2'
 
-/** Of the formats that every workbook has, [h]:mm:ss. */
+/** The number of the built-in format [h]:mm:ss. */
 const BUILT_IN = '46'
-/** Hours, minutes or seconds that are not carried over into days. Texts in quotes and colours such as [Red] are none. */
+/** Hours, minutes or seconds that are not carried over into days; colours such as [Red] do not match. */
 const ELAPSED = /\[(?:h+|m+|s+)\]/i
 
 const SECONDS_A_DAY = 86_400
 const MILLISECONDS = 1_000
-/** Beyond, milliseconds are no whole numbers any more; and what is no number is none of ours. */
+/** Above this, milliseconds are no exact integers. */
 const MOST_DAYS = 100_000_000
 
-/** The numbers of the styles by which cells show elapsed times. */
+/** The numbers of the cell styles for elapsed times. */
 function findElapsedStyles(styles: string): ReadonlySet<string> {
   const formats = new Set([BUILT_IN])
   const found = new Set<string>()
@@ -35,7 +35,7 @@ function findElapsedStyles(styles: string): ReadonlySet<string> {
   return found
 }
 
-/** By their places, such as B6, what the cells of a sheet with such a style show: hours, minutes and seconds. */
+/** Gives the shown text of the cells with such a style, in hours, minutes and seconds, by their positions, such as B6. */
 export function findElapsedCells(styles: string | undefined, sheet: string): ReadonlyMap<string, string> {
   const cells = new Map<string, string>()
   const wanted = findElapsedStyles(styles ?? '')

@@ -1,4 +1,4 @@
-// The task that reads Excel workbooks, by read-excel-file: the cells of one sheet, and the names of all.
+// The task that reads Excel workbooks with read-excel-file: the cells of one sheet, and the names of all sheets.
 
 import { Parser } from 'htmlparser2'
 import { readSheet } from 'read-excel-file/universal'
@@ -11,7 +11,7 @@ import { findElapsedCells } from './xlsx-elapsed-times.ts'
 
 const WHAT = 'The workbook'
 
-/** Of a sheet, with those that are empty: the library fills it up to its last row and column. */
+/** In a sheet, with empty cells: the library fills the sheet up to its last row and column. */
 const MOST_CELLS = 1_000_000
 const MOST_ROWS = 1_048_576
 const MOST_COLUMNS = 16_384
@@ -28,7 +28,7 @@ export const readXlsx: MediaTaskHandler = async ([bytes], { sheet }) => {
   for (const name of given.names)
     if (/^xl\/(?:sharedStrings|styles)\.xml$/i.test(name)) parts.set(name, await given.readXml(name))
   const content = await given.readXml(path)
-  // A chart has a sheet of its own.
+  // A sheet may contain a chart instead of cells.
   if (!/<(?:\w+:)?worksheet[\s>]/.test(content.slice(0, 10_000)))
     throw new MediaFault('unsupported', `The sheet "${sheets[number - 1]}" has no cells.`)
   guardExtent(content)
@@ -43,7 +43,7 @@ export const readXlsx: MediaTaskHandler = async ([bytes], { sheet }) => {
 interface ChosenSheet {
   readonly sheets: string[]
   readonly path: string
-  /** Among all sheets, from 1. */
+  /** The number of the sheet, from 1. */
   readonly number: number
   readonly parts: Map<string, string>
 }
@@ -65,7 +65,7 @@ async function chooseSheet(given: OfficePackage, wanted: string | number | null)
   return { sheets, path, number: at + 1, parts }
 }
 
-/** The attributes of all elements of one name, whatever their prefixes. */
+/** The attributes of all elements with a local name; prefixes are ignored. */
 function findElements(xml: string, wanted: string): Record<string, string | undefined>[] {
   const local = (name: string) => name.slice(name.indexOf(':') + 1)
   const found: Record<string, string | undefined>[] = []
@@ -82,7 +82,7 @@ function findElements(xml: string, wanted: string): Record<string, string | unde
   return found
 }
 
-/** Where cells and rows say that they are. */
+/** The references in which cells and rows state their positions. */
 const CELL_REFERENCES = /[\s"']r\s*=\s*["']([A-Za-z]*)(\d*)/g
 
 function guardExtent(xml: string): void {
@@ -99,7 +99,7 @@ function guardExtent(xml: string): void {
 function guardCells(cells: number): void {
   if (cells <= MOST_CELLS) return
   const most = MOST_CELLS.toLocaleString('en')
-  throw new MediaFault('too_large', `The sheet reaches over more than ${most} cells, empty ones included.`)
+  throw new MediaFault('too_large', `The sheet has more than ${most} cells, with the empty ones.`)
 }
 
 function columnNumber(letters: string): number {
@@ -108,7 +108,7 @@ function columnNumber(letters: string): number {
   return column
 }
 
-/** The letters of a column, counted from 0. */
+/** The letters of a column; the first column is 0. */
 function columnLetters(column: number): string {
   const rest = Math.floor(column / 26)
   return (rest > 0 ? columnLetters(rest - 1) : '') + String.fromCharCode(65 + (column % 26))
@@ -121,7 +121,7 @@ function toPlainRows(rows: readonly (readonly unknown[])[], elapsed: ReadonlyMap
     row.map((cell, column) => {
       const shown = elapsed.size > 0 && cell !== null ? elapsed.get(`${columnLetters(column)}${at + 1}`) : undefined
       const value = shown ?? (cell instanceof Date ? formatDate(cell) : (cell as Cell))
-      // A text that is in many cells is kept once here, and many times on its way to the server.
+      // Each use of a shared text counts: memory holds it once, but the message to the server repeats it.
       if (typeof value === 'string') length += value.length
       guardDocumentText(length)
       return value
@@ -129,13 +129,13 @@ function toPlainRows(rows: readonly (readonly unknown[])[], elapsed: ReadonlyMap
   )
 }
 
-/** Days that spreadsheets count from lie before this year: what is earlier is a time without a day. */
+/** Spreadsheets count days from a date before this year: an earlier date is a time without a day. */
 const FIRST_YEAR = 1900
 
-/** Times of a sheet have no zone. They are fractions of days, which come within some microseconds of what was meant. */
+/** Times of a sheet have no zone. They are stored as fractions of days, and are exact to some microseconds. */
 function formatDate(date: Date): string {
   const exact = new Date(Math.round(date.getTime() / 10) * 10)
-  if (Number.isNaN(exact.getTime())) throw new MediaFault('bad_file', `${WHAT} is damaged: it has a date that is none.`)
+  if (Number.isNaN(exact.getTime())) throw new MediaFault('bad_file', `${WHAT} is damaged: it has an invalid date.`)
   const [day, time] = exact
     .toISOString()
     .slice(0, -1)

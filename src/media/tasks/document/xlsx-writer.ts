@@ -1,4 +1,4 @@
-// The task that writes Excel workbooks, by write-excel-file: one sheet, its first row set off.
+// The task that writes Excel workbooks with write-excel-file: one sheet, with a header row if wanted.
 import writeExcelFile from 'write-excel-file/node'
 import type { MediaTaskHandler } from '../../task-runner.ts'
 
@@ -28,18 +28,18 @@ export const writeXlsx: MediaTaskHandler = async (_files, params) => {
 const LOCAL = 0x04034b50
 const CENTRAL = 0x02014b50
 const END = 0x06054b50
-/** The first day that these archives know, in their own bits. */
+/** 1 January 1980, the first date of the DOS format, with its time. */
 const FIRST_DAY = ((1 << 16) << 5) | (1 << 16)
 
-/** The archive with one and the same time at all its files, in place of the one at which it was written. */
+/** Sets one fixed time for all files of the archive, so that equal content gives equal bytes. */
 function fixTimestamps(file: Buffer): Buffer {
   const end = file.length - 22
-  if (file.readUInt32LE(end) !== END) throw new Error('the archive has an end of another kind')
+  if (file.readUInt32LE(end) !== END) throw new Error('the archive has an unexpected end record')
   let at = file.readUInt32LE(end + 16)
   for (let left = file.readUInt16LE(end + 10); left > 0; left--) {
     const local = file.readUInt32LE(at + 42)
     if (file.readUInt32LE(at) !== CENTRAL || file.readUInt32LE(local) !== LOCAL)
-      throw new Error('the archive has files of another kind')
+      throw new Error('the archive has unexpected file records')
     file.writeUInt32LE(FIRST_DAY, at + 12)
     file.writeUInt32LE(FIRST_DAY, local + 10)
     at += 46 + file.readUInt16LE(at + 28) + file.readUInt16LE(at + 30) + file.readUInt16LE(at + 32)

@@ -1,5 +1,5 @@
-// Pixels laid upon pixels, as the W3C's Compositing and Blending Level 1 says (source over, separable modes). libvips gives other colours
-// wherever a layer is neither opaque nor "over": it multiplies by alpha before it blends.
+// Blends pixels by the W3C's Compositing and Blending Level 1 (source over, separable modes). libvips is not used for this, since it multiplies by
+// alpha before it blends: that gives other colours for layers that are neither opaque nor "over".
 import type { Sharp } from 'sharp'
 import { type RgbaPixels, readPixels } from './task-helpers.ts'
 
@@ -8,14 +8,14 @@ interface Size {
   readonly height: number
 }
 
-/** What is seen of a picture whose top left corner is laid at this place of another one: a box of it, and where that lies. */
+/** The visible part of a layer: a box of the layer, and the position of the box on the base image. */
 export interface VisibleArea {
   readonly box: Size & { readonly left: number; readonly top: number }
   readonly left: number
   readonly top: number
 }
 
-/** Null where nothing is. */
+/** Null where no part of the layer is visible. */
 export function findVisibleArea(base: Size, layer: Size, left: number, top: number): VisibleArea | null {
   const [fromX, fromY] = [Math.max(0, -left), Math.max(0, -top)]
   const width = Math.min(layer.width - fromX, base.width - Math.max(0, left))
@@ -24,7 +24,7 @@ export function findVisibleArea(base: Size, layer: Size, left: number, top: numb
   return { box: { left: fromX, top: fromY, width, height }, left: Math.max(0, left), top: Math.max(0, top) }
 }
 
-/** What becomes of a channel below and one above, each from 0 to 1. */
+/** Blends a channel of the base (`below`) with one of the layer (`above`), each from 0 to 1. */
 type BlendMode = (below: number, above: number) => number
 
 const multiply: BlendMode = (below, above) => below * above
@@ -60,12 +60,12 @@ export interface BlendOptions {
   readonly blend: keyof typeof BLEND_MODES
 }
 
-/** Lays what is seen of a picture upon pixels, which change. */
+/** Blends the visible part of an image into the base, which changes. */
 export async function blendImage(base: RgbaPixels, image: Sharp, seen: VisibleArea, as: BlendOptions): Promise<void> {
   blendPixels(base, await readPixels(image.extract(seen.box)), seen, as)
 }
 
-/** As `lay`, of all of some pixels, which must fit in. */
+/** Blends a whole layer, which must fit into the base. */
 export function blendPixels(
   base: RgbaPixels,
   layer: RgbaPixels,

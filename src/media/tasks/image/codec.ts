@@ -1,48 +1,48 @@
-// How pictures are opened and written, whatever is done to them in between. The library is sharp, over libvips.
+// Opens and writes images with sharp (libvips).
 import sharp, { type Sharp } from 'sharp'
 import { MediaFault } from '../../fault.ts'
 import type { MediaTaskResult } from '../../task-runner.ts'
 
-/** Of one picture, before and after: a picture in memory takes up to four bytes for each. */
+/** Of one image, before and after the work: each pixel takes up to four bytes of memory. */
 export const MOST_PIXELS = 64_000_000
 /** Of one side, in pixels. */
 export const LONGEST_SIDE = 16_384
-/** Of a moving picture. */
+/** Of an animated image. */
 const MOST_FRAMES = 1_000
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp' | 'avif' | 'gif' | 'tiff'
 const WRITABLE_FORMATS: ReadonlySet<string> = new Set<ImageFormat>(['png', 'jpeg', 'webp', 'avif', 'gif', 'tiff'])
 
-// One picture is worked on at a time, and nothing of it is of use to the next.
+// One image is processed at a time, and a cache would not help the next one.
 sharp.concurrency(1)
 sharp.cache(false)
 
-/** Formats whose pictures may move. */
+/** Formats for animated images. */
 const ANIMATED_FORMATS: ReadonlySet<string> = new Set<ImageFormat>(['gif', 'webp'])
 
 export interface OpenedImage {
   readonly image: Sharp
   readonly width: number
   readonly height: number
-  /** As the library calls it, but for `avif`: `png`, `jpeg`, `svg` … */
+  /** The library's name of the format, except `avif`: `png`, `jpeg`, `svg` … */
   readonly format: string
-  /** Of the file: the frames of a moving picture, or pages. */
+  /** The number of frames or pages of the file. */
   readonly frames: number
-  /** Those that `image` has, one below the other; 1 but for a moving picture. */
+  /** The number of frames in `image`, one below the other; 1 except for an animated image. */
   readonly opened_frames: number
 }
 
-/** Which of a file's frames are opened, where it has several. */
+/** Selects the frames that are opened. */
 export interface FrameSelection {
-  /** The one of this number, from 1. Null: the first, but for `into`. */
+  /** The number of one frame, from 1. Null: the first, or all frames by `into`. */
   readonly frame?: number | null
-  /** A format to write, null being that of the picture: all frames of a moving picture are opened where it can hold them. */
+  /** The format to write, null: the format of the image. If present, all frames are opened where both formats can be animated. */
   readonly into?: unknown
 }
 
 const READ_OPTIONS = { limitInputPixels: MOST_PIXELS, failOn: 'error', sequentialRead: false } as const
 
-/** Opens a picture, turned as its camera says. @throws MediaFault `bad_file`, `unsupported`, `too_large`, `bad_input` */
+/** Opens an image with its EXIF orientation applied. @throws MediaFault `bad_file`, `unsupported`, `too_large`, `bad_input` */
 export async function openImage(bytes: Uint8Array, { frame = null, into }: FrameSelection = {}): Promise<OpenedImage> {
   const found = await readImageInfo(bytes)
   const { format, frames } = found
@@ -84,7 +84,7 @@ async function readImageInfo(bytes: Uint8Array) {
     pages: frames = 1,
   } = await mapImageErrors(() => sharp(bytes, READ_OPTIONS).metadata())
   if (format === 'heif' && compression !== 'av1')
-    throw new MediaFault('unsupported', 'The image is HEIC, which is not read. Turn it into a JPEG or PNG first.')
+    throw new MediaFault('unsupported', 'The image is HEIC, which is not supported. Convert it to JPEG or PNG first.')
   if (width * height > MOST_PIXELS) throw tooManyPixels()
   if (frames > MOST_FRAMES) throw new MediaFault('too_large', `The image has more than ${MOST_FRAMES} frames.`)
   return { width, height, format: format === 'heif' ? 'avif' : (format as string), orientation, frames }
@@ -92,17 +92,17 @@ async function readImageInfo(bytes: Uint8Array) {
 
 async function readPageInfo(bytes: Uint8Array, page: number, frames: number) {
   if (page >= frames)
-    throw new MediaFault('bad_input', `The image has ${frames} frames or pages, and none of number ${page + 1}.`)
+    throw new MediaFault('bad_input', `The image has ${frames} frames or pages, and no number ${page + 1}.`)
   const facts = await mapImageErrors(() => sharp(bytes, { ...READ_OPTIONS, page }).metadata())
   if (facts.width * facts.height > MOST_PIXELS) throw tooManyPixels()
   return facts
 }
 
 export function tooManyFrames(): MediaFault {
-  const cure = 'Write it as PNG to take its first frame alone, or make it smaller before.'
+  const advice = 'Write it as PNG to keep only the first frame, or make it smaller first.'
   return new MediaFault(
     'too_large',
-    `The frames of the image have more than ${formatMostPixels()} pixels together. ${cure}`,
+    `The frames of the image have more than ${formatMostPixels()} pixels together. ${advice}`,
   )
 }
 
@@ -114,7 +114,7 @@ export function tooManyPixels(): MediaFault {
   return new MediaFault('too_large', `The image would have more than ${formatMostPixels()} pixels.`)
 }
 
-/** The format to write where none is asked for: that of the picture if it can be written, else PNG. */
+/** Without a requested format: the format of the image if it is writable, else PNG. */
 export function chooseFormat(asked: unknown, { format }: Pick<OpenedImage, 'format'>): ImageFormat {
   const name = asked === null || asked === undefined ? format : asked
   return (WRITABLE_FORMATS.has(name as string) ? name : 'png') as ImageFormat
@@ -122,11 +122,11 @@ export function chooseFormat(asked: unknown, { format }: Pick<OpenedImage, 'form
 
 export interface ImageWriteOptions {
   readonly format: ImageFormat
-  /** From 1 to 100, for formats that lose something; null: as the format does by itself. */
+  /** From 1 to 100, for lossy formats; null: the default of the format. */
   readonly quality: number | null
 }
 
-/** The picture as a file, with its size. Nothing of the original's metadata is kept but its colours. */
+/** Writes the image as a file and gives its size. Metadata of the original is dropped. */
 export async function writeImage(image: Sharp, { format, quality }: ImageWriteOptions): Promise<MediaTaskResult> {
   const opaque = format === 'jpeg' ? image.flatten({ background: '#ffffff' }) : image
   const { data, info } = await mapImageErrors(() =>
@@ -148,7 +148,7 @@ export function imageExtensionOf(format: string): string {
   return format === 'jpeg' ? 'jpg' : format
 }
 
-/** What the library says in its own words is said in ours. */
+/** Converts errors of the library to MediaFaults. */
 export async function mapImageErrors<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work()
@@ -158,8 +158,8 @@ export async function mapImageErrors<Value>(work: () => Promise<Value>): Promise
   }
 }
 
-/** The longest sides that formats hold, in pixels. */
-const LONGEST_SIDES = 'WebP holds 16,383 pixels a side, AVIF 16,384, JPEG 65,500 and GIF 65,535'
+/** The longest sides that formats allow, in pixels. */
+const LONGEST_SIDES = 'WebP allows 16,383 pixels a side, AVIF 16,384, JPEG 65,500 and GIF 65,535'
 
 function toMediaFault(error: Error): MediaFault {
   const { message } = error
@@ -171,10 +171,10 @@ function toMediaFault(error: Error): MediaFault {
   if (/unsupported image format|no known (?:loader|saver)|not a known/i.test(message))
     return new MediaFault(
       'unsupported',
-      'The file is no image of a kind that is read: PNG, JPEG, WebP, AVIF, GIF, TIFF, SVG.',
+      'The file is no image of a supported kind: PNG, JPEG, WebP, AVIF, GIF, TIFF, SVG.',
       cause,
     )
   if (/empty/i.test(message)) return new MediaFault('bad_file', 'The image is empty.', cause)
-  const what = 'The image cannot be read to its end: it is damaged, or written in a way that is not read.'
+  const what = 'The image cannot be read completely: it is damaged, or uses an unsupported variant of its format.'
   return new MediaFault('bad_file', what, cause)
 }

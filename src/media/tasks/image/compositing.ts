@@ -1,4 +1,4 @@
-// Pictures, and text, upon a picture.
+// The tasks that draw images and text on an image.
 import type { Sharp } from 'sharp'
 import { MediaFault } from '../../fault.ts'
 import type { MediaTaskHandlers, MediaTaskResult } from '../../task-runner.ts'
@@ -12,7 +12,7 @@ interface LayerPlacement extends BlendOptions {
   readonly top: number
 }
 
-/** The first file is what the others are laid upon, each at its place. */
+/** The first file is the base; the others are drawn on it, each at its place. */
 async function compositeImages(
   files: readonly Uint8Array[],
   params: Readonly<Record<string, unknown>>,
@@ -23,7 +23,7 @@ async function compositeImages(
   for (const [at, { left, top, ...as }] of places.entries()) {
     const layer = await openImage(files[at + 1]!)
     if (base.width * base.height + layer.width * layer.height > MOST_PIXELS)
-      throw new MediaFault('too_large', 'An image and the one that is laid upon it have too many pixels together.')
+      throw new MediaFault('too_large', 'An image and a layer have too many pixels together.')
     const seen = findVisibleArea(base, layer, left, top)
     if (seen) await blendImage(pixels, layer.image, seen, as)
   }
@@ -45,7 +45,7 @@ interface DrawTextParams extends Omit<TextStyle, 'colour'> {
 async function drawText({ image, width, height }: OpenedImage, asked: DrawTextParams): Promise<Sharp> {
   const colour = await parseColour(asked.colour)
   const wide = asked.width ?? width - (asked.left ?? 2 * asked.margin)
-  if (wide < 1) throw new MediaFault('bad_input', `There is no room for text: the image is ${width} pixels wide.`)
+  if (wide < 1) throw new MediaFault('bad_input', `There is no room for the text: the image is ${width} pixels wide.`)
   const letters = await renderText(asked.text, wide, { ...asked, colour })
   if (!letters) return image
   const size = await readImageSize(letters)
@@ -59,7 +59,7 @@ async function drawText({ image, width, height }: OpenedImage, asked: DrawTextPa
   return imageFromPixels(pixels)
 }
 
-/** At the beginning, in the middle or at the end of what room there is. */
+/** The offset at the beginning, in the middle or at the end of the free room. */
 function alignedOffset(third: number, room: number, margin: number): number {
   return [margin, Math.floor(room / 2), room - margin][third]!
 }

@@ -1,4 +1,4 @@
-// Many pictures on one: small ones in a grid, their names below them.
+// The task that draws many images on one: thumbnails in a grid, with their names below.
 import sharp from 'sharp'
 import { MediaFault } from '../../fault.ts'
 import type { MediaTaskHandlers, MediaTaskResult } from '../../task-runner.ts'
@@ -40,7 +40,7 @@ async function drawContactSheet(
   const [background, colour] = [await parseColour(asked.background), await parseColour(asked.colour)]
   if (files.length === 0) throw new MediaFault('bad_input', 'There are no images.')
   const across = Math.min(columns, files.length)
-  // A line of letters and what goes below it.
+  // The height of a line with its descenders.
   const line = names.length > 0 ? Math.ceil(asked.text_size * 1.5) : 0
   const [width, height] = [across * (size + gap) + gap, Math.ceil(files.length / across) * (size + line + gap) + gap]
   guardImageSize(width, height)
@@ -53,7 +53,7 @@ async function drawContactSheet(
   return writeImage(imageFromPixels(canvas), { format: asked.format ?? 'png', quality: asked.quality })
 }
 
-/** In the middle of its cell; a picture that is smaller stays as it is. */
+/** Centres the thumbnail in its cell. A smaller image is not enlarged. */
 async function drawThumbnail(canvas: RgbaPixels, bytes: Uint8Array, cell: CellPosition, size: number): Promise<void> {
   const { image } = await openImage(bytes)
   const small = await readPixels(image.resize({ width: size, height: size, fit: 'inside', withoutEnlargement: true }))
@@ -64,7 +64,7 @@ async function drawThumbnail(canvas: RgbaPixels, bytes: Uint8Array, cell: CellPo
   blendPixels(canvas, small, { left, top }, { opacity: 1, blend: 'over' })
 }
 
-/** One line below a picture, as much of it as there is room for. */
+/** Draws one line of text below a thumbnail, cut to the width of the cell. */
 async function drawLabel(
   canvas: RgbaPixels,
   name: string,
@@ -76,7 +76,7 @@ async function drawLabel(
     removeControlCharacters(name).replace(/\s+/g, ' ').trim(),
     Math.floor(size / (text_size * 0.65)),
   )
-  // A width with room to spare, for one line alone.
+  // Twice the width, so that the text stays on one line.
   const letters = await renderText(text, size * 2, {
     font: 'sans',
     bold: false,

@@ -1,7 +1,7 @@
-// What a camera wrote into a picture (EXIF 2.32, which is TIFF 6.0), the plain things alone: texts and numbers of two directories. Where it
-// was taken stays out, and so do pictures within and notes of makers. Every place and count is checked, for files lie.
+// Reads the plain EXIF tags of an image (EXIF 2.32, TIFF 6.0): texts and numbers of two directories. The location, embedded images and maker notes are
+// left out. Every offset and count is checked, since hostile files contain wrong ones.
 
-/** Tags by number: of the picture itself, and of how it was taken. */
+/** Tags by number: of the image, and of the exposure. */
 const TAGS: Readonly<Record<number, string>> = {
   270: 'description',
   271: 'make',
@@ -26,7 +26,7 @@ const TAGS: Readonly<Record<number, string>> = {
 }
 const EXIF_DIRECTORY = 0x8769
 
-/** In bytes, of one value of each type of TIFF that is read: text, short, long, fractions. */
+/** In bytes, of one value of each supported TIFF type: text, short, long, fractions. */
 const VALUE_SIZES: Readonly<Record<number, number>> = { 2: 1, 3: 2, 4: 4, 5: 8, 10: 8 }
 const MOST_ENTRIES = 200
 const LONGEST_TEXT = 1_000
@@ -38,7 +38,7 @@ interface TiffBlock {
 
 export type ExifTags = Record<string, string | number>
 
-/** The plain tags of a block of EXIF; of one that is damaged, those that can be read. */
+/** Reads the plain tags of an EXIF block; of a damaged block, those that are readable. */
 export function readExif(block: Uint8Array): ExifTags {
   const named = new TextDecoder('latin1').decode(block.subarray(0, 6)) === 'Exif\0\0'
   const bytes = named ? block.subarray(6) : block
@@ -48,7 +48,7 @@ export function readExif(block: Uint8Array): ExifTags {
   if (order !== 'II' && order !== 'MM') return found
   const tiff = { view, little: order === 'II' }
   const inner = readDirectory(tiff, view.getUint32(4, tiff.little), found)
-  // One level alone: a directory may name itself.
+  // Only one level: a directory may refer to itself.
   if (inner !== null) readDirectory(tiff, inner, found)
   return found
 }
@@ -84,7 +84,7 @@ function readValue({ view, little }: TiffBlock, at: number): string | number | n
   return under === 0 ? null : over / under
 }
 
-/** Until its NUL. Cameras write ASCII, and UTF-8 where they write more. */
+/** Reads up to a NUL. Cameras write ASCII, or UTF-8 for other characters. */
 function readText(view: DataView, from: number, count: number): string | null {
   const bytes = new Uint8Array(view.buffer, view.byteOffset + from, count)
   const end = bytes.indexOf(0)

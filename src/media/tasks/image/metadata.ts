@@ -1,11 +1,11 @@
-// What is known of a picture: its size and kind, what its camera wrote, how its brightness is spread.
+// The tasks for the facts of an image: its size and format, its EXIF tags and its histogram.
 import sharp from 'sharp'
 import type { MediaTaskHandlers, MediaTaskResult } from '../../task-runner.ts'
 import { chooseFormat, imageExtensionOf, MOST_PIXELS, mapImageErrors, openImage, writeImage } from './codec.ts'
 import { readExif } from './exif.ts'
 import { type ImageOutputParams, readPixels } from './task-helpers.ts'
 
-/** As the library calls them, where that is not the name of the type. */
+/** Subtypes that differ from the library's name of the format. */
 const CONTENT_SUBTYPES: Readonly<Record<string, string>> = { svg: 'svg+xml' }
 
 async function readMetadata([bytes]: readonly Uint8Array[]): Promise<MediaTaskResult> {
@@ -22,25 +22,25 @@ async function readMetadata([bytes]: readonly Uint8Array[]): Promise<MediaTaskRe
     colour_space: found.space,
     has_alpha: found.hasAlpha,
     has_profile: found.hasProfile,
-    /** Pixels per inch, where the file says so. */
+    /** Pixels per inch; null where the file does not say. */
     density: found.density ?? null,
-    /** From 1 to 8, as EXIF counts; width and height are those of the picture turned so. */
+    /** From 1 to 8, as in EXIF; width and height are those after the rotation. */
     orientation: found.orientation ?? null,
     exif: found.exif ? readExif(found.exif) : {},
   }
   return { value }
 }
 
-/** The picture as it is where nothing else is asked for, unless it says more than its pixels do: where it was taken, or by whom. */
+/** Gives the original bytes where no other format or quality is requested, unless they contain metadata, such as the location or the author. */
 async function saveImage(
   [bytes]: readonly Uint8Array[],
   params: Readonly<Record<string, unknown>>,
 ): Promise<MediaTaskResult> {
   const { format: asked, quality } = params as unknown as ImageOutputParams
-  const picture = await openImage(bytes!, { into: asked })
-  const { format, width, height } = picture
+  const opened = await openImage(bytes!, { into: asked })
+  const { format, width, height } = opened
   if (asked !== null || quality !== null || (await hasMetadata(bytes!)))
-    return writeImage(picture.image, { format: chooseFormat(asked, picture), quality })
+    return writeImage(opened.image, { format: chooseFormat(asked, opened), quality })
   const value = {
     width,
     height,
@@ -75,7 +75,7 @@ async function computeHistogram([bytes]: readonly Uint8Array[]): Promise<MediaTa
     green[g]!++
     blue[b]!++
     alpha[data[at + 3]!]!++
-    // Rec. 709, in whole numbers.
+    // Rec. 709, in integers.
     luminance[Math.floor((2126 * r + 7152 * g + 722 * b + 5000) / 10_000)]!++
   }
   const lists = Object.fromEntries(

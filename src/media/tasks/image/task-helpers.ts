@@ -1,4 +1,4 @@
-// What tasks on single pictures share: opening, writing, sizes, colours, and pixels as plain bytes.
+// The shared parts of image tasks: opening, writing, sizes, colours, and pixels as bytes.
 
 import sharp, { type Sharp } from 'sharp'
 import { truncateText } from '../../../shared/text-truncation.ts'
@@ -25,12 +25,12 @@ export interface ImageOutputParams {
 
 type ImageTransform<Params> = (picture: OpenedImage, params: Params) => Sharp | Promise<Sharp>
 
-/** A task that makes one picture of one: of its first frame, where it moves. */
+/** Makes a task that converts one image; of an animated image, the first frame. */
 export function createImageTask<Params>(shape: ImageTransform<Params>): MediaTaskHandler {
   return createTransformTask(shape, () => ({}))
 }
 
-/** As `shaped`, of all frames where what is written can hold them, or of the one that is asked for. */
+/** Like `createImageTask`, for all frames where the written format can be animated, or for the requested frame. */
 export function createAnimatedImageTask<Params>(shape: ImageTransform<Params>): MediaTaskHandler {
   return createTransformTask(shape, ({ format, frame }) => ({
     into: format,
@@ -50,7 +50,7 @@ function createTransformTask<Params>(
   }
 }
 
-/** @throws MediaFault where a picture of this size, or so many of them, is not made */
+/** @throws MediaFault where an image of this size, or with so many frames, exceeds a limit */
 export function guardImageSize(width: number, height: number, frames = 1): void {
   if (width < 1 || height < 1) throw new MediaFault('bad_input', 'The image would have no pixels.')
   if (width > LONGEST_SIDE || height > LONGEST_SIDE)
@@ -59,7 +59,7 @@ export function guardImageSize(width: number, height: number, frames = 1): void 
   if (width * height * frames > MOST_PIXELS) throw tooManyFrames()
 }
 
-/** Red, green, blue and alpha in eight bits each: what all pictures are where pixels of several meet. */
+/** Red, green, blue and alpha with eight bits each: the common form for combining images. */
 export interface RgbaPixels {
   readonly data: Buffer
   readonly width: number
@@ -77,7 +77,7 @@ export function imageFromPixels({ data, width, height }: RgbaPixels): Sharp {
   return sharp(data, { raw: { width, height, channels: 4 }, limitInputPixels: MOST_PIXELS })
 }
 
-/** The library turns a picture once in a pipeline, and its camera's turn counts: what comes first is done first. */
+/** Executes the pipeline so far. The library rotates only once in a pipeline, and the EXIF orientation already counts. */
 export async function renderPipeline({ image }: OpenedImage): Promise<Sharp> {
   const { data, info } = await mapImageErrors(() => image.raw().toBuffer({ resolveWithObject: true }))
   return sharp(data, { raw: { width: info.width, height: info.height, channels: info.channels } })
@@ -93,10 +93,10 @@ export interface Colour {
 
 const LONGEST_COLOUR = 100
 
-/** A colour as CSS writes it: `red`, `#f00`, `rgba(255,0,0,0.5)`. @throws MediaFault `bad_input` */
+/** Parses a CSS colour: `red`, `#f00`, `rgba(255,0,0,0.5)`. @throws MediaFault `bad_input` */
 export async function parseColour(text: string): Promise<Colour> {
   try {
-    if (text.length > LONGEST_COLOUR) throw new Error('no colour has so long a name')
+    if (text.length > LONGEST_COLOUR) throw new Error('the colour is too long')
     const one = sharp({ create: { width: 1, height: 1, channels: 4, background: text } })
     const [r, g, b, alpha] = await one.raw().toBuffer()
     return { r: r!, g: g!, b: b!, alpha: alpha! / 255 }

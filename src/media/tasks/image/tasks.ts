@@ -1,4 +1,4 @@
-// Tasks on single pictures: their shape and their look.
+// The tasks for single images: shape and appearance.
 import type { Sharp } from 'sharp'
 import { MediaFault } from '../../fault.ts'
 import type { MediaTaskHandlers } from '../../task-runner.ts'
@@ -23,15 +23,12 @@ interface ResizeParams {
   readonly background: string
 }
 
-async function resizeImage(
-  { image, width, height, opened_frames: taken }: OpenedImage,
-  asked: ResizeParams,
-): Promise<Sharp> {
+async function resizeImage({ image, width, height, opened_frames }: OpenedImage, asked: ResizeParams): Promise<Sharp> {
   if (asked.width === null && asked.height === null)
-    throw new MediaFault('bad_input', 'Neither a width nor a height is given.')
+    throw new MediaFault('bad_input', 'A width or a height is required.')
   const scale = Math.max((asked.width ?? 0) / width, (asked.height ?? 0) / height)
-  guardImageSize(asked.width ?? Math.ceil(width * scale), asked.height ?? Math.ceil(height * scale), taken)
-  if (asked.fit === 'outside') guardImageSize(Math.ceil(width * scale), Math.ceil(height * scale), taken)
+  guardImageSize(asked.width ?? Math.ceil(width * scale), asked.height ?? Math.ceil(height * scale), opened_frames)
+  if (asked.fit === 'outside') guardImageSize(Math.ceil(width * scale), Math.ceil(height * scale), opened_frames)
   const { fit, enlarge } = asked
   const background = await parseColour(asked.background)
   const size = { width: asked.width ?? undefined, height: asked.height ?? undefined }

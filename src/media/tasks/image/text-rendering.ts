@@ -1,4 +1,4 @@
-// Text as pixels, in the fonts that come with the service. Pango sets it, whose markup the text must not be.
+// Renders text with Pango in the fonts of the service. The text is escaped, so that it cannot contain Pango markup.
 import sharp, { type Sharp } from 'sharp'
 import { MediaFault } from '../../fault.ts'
 import { LONGEST_SIDE, mapImageErrors } from './codec.ts'
@@ -12,14 +12,14 @@ const LONGEST_TEXT = 10_000
 export interface TextStyle {
   readonly font: keyof typeof FONT_FAMILIES
   readonly bold: boolean
-  /** In pixels, of a line's letters. */
+  /** In pixels, of the letters. */
   readonly size: number
   readonly colour: Colour
   readonly align: 'left' | 'center' | 'right'
 }
 
 /**
- * A picture as large as its letters, or null for a text without any. Lines break at the width, in words if need be.
+ * Gives an image as large as its letters; null for a text without letters. Lines break at the width, within words if necessary.
  * @throws MediaFault `too_large`
  */
 export async function renderText(text: string, width: number, as: TextStyle): Promise<Sharp | null> {
@@ -40,9 +40,9 @@ export async function renderText(text: string, width: number, as: TextStyle): Pr
   return imageFromPixels(await readPixels(sharp({ text: options })))
 }
 
-/** What XML and Pango can hold: no control characters but line ends and tabs, no halves of pairs. */
+/** Keeps what XML and Pango allow: no control characters except line ends and tabs, and no lone surrogates. */
 export function removeControlCharacters(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are removed
   const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g
   return text
     .replace(/\r\n?/g, '\n')
@@ -58,19 +58,18 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text as markup that means the text. */
+/** Escapes a text for markup. */
 export function escapeMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (one) => ENTITIES[one]!)
 }
 
-/** Lines are counted as if letters were narrow: nothing that would fit is refused, and what is made stays bounded. */
+/** Counts lines with narrow letters: a text that would fit is never refused, and the size of the image stays bounded. */
 function guardTextExtent(text: string, width: number, size: number): void {
   if (text.length > LONGEST_TEXT)
     throw new MediaFault('too_large', `The text has more than ${LONGEST_TEXT.toLocaleString('en')} characters.`)
   const each = Math.max(1, Math.floor(width / (size * 0.3)))
   const lines = text.split('\n').reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / each)), 0)
-  if (lines * size > LONGEST_SIDE)
-    throw new MediaFault('too_large', 'The text is too long to be set in this size and width.')
+  if (lines * size > LONGEST_SIDE) throw new MediaFault('too_large', 'The text is too long for this size and width.')
 }
 
 export async function readImageSize(image: Sharp): Promise<{ width: number; height: number }> {

@@ -1,4 +1,4 @@
-// What is cut off at the edges of a picture, and what is added to them.
+// The tasks that remove or add edges of an image.
 import type { Sharp } from 'sharp'
 import { MediaFault } from '../../fault.ts'
 import type { MediaTaskHandlers } from '../../task-runner.ts'
@@ -16,11 +16,11 @@ interface TrimParams {
   readonly tolerance: number
 }
 
-/** Of a picture's pixels, those that differ from its top left one, as the smallest box around them. */
+/** Crops to the smallest box around all pixels that differ from the top left one. */
 async function trimImage({ image }: OpenedImage, { tolerance }: TrimParams): Promise<Sharp> {
   const pixels = await readPixels(image)
   const box = findContentBox(pixels, tolerance)
-  if (!box) throw new MediaFault('bad_input', 'The image has one colour alone: nothing of it would be left.')
+  if (!box) throw new MediaFault('bad_input', 'The image has only one colour: nothing would be left.')
   return imageFromPixels(pixels).extract(box)
 }
 
@@ -40,7 +40,7 @@ function findContentBox({ data, width, height }: RgbaPixels, tolerance: number) 
   return right < 0 ? null : { left, top, width: right - left + 1, height: bottom - top + 1 }
 }
 
-/** Pixels that nobody sees are alike, whatever their colours. */
+/** Transparent pixels count as equal, with any colours. */
 function differsFromCorner(data: Buffer, at: number, tolerance: number): boolean {
   if (Math.abs(data[at + 3]! - data[3]!) > tolerance) return true
   if (data[at + 3] === 0 && data[3] === 0) return false

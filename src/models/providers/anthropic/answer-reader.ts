@@ -1,4 +1,4 @@
-// One answer of Anthropic's Messages API as it is streamed: its events, read as parts. Events and blocks that are not known mean nothing here.
+// Reads a streamed answer of Anthropic's Messages API: events become parts. Unknown events and blocks are ignored.
 
 import type { CompletionPart, FinishReason, TokenCounts } from '../../provider.ts'
 import type { ProviderError, ProviderFault } from '../../provider-error.ts'
@@ -17,7 +17,7 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 }
 
-/** By Anthropic's words for errors; what is not here is told by the status. */
+/** By Anthropic's error types; for other types the status decides. */
 const FAULTS_BY_ERROR_TYPE: Readonly<Record<string, ProviderFault>> = {
   invalid_request_error: 'rejected',
   request_too_large: 'rejected',
@@ -37,11 +37,11 @@ export function mapAnthropicError({ type }: VendorErrorBody): ProviderFault | nu
 
 interface AnthropicAnswerHandlers {
   readonly names: ToolNameMapping
-  /** Makes an error out of what the vendor says. */
+  /** Converts the vendor's error object. */
   createError(fault: ProviderFault, told: VendorErrorBody): ProviderError
-  /** What was thought before the first call of a tool. */
+  /** Keeps the thinking before the first tool call. */
   storeThinking(id: string, thoughts: ThinkingBlocks): void
-  /** What was used so far. */
+  /** Receives the token counts so far. */
   reportUsage(counted: TokenCounts): void
 }
 
@@ -50,7 +50,7 @@ type ContentBlock =
   | { readonly type: 'thinking'; thinking: string; signature: string }
   | { readonly type: 'redacted_thinking'; readonly data: string }
 
-/** In characters, of what is kept of an answer's blocks, each of which takes some itself: more than any answer may have. */
+/** In characters, of the kept content of an answer's blocks, plus a charge for each block: more than any answer may have. */
 const MAX_BLOCKS_LENGTH = 16_777_216
 const CHARACTERS_PER_BLOCK = 100
 
@@ -63,7 +63,7 @@ const USAGE_FIELDS = [
 
 export class AnthropicAnswerReader {
   readonly #handlers: AnthropicAnswerHandlers
-  /** By their place in the answer. Texts are not among them. */
+  /** Open blocks by their index in the answer, without text blocks. */
   readonly #blocks = new Map<number | null, ContentBlock>()
   #blocksLength = 0
   readonly #counts: Record<(typeof USAGE_FIELDS)[number], number> = {
@@ -74,7 +74,7 @@ export class AnthropicAnswerReader {
   }
   #callCount = 0
   #finish: FinishReason | null = null
-  /** Of what was thought, while nothing else was said. */
+  /** The thinking blocks before any other content. */
   #leadingThinking: ContentBlock[] = []
   #hasSpoken = false
 
@@ -82,7 +82,7 @@ export class AnthropicAnswerReader {
     this.#handlers = reading
   }
 
-  /** @throws ProviderError where the event is an error; Malformed where blocks have no end */
+  /** @throws ProviderError where the event is an error; MalformedDataError where the blocks are too long */
   readEvent(event: unknown): CompletionPart[] {
     const index = readField(event, 'index')
     const place = typeof index === 'number' ? index : null
@@ -98,7 +98,7 @@ export class AnthropicAnswerReader {
     return typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type]!() : []
   }
 
-  /** The last part; null where the answer broke off before its end. */
+  /** Gives the last part; null where the answer broke off. */
   createEndPart(): CompletionPart | null {
     if (this.#finish === null) return null
     return { type: 'end', usage: { ...this.#totalUsage(), cost: null }, finish_reason: this.#finish }
@@ -150,7 +150,8 @@ export class AnthropicAnswerReader {
 
   #countLength(length: number): void {
     this.#blocksLength += length
-    if (this.#blocksLength > MAX_BLOCKS_LENGTH) throw new MalformedDataError('blocks without an end')
+    if (this.#blocksLength > MAX_BLOCKS_LENGTH)
+      throw new MalformedDataError(`blocks of more than ${MAX_BLOCKS_LENGTH} characters`)
   }
 
   #startToolCall(place: number | null, block: unknown): CompletionPart[] {
@@ -199,7 +200,7 @@ export class AnthropicAnswerReader {
     return typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type]!() : []
   }
 
-  /** A call whose arguments did not come in pieces has them from its start. */
+  /** A call without argument deltas has its arguments from its start event. */
   #stopBlock(place: number | null): CompletionPart[] {
     const block = this.#blocks.get(place)
     this.#blocks.delete(place)

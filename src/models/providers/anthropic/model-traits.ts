@@ -1,21 +1,21 @@
-// What a model of Anthropic's can do, as far as its list of models says, or its name tells where that is silent.
+// The features of Anthropic's models, from the model list, or from the name where the list does not tell.
 import type { Capability, Model, ModelPrice } from '../../provider.ts'
 
-/** Where thinking is asked for by a budget of tokens, by effort alone, or not at all. */
+/** Thinking is requested by a budget of tokens, by effort alone, or not at all. */
 export type ThinkingMode = 'budget' | 'adaptive' | 'none'
 
 export interface ClaudeTraits {
-  /** The most tokens of an answer; null where nobody knows. */
+  /** The most tokens of an answer; null: unknown. */
   readonly max_output_tokens: number | null
   readonly thinking: ThinkingMode
-  /** Levels of effort that it takes; null where nobody knows, and none where it takes none. */
+  /** The levels of effort that the model takes; empty where the model takes none, null: unknown. */
   readonly efforts: readonly string[] | null
-  /** Whether an answer can be held to a JSON schema. */
+  /** Whether an answer can be forced to match a JSON schema. */
   readonly structured_output: boolean
 }
 
 const PRICES_AS_OF = '2026-11-10'
-/** Dollars for a million tokens in and out, as of that day, of prompts of usual length. A version that is not here has no price. */
+/** US dollars for a million tokens, input and output, on that day, for prompts of usual length. An unlisted version has no price. */
 const PRICES: ReadonlyMap<string, readonly [input: number, output: number]> = new Map([
   ['claude-fable-5-2', [8, 40]],
   ['claude-fable-5-1', [10, 50]],
@@ -40,10 +40,10 @@ const PRICES: ReadonlyMap<string, readonly [input: number, output: number]> = ne
   ['claude-haiku-5-5', [0.1, 0.5]],
   ['claude-haiku-4-5', [1, 5]],
 ])
-/** Of a name: the day of a version. */
+/** The end of a name, which tells the day of a version. */
 const VERSION_SUFFIX = /-(?:\d{8}|latest)$/
 
-/** In every one of them. */
+/** The capabilities of every Claude model. */
 const COMMON_CAPABILITIES: readonly Capability[] = ['streaming', 'tools', 'parallel_tools']
 
 interface ListedClaudeModel {
@@ -55,7 +55,7 @@ interface ListedClaudeModel {
   readonly capabilities?: unknown
 }
 
-/** What is known of a model without its entry in the list. */
+/** Guesses the features of an unlisted model by its name. */
 export function guessClaudeTraits(name: string): ClaudeTraits {
   const version = parseVersion(name)
   return {
@@ -66,7 +66,7 @@ export function guessClaudeTraits(name: string): ClaudeTraits {
   }
 }
 
-/** Names tell versions as `claude-opus-4-6` or `claude-3-7-sonnet-20250219`; whatever tells none is newer than all that are known. */
+/** Names contain the version as `claude-opus-4-6` or `claude-3-7-sonnet-20250219`. A name without a version counts as newer than all known versions. */
 function parseVersion(name: string): number {
   const found = /^claude-(?:[a-z]+-)?(\d{1,2})(?:-(\d{1,2}))?(?:-|$)/.exec(name)
   return found ? Number(`${found[1]}.${found[2] ?? 0}`) : Number.POSITIVE_INFINITY
@@ -84,19 +84,19 @@ export function readClaudeTraits(name: string, { max_tokens, capabilities }: Lis
   }
 }
 
-function readThinkingMode(told: object): ThinkingMode {
-  const types = readObject(told, 'types')
-  if (readSupport(told) === false) return 'none'
+function readThinkingMode(thinking: object): ThinkingMode {
+  const types = readObject(thinking, 'types')
+  if (readSupport(thinking) === false) return 'none'
   if (readSupport(readObject(types, 'adaptive'))) return 'adaptive'
   return readSupport(readObject(types, 'enabled')) ? 'budget' : 'none'
 }
 
-function readEfforts(told: object): string[] {
-  if (!readSupport(told)) return []
-  return Object.keys(told).filter((level) => level !== 'supported' && readSupport(readObject(told, level)))
+function readEfforts(effort: object): string[] {
+  if (!readSupport(effort)) return []
+  return Object.keys(effort).filter((level) => level !== 'supported' && readSupport(readObject(effort, level)))
 }
 
-/** An entry of the list as a model; null where it is none. */
+/** Null where the entry has no id. */
 export function createClaudeModel(provider: string, entry: unknown): Model | null {
   const listed = (typeof entry === 'object' && entry !== null ? entry : {}) as ListedClaudeModel
   const { id, display_name, max_input_tokens, created_at, capabilities } = listed
@@ -132,8 +132,8 @@ function findPrice(name: string): ModelPrice | null {
   return { currency: 'USD', per_request: 0, per_million_input_tokens, per_million_output_tokens, as_of: PRICES_AS_OF }
 }
 
-function readSupport(told: object | null): boolean | null {
-  return told && 'supported' in told && typeof told.supported === 'boolean' ? told.supported : null
+function readSupport(feature: object | null): boolean | null {
+  return feature && 'supported' in feature && typeof feature.supported === 'boolean' ? feature.supported : null
 }
 
 function readObject(value: unknown, key: string): object | null {

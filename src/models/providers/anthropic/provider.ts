@@ -1,4 +1,4 @@
-// Anthropic as a provider of models, by its Messages API (version 2023-06-01).
+// The provider for Anthropic's Messages API (version 2023-06-01).
 import type { UpstreamClient } from '../../../net/upstream/client.ts'
 import type { CompletionPart, CompletionRequest, Model, Provider, ProviderContext } from '../../provider.ts'
 import { ProviderError } from '../../provider-error.ts'
@@ -12,13 +12,13 @@ import { createAnthropicRequest, type ThinkingBlocks } from './request.ts'
 
 export interface AnthropicProviderOptions {
   readonly client: UpstreamClient
-  /** Null: where it usually is. */
+  /** Null: the default URL. */
   readonly base_url: string | null
 }
 
 const PROVIDER_NAME = 'anthropic'
 const DEFAULT_BASE_URL = 'https://api.anthropic.com'
-/** Of its list; a page has up to a thousand models. */
+/** A page has up to a thousand models. */
 const MAX_LIST_PAGES = 20
 
 export function createAnthropicProvider({ client, base_url }: AnthropicProviderOptions): Provider {

@@ -1,5 +1,5 @@
-// A request in OpenAI's form as Anthropic's Messages API takes it. What that cannot honour is refused; what one model takes and another does
-// not is left to Anthropic's own answer, which names the field.
+// Converts a request from OpenAI's form for Anthropic's Messages API. Fields that the API cannot honour are refused. Anthropic's own answer, which
+// names the field, decides about fields that only some models take.
 
 import type { CompletionRequest } from '../../provider.ts'
 import {
@@ -20,7 +20,7 @@ import { createThinkingFields } from './thinking-options.ts'
 
 type JsonRecord = { [key: string]: unknown }
 
-/** Blocks of thinking, as they came before a call of a tool. */
+/** The thinking blocks before a tool call, unchanged. */
 export type ThinkingBlocks = readonly JsonRecord[]
 
 export interface AnthropicRequest {
@@ -47,7 +47,7 @@ const SUPPORTED_FEATURES = {
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/
 const IMAGE_TYPES = /^image\/(?:jpeg|png|gif|webp)$/
 
-/** Where nobody knows how long an answer may be. */
+/** For a model whose maximum is unknown. */
 const DEFAULT_MAX_TOKENS = 8_192
 /** @throws ProviderError `unsupported`, `rejected` */
 export function createAnthropicRequest(
@@ -59,7 +59,11 @@ export function createAnthropicRequest(
   rejectUnsupportedFields(request, SUPPORTED_FEATURES, provider)
   const conversation = parseConversation(request.messages, provider)
   if (conversation.turns.length === 0)
-    throw createUnsupportedError(provider, 'messages', 'takes no conversation in which nobody has said anything')
+    throw createUnsupportedError(
+      provider,
+      'messages',
+      'takes no conversation without a message of the user or the assistant',
+    )
   const plan = createToolPlan(request, provider)
   const names = new ToolNameMapping(TOOL_NAME, [
     ...plan.tools.map(({ name }) => name),
@@ -106,7 +110,7 @@ function createOutputFields(
 ): JsonRecord {
   const format = createOutputFormat(request.response_format ?? null, traits.structured_output, provider)
   const { effort, thinking } = createThinkingFields(request.reasoning_effort ?? null, traits, max_tokens, provider)
-  // With a budget, an answer that goes on after calls must have thought before them, in blocks that are gone by now.
+  // With a thinking budget, an answer after tool calls needs the thinking blocks before these calls, and they may be lost.
   const isThinkingLost =
     traits.thinking === 'budget' && continuesAfterTools(turns) && findThinking(turns.at(-2)!, memory) === null
   const output = { ...(effort ? { effort } : {}), ...(format ? { format } : {}) }
@@ -116,7 +120,7 @@ function createOutputFields(
   }
 }
 
-/** Whether the answer to come goes on after results of tools. */
+/** Whether the next answer follows tool results. */
 function continuesAfterTools(turns: readonly ConversationTurn[]): boolean {
   return turns.length > 1 && turns.at(-1)!.items.some(({ type }) => type === 'result')
 }
@@ -141,7 +145,7 @@ function createToolFields(
   return { tools: listed, tool_choice: { type: choice === 'auto' ? 'auto' : 'any', ...single } }
 }
 
-/** Tools that were called must be there, even where none may be called any more. */
+/** Anthropic requires the tools of earlier calls, even where no tool may be called now. */
 function createToolHistoryFields(conversation: Conversation, names: ToolNameMapping): JsonRecord {
   const tools = [...new Set(listCalledTools(conversation))].map((name) => ({
     name: names.toVendorName(name),
@@ -196,5 +200,5 @@ function createMediaBlock({ media_type, data, name, place }: InlineMedia, provid
     const text = Buffer.from(data, 'base64').toString('utf8')
     return { type: 'document', source: { type: 'text', media_type, data: text }, ...title }
   }
-  throw createUnsupportedError(provider, place, 'reads pictures (JPEG, PNG, GIF, WebP), PDF and plain text alone')
+  throw createUnsupportedError(provider, place, 'reads only images (JPEG, PNG, GIF, WebP), PDF and plain text')
 }

@@ -1,10 +1,10 @@
-// The form of an answer: OpenAI's `response_format` as Anthropic's structured outputs take it.
+// Converts OpenAI's `response_format` for Anthropic's structured outputs.
 import type { CompletionRequest } from '../../provider.ts'
 import { createUnsupportedError } from '../shared/unsupported-error.ts'
 
 type JsonRecord = { [key: string]: unknown }
 
-/** What such a schema may not say: it is told to the model in words. */
+/** Keywords that the API refuses: they go into the description. */
 const UNSUPPORTED_KEYWORDS: readonly string[] = [
   'minimum',
   'maximum',
@@ -18,11 +18,11 @@ const UNSUPPORTED_KEYWORDS: readonly string[] = [
   'minProperties',
   'maxProperties',
 ]
-/** Under these stand schemas by names, lists of schemas, or one schema. */
+/** Keywords whose values are schemas by name, lists of schemas, or one schema. */
 const SCHEMA_MAP_KEYWORDS: readonly string[] = ['properties', '$defs', 'definitions']
 const SCHEMA_LIST_KEYWORDS: readonly string[] = ['anyOf', 'allOf', 'oneOf', 'prefixItems']
 const SINGLE_SCHEMA_KEYWORDS: readonly string[] = ['items']
-/** Schemas in a schema: all of them are looked at at once, and no model is held to so many. */
+/** Nested schemas: all are converted in one go, and no model supports so many. */
 const MAX_PARTS = 10_000
 const describeTooManyParts = () => `takes no schema of more than ${MAX_PARTS.toLocaleString('en')} parts`
 
@@ -34,11 +34,11 @@ export function createOutputFormat(
 ): JsonRecord | null {
   if (format === null || format.type === 'text') return null
   if (format.type === 'json_object')
-    throw createUnsupportedError(provider, 'response_format', 'makes JSON by a schema alone: send one as json_schema')
-  if (!structured)
-    throw createUnsupportedError(provider, 'response_format', 'holds no answer of this model to a schema')
+    throw createUnsupportedError(provider, 'response_format', 'needs a schema for JSON: send one as json_schema')
+  if (!structured) throw createUnsupportedError(provider, 'response_format', 'has no structured output for this model')
   const { schema } = format.json_schema
-  if (!schema) throw createUnsupportedError(provider, 'response_format', 'needs the schema of the answer')
+  if (!schema)
+    throw createUnsupportedError(provider, 'response_format', 'needs a schema in `response_format.json_schema`')
   let parts = 0
   const count = () => {
     if (++parts > MAX_PARTS) throw createUnsupportedError(provider, 'response_format', describeTooManyParts())
@@ -46,7 +46,7 @@ export function createOutputFormat(
   return { type: 'json_schema', schema: closeSchema(schema, count) }
 }
 
-/** An object has no keys but those that are named; whatever the schema allows more, such an answer satisfies it. */
+/** Forbids unnamed keys of objects, as the API requires. An answer without them also satisfies the original schema. */
 function closeSchema(schema: JsonRecord, count: () => void): JsonRecord {
   count()
   const kept: JsonRecord = {}

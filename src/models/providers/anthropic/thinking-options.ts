@@ -1,9 +1,9 @@
-// How much a model of Anthropic's shall think: OpenAI's `reasoning_effort` in the words that the model takes.
+// Converts OpenAI's `reasoning_effort` to the thinking options of Anthropic's models.
 
 import { createUnsupportedError } from '../shared/unsupported-error.ts'
 import type { ClaudeTraits } from './model-traits.ts'
 
-/** Tokens of thinking where a model takes a budget; the least that it takes comes first. */
+/** In tokens, for models with a budget. The first is the least that they take. */
 const THINKING_BUDGETS: Readonly<Record<string, number>> = { low: 1_024, medium: 8_192, high: 24_576 }
 const EFFORT_LEVELS: readonly string[] = ['low', 'medium', 'high', 'xhigh', 'max']
 
@@ -32,7 +32,7 @@ export function createThinkingFields(
     throw createUnsupportedError(
       provider,
       'reasoning_effort',
-      `thinks only in answers that may have more than ${least} tokens`,
+      `takes an effort only where the answer may have more than ${least} tokens`,
     )
   const budget_tokens = Math.max(least, Math.min(budget, Math.floor(max_tokens / 2)))
   return { ...effort, thinking: { type: 'enabled', budget_tokens } }
@@ -40,6 +40,8 @@ export function createThinkingFields(
 
 function createUnsupportedEffortError(provider: string, levels: readonly string[]): Error {
   const why =
-    levels.length > 0 ? `has for this model the efforts none, ${levels.join(', ')}` : 'has no effort for this model'
+    levels.length > 0
+      ? `takes for this model only the efforts none, ${levels.join(', ')}`
+      : 'takes no effort for this model'
   return createUnsupportedError(provider, 'reasoning_effort', why)
 }

@@ -1,4 +1,4 @@
-// One answer of the Gemini API as it is streamed: its chunks, read as parts. What is not known in them means nothing here.
+// Reads a streamed answer of the Gemini API: chunks become parts. Unknown content is ignored.
 
 import type { CompletionPart, FinishReason, TokenCounts } from '../../provider.ts'
 import type { ProviderError, ProviderFault } from '../../provider-error.ts'
@@ -21,13 +21,13 @@ const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
   IMAGE_RECITATION: 'content_filter',
 }
 
-/** In one chunk: they are read and told in one go. Chunks have a few. */
+/** In one chunk, which is read in one go. Usual chunks have a few. */
 const MAX_PARTS = 10_000
 
-/** The model went wrong itself: what there is of an answer is of no use. */
+/** The model itself failed: the partial answer is useless. */
 const FAILURE_REASONS = /^(?:MALFORMED_|UNEXPECTED_TOOL_CALL|TOO_MANY_TOOL_CALLS|MISSING_THOUGHT_SIGNATURE)/
 
-/** By Google's words for errors (google.rpc.Code). */
+/** By the names of google.rpc.Code. */
 const FAULTS_BY_ERROR_STATUS: Readonly<Record<string, ProviderFault>> = {
   INVALID_ARGUMENT: 'rejected',
   FAILED_PRECONDITION: 'rejected',
@@ -42,7 +42,7 @@ const FAULTS_BY_ERROR_STATUS: Readonly<Record<string, ProviderFault>> = {
   UNKNOWN: 'failed',
 }
 
-/** A key that is none is an argument that is none, by its words. */
+/** Google reports an invalid key as INVALID_ARGUMENT: only the message tells. */
 const WRONG_KEY_MESSAGE = /^API[ _]key (?:not valid|expired|not found)/i
 
 export function mapGoogleError({ type, message }: VendorErrorBody): ProviderFault | null {
@@ -52,13 +52,13 @@ export function mapGoogleError({ type, message }: VendorErrorBody): ProviderFaul
 
 interface GoogleAnswerHandlers {
   readonly names: ToolNameMapping
-  /** Makes an error out of what the vendor says. */
+  /** Converts the vendor's error object. */
   createError(fault: ProviderFault, told: VendorErrorBody): ProviderError
-  /** A new id for a call. */
+  /** Makes an id for a tool call. */
   newId(): string
-  /** What came with a call. */
+  /** Keeps the state that came with a call. */
   storeCallState(id: string, sealed: GoogleCallState): void
-  /** What was used so far. */
+  /** Receives the token counts so far. */
   reportUsage(counted: TokenCounts): void
 }
 
@@ -73,7 +73,7 @@ export class GoogleAnswerReader {
     this.#handlers = reading
   }
 
-  /** @throws ProviderError where the chunk is an error, or says that the model failed; Malformed where it has parts without end */
+  /** @throws ProviderError where the chunk is an error, or says that the model failed; MalformedDataError where it has too many parts */
   readChunk(chunk: unknown): CompletionPart[] {
     if (readField(chunk, 'error') !== undefined) {
       const told = parseVendorError(chunk)
@@ -92,7 +92,7 @@ export class GoogleAnswerReader {
     return read
   }
 
-  /** The last part; null where the answer broke off before its end. */
+  /** Gives the last part; null where the answer broke off. */
   createEndPart(): CompletionPart | null {
     if (this.#finish === null) return null
     const finish_reason = this.#finish === 'stop' && this.#callCount > 0 ? 'tool_calls' : this.#finish
@@ -100,7 +100,7 @@ export class GoogleAnswerReader {
     return { type: 'end', usage, finish_reason }
   }
 
-  /** Counts are of the whole answer so far. What it thought is not among its candidates there. */
+  /** Counts are of the whole answer so far. The tokens of thoughts are counted apart from the candidates. */
   #readUsage(usage: unknown): void {
     if (usage === undefined) return
     this.#input_tokens = sumCounts(usage, 'promptTokenCount', 'toolUsePromptTokenCount') || this.#input_tokens

@@ -1,4 +1,4 @@
-// Vectors by the Gemini API: as many texts in one call as it takes.
+// Requests vectors from the Gemini API, in batches of the largest size that the API takes.
 
 import type { EmbeddingRequest, Embeddings, ProviderContext } from '../../provider.ts'
 import { ProviderError } from '../../provider-error.ts'
@@ -9,10 +9,10 @@ import { readField } from '../shared/vendor-errors.ts'
 import { requestJson, type VendorApi } from '../shared/vendor-http.ts'
 
 const MAX_BATCH_SIZE = 100
-/** What it takes into account, and what whoever asked makes of the answer. */
+/** Fields that are honoured here or by the caller, which encodes the answer. */
 const SUPPORTED_FIELDS: readonly string[] = ['model', 'input', 'dimensions', 'encoding_format', 'user']
 
-/** @throws ProviderError; Malformed where the vectors, or one of them, have more numbers than there may be; the signal's reason */
+/** @throws ProviderError; MalformedDataError where a vector, or all together, have too many numbers; the signal's reason */
 export async function requestGoogleEmbeddings(
   vendor: VendorApi,
   request: EmbeddingRequest,
@@ -28,9 +28,9 @@ export async function requestGoogleEmbeddings(
     const given = readVectors(answer, some.length, vendor.name)
     numbers += given.reduce((sum, { length }) => sum + length, 0)
     guardEmbeddingNumbers(numbers)
-    // A vector that was shortened is no longer of length 1 as OpenAI's are.
-    const make = request.dimensions == null ? keepVector : normalizeVector
-    vectors.push(...(await convertVectors(given, { countNumbers: ({ length }) => length, convert: make })))
+    // A shortened vector does not have the length 1, as OpenAI's vectors have.
+    const convert = request.dimensions == null ? keepVector : normalizeVector
+    vectors.push(...(await convertVectors(given, { countNumbers: ({ length }) => length, convert })))
     const count = readField(readField(answer, 'usageMetadata'), 'promptTokenCount')
     input_tokens += Number.isSafeInteger(count) && (count as number) > 0 ? (count as number) : 0
   }
@@ -43,7 +43,7 @@ function readInputTexts(request: EmbeddingRequest, provider: string): string[] {
     throw createUnsupportedError(provider, other[0].slice(0, 100), `does not honour "${other[0].slice(0, 100)}"`)
   const input = typeof request.input === 'string' ? [request.input] : request.input
   const texts = input.filter((one: unknown): one is string => typeof one === 'string')
-  if (texts.length !== input.length) throw createUnsupportedError(provider, 'input', 'takes texts and no tokens')
+  if (texts.length !== input.length) throw createUnsupportedError(provider, 'input', 'takes texts and no token ids')
   return texts
 }
 
@@ -63,7 +63,7 @@ function requestBatch(
 
 function readVectors(answer: unknown, count: number, provider: string): number[][] {
   const embeddings = readField(answer, 'embeddings')
-  const failure = () => new ProviderError('failed', `The provider "${provider}" gave another number of vectors.`)
+  const failure = () => new ProviderError('failed', `The provider "${provider}" gave a wrong number of vectors.`)
   if (!Array.isArray(embeddings) || embeddings.length !== count) throw failure()
   const vectors = embeddings.map((one: unknown) => readField(one, 'values'))
   if (!vectors.every(Array.isArray)) throw failure()

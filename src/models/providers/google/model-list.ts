@@ -1,11 +1,11 @@
-// The models of Google's list, and what is known of them besides.
+// Converts entries of Google's model list to models, and adds prices and features.
 import type { Capability, Modality, Model, ModelPrice } from '../../provider.ts'
 import { readField } from '../shared/vendor-errors.ts'
 
 const PRICES_AS_OF = '2026-10-07'
-/** Dollars for a million tokens in and out, as of that day, of text in prompts of usual length. A version that is not here has no price. */
+/** US dollars for a million tokens, input and output, on that day, for text in prompts of usual length. An unlisted version has no price. */
 const PRICES: readonly (readonly [string, number, number])[] = [
-  // Half of it until the end of 2026.
+  // Half of this price until the end of 2026.
   ['gemini-3.8-flash', 1.5, 7.5],
   ['gemini-3.5-flash-lite', 0.3, 2.5],
   ['gemini-3.1-flash-lite', 0.25, 1.5],
@@ -19,9 +19,9 @@ const PRICES: readonly (readonly [string, number, number])[] = [
   ['gemini-2.0-flash', 0.1, 0.4],
   ['gemini-embedding-001', 0.15, 0],
 ]
-/** Of a name: which issue of a version it is. */
+/** The end of a name, which tells the release of a version. */
 const VERSION_SUFFIX = /(?:-preview)?(?:-(?:\d{3}|\d\d-\d\d(?:\d\d)?))?$/
-/** These begin so, and cost otherwise, or make something else than text. */
+/** Variants with another price, or with another output than text. */
 const SPECIAL_VARIANT = /-(?:image|tts|live|native-audio|audio|computer-use|customtools)(?:-|$)/
 
 const GEMINI_CAPABILITIES: readonly Capability[] = [
@@ -32,10 +32,10 @@ const GEMINI_CAPABILITIES: readonly Capability[] = [
   'json_mode',
   'seed',
 ]
-/** What every Gemini reads. */
+/** The inputs of every Gemini model. */
 const GEMINI_MODALITIES: readonly Modality[] = ['text', 'image', 'audio', 'video', 'file']
 
-/** An entry of the list as a model; null where it is none that is asked here. */
+/** Null where the entry is no model for chat or embeddings. */
 export function createGeminiModel(provider: string, entry: unknown): Model | null {
   const [full, title, methods] = [
     readField(entry, 'name'),
@@ -68,17 +68,17 @@ export function createGeminiModel(provider: string, entry: unknown): Model | nul
   }
 }
 
-/** As far as its name tells. */
+/** Describes an unlisted model by its name. */
 export function createUnlistedGeminiModel(provider: string, name: string): Model {
   const tasks = name.includes('embedding') ? ['embedding'] : ['chat']
   const known = { title: name, tasks, tasks_guessed: true, price: findPrice(name) }
   return { id: `${provider}/${name}`, name, ...known, max_output_tokens: null, modalities: GEMINI_MODALITIES }
 }
 
-/** Null where the list does not say. */
+/** Whether the model thinks; null where the list does not say. */
 export function readThinkingSupport(entry: unknown): boolean | null {
-  const told = readField(entry, 'thinking')
-  return typeof told === 'boolean' ? told : null
+  const thinking = readField(entry, 'thinking')
+  return typeof thinking === 'boolean' ? thinking : null
 }
 
 function findPrice(name: string): ModelPrice | null {

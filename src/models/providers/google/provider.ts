@@ -1,4 +1,4 @@
-// Google as a provider of models, by the Gemini API (v1beta).
+// The provider for Google's Gemini API (v1beta).
 import { randomUUID } from 'node:crypto'
 import type { UpstreamClient } from '../../../net/upstream/client.ts'
 import type { CompletionPart, CompletionRequest, Model, Provider, ProviderContext } from '../../provider.ts'
@@ -14,15 +14,15 @@ import { createGoogleRequest, type GoogleCallState } from './request.ts'
 
 export interface GoogleProviderOptions {
   readonly client: UpstreamClient
-  /** Null: where it usually is. */
+  /** Null: the default URL. */
   readonly base_url: string | null
-  /** A new id for a call of a tool, that nobody can guess. */
+  /** Makes an unguessable id for a tool call. */
   readonly newId?: () => string
 }
 
 const PROVIDER_NAME = 'google'
 const DEFAULT_BASE_URL = 'https://generativelanguage.googleapis.com'
-/** Of its list; a page has up to a thousand models. */
+/** A page has up to a thousand models. */
 const MAX_LIST_PAGES = 20
 
 export function createGoogleProvider({ client, base_url, newId = createCallId }: GoogleProviderOptions): Provider {
@@ -73,7 +73,7 @@ async function* streamAnswer(
   context: ProviderContext,
 ): AsyncGenerator<CompletionPart, void, void> {
   const path = `/models/${encodeURIComponent(model)}:streamGenerateContent?alt=sse`
-  // Which chunk is the last one only the end of the answer tells.
+  // No chunk is marked as the last: the stream is read to its end.
   for await (const chunk of requestEvents(vendor, path, body, context, () => false)) yield* answer.readChunk(chunk)
   const end = answer.createEndPart()
   if (!end) throw new ProviderError('failed', `The provider "${vendor.name}" broke off its answer.`)

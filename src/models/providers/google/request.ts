@@ -1,5 +1,5 @@
-// A request in OpenAI's form as the Gemini API takes it. What that cannot honour is refused; what one model takes and another does not is left
-// to Google's own answer.
+// Converts a request from OpenAI's form for the Gemini API. Fields that the API cannot honour are refused. Google's own answer decides about
+// fields that only some models take.
 
 import type { CompletionRequest } from '../../provider.ts'
 import {
@@ -17,7 +17,7 @@ import { createThinkingConfig } from './thinking-options.ts'
 
 type JsonRecord = { [key: string]: unknown }
 
-/** What came with a call: the id that it has there, and the seal upon what was thought before it. */
+/** The state of a tool call: Google's id, and the signature of the thoughts before the call. */
 export interface GoogleCallState {
   readonly id: string | null
   readonly signature: string | null
@@ -47,15 +47,15 @@ const SUPPORTED_FEATURES = {
   parts: ['image_url', 'input_audio', 'file'],
 } as const
 
-/** Names of functions there; the length is that of older models. */
+/** Google's function names; the length limit is that of older models. */
 const FUNCTION_NAME = /^[a-zA-Z_][a-zA-Z0-9_.-]{0,63}$/
 const MAX_STOPS = 5
 const MAX_SEED = 2 ** 31 - 1
 
-/** In the place of a seal that is not there: models from Gemini 3 on want one upon the first call of each turn. */
+/** Replaces a missing signature: models from Gemini 3 on require one with the first call of each turn. */
 const MISSING_SIGNATURE = 'skip_thought_signature_validator'
 
-/** `thinks`: whether the model does, as far as anybody knows. @throws ProviderError `unsupported`, `rejected` */
+/** `thinks`: whether the model thinks; null: unknown. @throws ProviderError `unsupported`, `rejected` */
 export function createGoogleRequest(
   request: CompletionRequest,
   thinks: boolean | null,
@@ -65,10 +65,14 @@ export function createGoogleRequest(
   rejectUnsupportedFields(request, SUPPORTED_FEATURES, provider)
   const conversation = parseConversation(request.messages, provider)
   if (conversation.turns.length === 0)
-    throw createUnsupportedError(provider, 'messages', 'takes no conversation in which nobody has said anything')
+    throw createUnsupportedError(
+      provider,
+      'messages',
+      'takes no conversation without a message of the user or the assistant',
+    )
   const plan = createToolPlan(request, provider)
   if (plan.tools.length > 0 && !plan.parallel)
-    throw createUnsupportedError(provider, 'parallel_tool_calls', 'has no way to ask for one call at a time')
+    throw createUnsupportedError(provider, 'parallel_tool_calls', 'cannot limit the model to one tool call at a time')
   const names = new ToolNameMapping(FUNCTION_NAME, [
     ...plan.tools.map(({ name }) => name),
     ...listCalledTools(conversation),
@@ -93,9 +97,9 @@ function createSamplingConfig(request: CompletionRequest, provider: string): Jso
   const most = request.max_completion_tokens ?? request.max_tokens
   const stops = typeof stop === 'string' ? [stop] : stop
   if (stops && stops.length > MAX_STOPS)
-    throw createUnsupportedError(provider, 'stop', `takes at most ${MAX_STOPS} texts that end`)
+    throw createUnsupportedError(provider, 'stop', `takes at most ${MAX_STOPS} \`stop\` strings`)
   if (seed != null && Math.abs(seed) > MAX_SEED)
-    throw createUnsupportedError(provider, 'seed', 'takes seeds of 32 bits alone')
+    throw createUnsupportedError(provider, 'seed', 'takes only seeds of 32 bits')
   const given = {
     maxOutputTokens: most,
     temperature,
@@ -128,13 +132,13 @@ function createToolFields({ tools, choice }: ToolPlan, names: ToolNameMapping): 
   return { tools: [{ functionDeclarations }], toolConfig: { functionCallingConfig: config } }
 }
 
-/** Only where the model is held to schemas, or must call, its arguments match them. */
+/** Arguments match the schemas only in the modes VALIDATED and ANY. */
 function selectCallingMode(choice: 'auto' | 'none' | 'required', tools: readonly FunctionTool[]): string {
   if (choice === 'auto') return tools.some(({ strict }) => strict) ? 'VALIDATED' : 'AUTO'
   return choice === 'none' ? 'NONE' : 'ANY'
 }
 
-/** A function without arguments has no schema there. */
+/** Google takes no schema for a function without arguments. */
 function hasNoProperties({ properties }: Readonly<JsonRecord>): boolean {
   return typeof properties !== 'object' || properties === null || Object.keys(properties).length === 0
 }

@@ -1,7 +1,7 @@
-// How much a model of Google's shall think: OpenAI's `reasoning_effort` as the model takes it, a level or a budget.
+// Converts OpenAI's `reasoning_effort` to a thinking level or budget of Google's models.
 import { createUnsupportedError } from '../shared/unsupported-error.ts'
 
-/** Tokens, as Google's own OpenAI door counts them for Gemini 2.5. */
+/** In tokens, as Google's own OpenAI endpoint maps the levels for Gemini 2.5. */
 const THINKING_BUDGETS: Readonly<Record<string, number>> = {
   none: 0,
   minimal: 1_024,
@@ -9,7 +9,7 @@ const THINKING_BUDGETS: Readonly<Record<string, number>> = {
   medium: 8_192,
   high: 24_576,
 }
-/** From Gemini 3 on. Which of them a model has, its answer tells. */
+/** From Gemini 3 on. Google's answer tells which levels a model has. */
 const THINKING_LEVELS: readonly string[] = ['minimal', 'low', 'medium', 'high']
 
 /** @throws ProviderError `unsupported` */
@@ -23,7 +23,7 @@ export function createThinkingConfig(
   const kind = thinkingControlOf(model, thinks)
   if (kind === 'none') {
     if (level === 'none') return {}
-    throw createUnsupportedError(provider, 'reasoning_effort', 'has no effort for this model')
+    throw createUnsupportedError(provider, 'reasoning_effort', 'takes no effort for this model')
   }
   if (kind === 'budget') {
     if (!Object.hasOwn(THINKING_BUDGETS, level))
@@ -42,5 +42,9 @@ function thinkingControlOf(model: string, thinks: boolean | null): 'budget' | 'l
 }
 
 function createUnsupportedEffortError(provider: string, levels: readonly string[]): Error {
-  return createUnsupportedError(provider, 'reasoning_effort', `has for this model the efforts ${levels.join(', ')}`)
+  return createUnsupportedError(
+    provider,
+    'reasoning_effort',
+    `takes for this model only the efforts ${levels.join(', ')}`,
+  )
 }

@@ -1,4 +1,4 @@
-// The files below a folder whose names end in some way: in order, and in bounds. Links count where they lead to a file of the folder.
+// Scans a folder for files with an ending, in order and within limits. A link counts where it leads to a file inside the folder.
 import type { Dirent } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
@@ -13,17 +13,17 @@ export interface ScannedFile {
 interface FolderScan {
   readonly root: string
   readonly ending: RegExp
-  /** By path below the root, with `/` between its parts. */
+  /** By path below the root, with `/` as separator. */
   readonly found: Map<string, ScannedFile>
   remaining: number
 }
 
 const MAX_DEPTH = 8
-/** Of all kinds. */
+/** Entries of all kinds. */
 const MAX_ENTRIES = 100_000
 const MAX_FOUND = 10_000
 
-/** By path below the folder, with `/` between its parts; none where there is no folder. @throws what the system throws */
+/** Gives files by path below the folder, with `/` as separator; none where the folder is missing. @throws what the system throws */
 export async function scanFolder(folder: string, ending: RegExp): Promise<ReadonlyMap<string, ScannedFile>> {
   const found = new Map<string, ScannedFile>()
   const root = await realpath(folder).catch(ignoreMissing)
@@ -31,17 +31,17 @@ export async function scanFolder(folder: string, ending: RegExp): Promise<Readon
   return found
 }
 
-async function scanSubfolder(walk: FolderScan, folder: string, prefix: string): Promise<void> {
+async function scanSubfolder(scan: FolderScan, folder: string, prefix: string): Promise<void> {
   if (prefix.split('/').length > MAX_DEPTH) return
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (walk.remaining-- <= 0 || walk.found.size >= MAX_FOUND) return
+    if (scan.remaining-- <= 0 || scan.found.size >= MAX_FOUND) return
     if (entry.name.startsWith('.')) continue
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) await scanSubfolder(walk, path, `${prefix}${entry.name}/`)
-    else if (walk.ending.test(entry.name)) {
-      const file = await statFile(walk.root, path, entry)
-      if (file) walk.found.set(prefix + entry.name, file)
+    if (entry.isDirectory()) await scanSubfolder(scan, path, `${prefix}${entry.name}/`)
+    else if (scan.ending.test(entry.name)) {
+      const file = await statFile(scan.root, path, entry)
+      if (file) scan.found.set(prefix + entry.name, file)
     }
   }
 }

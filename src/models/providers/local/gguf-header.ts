@@ -1,34 +1,34 @@
-// What the header of a GGUF file says of its model, as far as it can be read: a file that begins as one is one, and what it does not say in the
-// usual place is only not known. https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+// Reads the header of a GGUF file: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. A file with the right magic counts as GGUF, and facts
+// that the header lacks are unknown.
 import { type FileHandle, open } from 'node:fs/promises'
 
 export interface GgufHeader {
-  /** Such as `llama`, or `clip` for what only goes with another file; null where that could not be read. */
+  /** Such as `llama`, or `clip` for a companion of another file; null where it could not be read. */
   readonly architecture: string | null
   readonly context_length: number | null
-  /** Whether it makes one vector of a text, and does not go on with it. */
+  /** Whether the model makes vectors instead of text. */
   readonly embedding: boolean
 }
 
 /** The file does not begin as a GGUF file. */
 export class NotGgufError extends Error {}
 
-/** From here on the header is not read as somebody else may have written it. */
+/** The rest of the header is not readable, or exceeds a limit. */
 class UnreadableHeaderError extends Error {}
 
 const MAGIC = 'GGUF'
 const VERSIONS = [2, 3]
-/** So much of a file is read at once, and at most; what is passed over is not read. */
+/** Bytes of one read, and of all reads. Skipped bytes are not read. */
 const READ_BYTES = 65_536
 const MAX_BYTES = 32 * 1024 * 1024
 const MAX_STRING_BYTES = 1024 * 1024
 const MAX_VALUES = 100_000
 const MAX_NESTED = 8
-/** Long, and of no interest here: behind it is looked only for what has not come before it. */
+/** The vocabulary is long and not needed. Reading goes past it only while the context length is missing. */
 const VOCABULARY_PREFIX = 'tokenizer.'
 const ARCHITECTURE_KEY = 'general.architecture'
 
-/** Architectures that make vectors, also where their files do not say how. */
+/** Architectures that make vectors, also where the file has no pooling type. */
 const EMBEDDING_ARCHITECTURE = /(^|[-_])(bert|t5encoder)$/
 
 const SIZES_BY_TYPE: Readonly<Record<number, number>> = {
@@ -49,7 +49,7 @@ const ARRAY_TYPE = 9
 
 type GgufValue = string | number | null
 
-/** @throws NoGguf; what the system throws */
+/** @throws NotGgufError; what the system throws */
 export async function readGgufHeader(path: string): Promise<GgufHeader> {
   const file = await open(path, 'r')
   try {
@@ -73,7 +73,7 @@ function createHeader(values: ReadonlyMap<string, GgufValue>): GgufHeader {
   }
 }
 
-/** Keeps what was read before something could not be read. @throws NoGguf; what the system throws */
+/** Keeps the values before an unreadable one. @throws NotGgufError; what the system throws */
 async function readValues(values: Map<string, GgufValue>, bytes: GgufReader): Promise<void> {
   const magic = await bytes.take(MAGIC.length).catch(ignoreUnreadable)
   if (magic?.toString('latin1') !== MAGIC) throw new NotGgufError()
@@ -98,12 +98,12 @@ function ignoreUnreadable(error: unknown): null {
   throw error
 }
 
-/** The beginning of a file, in turn. */
+/** Reads a file from its beginning, in order. */
 class GgufReader {
   readonly #file: FileHandle
   #buffer = Buffer.alloc(0)
   #offset = 0
-  /** Where what follows the buffer stands in the file. */
+  /** The offset in the file of the first byte after the buffer. */
   #fileOffset = 0
   #bytesRead = 0
 
@@ -131,7 +131,7 @@ class GgufReader {
     return (await this.take(length)).toString('utf8')
   }
 
-  /** A text or a whole number; null for what nobody asks for. */
+  /** A string or an unsigned integer; null for other types, which are not needed. */
   async value(type: number): Promise<GgufValue> {
     if (type === STRING_TYPE) return this.string()
     if (type === 4 || type === 5) return this.uint32()
@@ -152,7 +152,7 @@ class GgufReader {
     for (let at = 0; at < count; at++) await this.skip(of, depth + 1)
   }
 
-  /** There are hundreds of thousands of them: waits for nothing but the file. */
+  /** Awaits only file reads, since there are hundreds of thousands of strings. */
   async #skipStrings(count: number): Promise<void> {
     for (let at = 0; at < count; at++) {
       if (this.#available < 8) await this.#readMore(8)

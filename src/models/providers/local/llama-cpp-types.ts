@@ -1,4 +1,4 @@
-// What is used of the optional package node-llama-cpp. It is there only where somebody has installed it, so that its own types are not.
+// Types for the used part of node-llama-cpp. The package is optional, so its own types are not available.
 
 export interface LlamaPackage {
   getLlama(options: {
@@ -13,7 +13,7 @@ export interface LlamaPackage {
 }
 
 export interface Llama {
-  /** Cores that are good at this work. */
+  /** Cores that suit this work. */
   readonly cpuMathCores: number
   loadModel(options: { modelPath: string }): Promise<LlamaModel>
   createGrammarForJsonSchema(schema: object): Promise<LlamaGrammar>
@@ -44,7 +44,7 @@ export interface LlamaContext {
 }
 
 export interface LlamaSequence {
-  /** Counts what the model worked on, shown to anybody or not. */
+  /** Counts all tokens that the model processed, shown or not. */
   readonly tokenMeter: { readonly usedOutputTokens: number }
   clearHistory(): Promise<void>
 }

@@ -1,35 +1,35 @@
-// The files of models in the models folder: `owner/name/file.gguf` is the model `owner/name/file`. What begins with a dot is none, so that
-// what is only partly there is never seen, and neither is what a link leads to out of the folder, or in a linked folder.
+// Lists the model files in the models folder: `owner/name/file.gguf` is the model `owner/name/file`. Names with a leading dot do not count, which
+// hides partial downloads. Linked folders, and links that lead out of the folder, do not count either.
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ScannedFile, scanFolder } from './folder-scan.ts'
 import { type GgufHeader, NotGgufError, readGgufHeader } from './gguf-header.ts'
 
-/** Where files of models are, unless the settings say otherwise. */
+/** The models folder of the settings, or its default. */
 export function resolveModelsFolder(config: { readonly models_dir: string | null; readonly data_dir: string }): string {
   return config.models_dir ?? join(config.data_dir, 'models')
 }
 
 export interface LocalModelFile {
-  /** Its path without its ending, with `/` between its parts. */
+  /** The path without its ending, with `/` as separator. */
   readonly name: string
   readonly path: string
-  /** Of all its parts, where it has several. */
+  /** In bytes, of all parts of a split model. */
   readonly size: number
-  /** When its file was changed, in milliseconds since the epoch. */
+  /** In milliseconds since the epoch. */
   readonly changed_at: number
-  /** Null where the file is none of a model, or cannot be read. */
+  /** Null where the file is no GGUF file, or cannot be read. */
   readonly header: GgufHeader | null
-  /** Why it cannot be used, to follow its name; null as far as anybody knows that it can. */
+  /** Why the file cannot be used, as a text after its name; null where no fault is known. */
   readonly fault: string | null
 }
 
-/** For how long a look at the whole folder is believed, in milliseconds. */
+/** For how long a scan of the folder is used, in milliseconds. */
 const FRESH_MS = 2_000
 const GGUF_EXTENSION = /\.gguf$/i
-/** As llama.cpp names the files of a model that is split. */
+/** llama.cpp names the files of a split model like this. */
 const SPLIT_FILE_NAME = /^(.*)-(\d{5})-of-(\d{5})$/
-/** What only goes with the file of another model, such as what reads pictures for it. */
+/** The architecture of a file that only accompanies a model, such as an image encoder. */
 const COMPANION_ARCHITECTURE = 'clip'
 
 const NOT_A_MODEL_FAULT = 'is no GGUF file, or damaged'
@@ -48,18 +48,18 @@ export class LocalModelFiles {
     this.#folder = folder
   }
 
-  /** In order of their names; none where there is no folder. @throws what the system throws */
+  /** Scans the folder. Models come in order of their names; none where the folder is missing. @throws what the system throws */
   async list(): Promise<LocalModelFile[]> {
     const files = this.#scanFiles()
-    const look = { at: performance.now(), files }
-    this.#recentScan = look
+    const scan = { at: performance.now(), files }
+    this.#recentScan = scan
     files.catch(() => {
-      if (this.#recentScan === look) this.#recentScan = null
+      if (this.#recentScan === scan) this.#recentScan = null
     })
     return files
   }
 
-  /** One of them as it is now. Callers who ask at once, or one after the other, share a look at the folder. @throws what the system throws */
+  /** Finds one model in its present state. Callers within a short time share a scan of the folder. @throws what the system throws */
   async find(name: string): Promise<LocalModelFile | null> {
     const shared =
       this.#recentScan && performance.now() - this.#recentScan.at < FRESH_MS ? this.#recentScan.files : null
@@ -70,7 +70,7 @@ export class LocalModelFiles {
     return (await this.list()).find((file) => file.name === name) ?? null
   }
 
-  /** What nobody could tell from its header, until it is changed. */
+  /** Records a fault that the header does not show. It holds until the file changes. */
   markFaulty({ path, size, changed_at }: LocalModelFile, fault: string): void {
     const known = this.#knownFiles.get(path)
     if (known) this.#knownFiles.set(path, { ...known, size, changed_at, fault })
@@ -115,8 +115,8 @@ interface FilePart {
 }
 
 /**
- * By name. Files of one model count as one, by the first of them; where one is missing there is no model. Of several files with one name the
- * whole one goes before the one in parts, and the ending as it is usually written before others.
+ * Groups files by model name. A split model counts as its first file, and only where no part is missing. Of several files with one name a whole
+ * file precedes a split one, and the ending `.gguf` precedes other spellings.
  */
 function groupByModel(found: ReadonlyMap<string, ScannedFile>): Map<string, ScannedFile> {
   const models = new Map<string, ScannedFile>()

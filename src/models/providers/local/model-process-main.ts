@@ -1,4 +1,4 @@
-// The process that runs one local model for a server: what the native code in it does wrong ends this process alone. It ends with its server.
+// The entry point of the process that runs one local model. A crash of native code ends only this process. The process ends with its server.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -6,7 +6,7 @@ import type { LlamaPackage } from './llama-cpp-types.ts'
 import { ContextExceededError, LocalModelSession, SchemaGrammarError } from './model-session.ts'
 import type { ModelProcessCommand, ModelProcessReply } from './process-messages.ts'
 
-/** How much is kept of what the runtime complains of. */
+/** In characters, of the runtime's log that is kept. */
 const MAX_DETAIL_LENGTH = 2_000
 
 const tasks = new Map<number, AbortController>()
@@ -40,7 +40,7 @@ async function loadModel({ place, path, most_context }: Extract<ModelProcessComm
   }
 }
 
-/** Of a file that is there and readable, the runtime says in its own words what is wrong; without its binary it says so by a name. */
+/** The runtime names only a missing binary by an error name. Other errors for a readable file count as a fault of the file. */
 function classifyLoadError(error: unknown): 'file' | 'runtime' {
   return (error as Error).name === 'NoBinaryFoundError' ? 'runtime' : 'file'
 }
@@ -53,7 +53,7 @@ function formatDetail(error: unknown): string {
   return `${(error as Error).message}\n${runtimeLog}`.slice(0, MAX_DETAIL_LENGTH)
 }
 
-/** Answers with `done` also where it was stopped. */
+/** A stopped task also ends with `done`. */
 async function runTask(
   id: number,
   run: (loaded: LocalModelSession, signal: AbortSignal) => Promise<void>,
@@ -75,10 +75,10 @@ function createRefusal(id: number, error: unknown): ModelProcessReply {
   if (error instanceof ContextExceededError)
     return { kind: 'refused', id, fault: 'rejected', what: error.what, param: null, detail }
   if (error instanceof SchemaGrammarError) {
-    const what = 'cannot be made to keep to this schema'
+    const what = 'cannot follow this schema'
     return { kind: 'refused', id, fault: 'unsupported', what, param: 'response_format', detail }
   }
-  const what = isOutOfMemory(error) ? 'finds too little memory' : 'failed'
+  const what = isOutOfMemory(error) ? 'does not have enough memory' : 'failed'
   return { kind: 'refused', id, fault: 'failed', what, param: null, detail }
 }
 
@@ -88,8 +88,8 @@ function handleMessage(message: ModelProcessCommand): Promise<void> | void {
   if (message.kind === 'stop') return tasks.get(id)?.abort()
   if (message.kind === 'embed') {
     return runTask(id, async (loaded, signal) => {
-      const give = (vector: readonly number[]) => sendMessage({ kind: 'vector', id, vector })
-      sendMessage({ kind: 'embedded', id, input_tokens: await loaded.embed(message.inputs, give, signal) })
+      const emit = (vector: readonly number[]) => sendMessage({ kind: 'vector', id, vector })
+      sendMessage({ kind: 'embedded', id, input_tokens: await loaded.embed(message.inputs, emit, signal) })
     })
   }
   return runTask(id, (loaded, signal) =>
@@ -99,5 +99,5 @@ function handleMessage(message: ModelProcessCommand): Promise<void> | void {
 
 process.on('message', (message) => void handleMessage(message as ModelProcessCommand))
 process.on('disconnect', () => process.exit())
-// A terminal's Ctrl-C is for the server, which gives what runs the time to end.
+// Ctrl-C in a terminal is for the server, which gives running work time to end.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})

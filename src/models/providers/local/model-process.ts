@@ -1,48 +1,48 @@
-// The server's side of the process that runs one local model: starts it, asks it one thing at a time, and tells how it ended.
+// The server's side of the process that runs one local model: starts it, gives it one task at a time, and reports its end.
 import { type ChildProcess, fork } from 'node:child_process'
 import { join } from 'node:path'
 import { ProviderError } from '../../provider-error.ts'
 import type { LocalRequest, ModelProcessReply } from './process-messages.ts'
 
-/** How long work may go on after it was told to stop, in milliseconds. */
+/** How long a task may go on after the stop command, in milliseconds. */
 const STOP_TIMEOUT_MS = 3_000
 
 export interface LocalModelSettings {
   /** `provider/name`, for messages. */
   readonly id: string
   readonly path: string
-  /** Where the package is resolved from. */
+  /** The folder from which the package is resolved. */
   readonly place: string
   readonly most_context: number
-  /** Nothing else of the server's reaches the process, where native code reads what others wrote. */
+  /** The whole environment of the process. The server's own is kept from it, since native code reads untrusted files there. */
   readonly environment: Readonly<Record<string, string>>
 }
 
 export type LocalModelTask =
   | { readonly kind: 'complete'; readonly request: LocalRequest }
   | { readonly kind: 'embed'; readonly inputs: readonly string[] }
-/** What comes in answer, before its end. */
+/** The output of a task, before its end. */
 export type LocalModelOutput = Extract<ModelProcessReply, { kind: 'part' | 'vector' | 'embedded' }>
 
 function isOutput(message: ModelProcessReply): message is LocalModelOutput {
   return message.kind === 'part' || message.kind === 'vector' || message.kind === 'embedded'
 }
 
-/** Follows the name of the model. */
+/** A text after the name of the model. */
 export const DAMAGED_FILE_TEXT = 'cannot be used: it is damaged, or of a kind that the runtime does not know'
 
 const LOAD_FAILURE_MESSAGES: Readonly<Record<'memory' | 'file' | 'runtime', (id: string) => string>> = {
   memory: (id) => `There is too little memory for the model "${id}".`,
   file: (id) => `The file of the model "${id}" ${DAMAGED_FILE_TEXT}.`,
   runtime: (id) =>
-    `The runtime of the model "${id}" does not start: the package node-llama-cpp lacks its part for this system.`,
+    `The runtime of the model "${id}" does not start: the package node-llama-cpp lacks its binary for this system.`,
 }
 
-/** One thing that it was asked. */
+/** A running task. */
 export interface TaskExchange {
-  /** What comes in answer; null after the last. @throws ProviderError */
+  /** The next output; null after the last. @throws ProviderError */
   next(): Promise<LocalModelOutput | null>
-  /** Ends it, and resolves when the process is free again. */
+  /** Ends the task, and resolves when the process is free again. */
   close(): Promise<void>
 }
 
@@ -62,18 +62,18 @@ export class ModelProcess {
   #endError: ProviderError | null = null
   #lastId = 0
 
-  /** `damaged` is told where its file cannot be used. */
-  constructor(model: LocalModelSettings, damaged: () => void) {
+  /** `reportDamage` is called where the model's file cannot be used. */
+  constructor(model: LocalModelSettings, reportDamage: () => void) {
     this.#model = model
-    this.#reportDamage = damaged
+    this.#reportDamage = reportDamage
     const env = { ...model.environment }
     this.#process = fork(join(import.meta.dirname, 'model-process-main.ts'), [], { execArgv: [], stdio: 'ignore', env })
     this.#process.on('message', (message) => this.#receive(message as ModelProcessReply))
     this.#process.on('error', (error) => this.#reportEnd('could not be started', error))
     this.#process.once('exit', (code, signal) =>
-      this.#reportEnd('ended, perhaps for want of memory', new Error(`exit code ${code}, signal ${signal}`)),
+      this.#reportEnd('ended, perhaps because of too little memory', new Error(`exit code ${code}, signal ${signal}`)),
     )
-    // Nobody need wait for it.
+    // A failed load without a waiting caller is no unhandled rejection.
     this.#loaded.promise.catch(() => {})
     this.#send({ kind: 'load', place: model.place, path: model.path, most_context: model.most_context })
   }
@@ -87,15 +87,15 @@ export class ModelProcess {
     return this.#endError !== null
   }
 
-  /** When the process is gone. */
+  /** Resolves when the process has exited. */
   get exited(): Promise<void> {
     return this.#exited.promise
   }
 
-  /** Whether this process waits for it. */
-  keepAlive(held: boolean): void {
+  /** Sets whether the server stays alive for the process. */
+  keepAlive(isKept: boolean): void {
     const { channel } = this.#process
-    if (held) {
+    if (isKept) {
       this.#process.ref()
       channel?.ref()
     } else {
@@ -104,18 +104,18 @@ export class ModelProcess {
     }
   }
 
-  /** Asks it, when it is loaded and what it was asked before is answered. */
-  startTask(asked: LocalModelTask): TaskExchange {
+  /** Starts a task. The model must be loaded, and the task before it must be over. */
+  startTask(task: LocalModelTask): TaskExchange {
     const inbox: TaskInbox = { id: ++this.#lastId, news: [], wake: () => {} }
     this.#inbox = inbox
-    this.#send({ ...asked, id: inbox.id })
+    this.#send({ ...task, id: inbox.id })
     let answered = false
     return {
       next: async () => {
-        const news = await this.#nextMessage(inbox)
-        answered = news.kind === 'done' || news.kind === 'refused'
-        if (news.kind === 'refused') throw this.#createRefusalError(news)
-        return isOutput(news) ? news : null
+        const message = await this.#nextMessage(inbox)
+        answered = message.kind === 'done' || message.kind === 'refused'
+        if (message.kind === 'refused') throw this.#createRefusalError(message)
+        return isOutput(message) ? message : null
       },
       close: async () => {
         if (!answered && !this.hasEnded) await this.#stopTask(inbox)
@@ -123,7 +123,7 @@ export class ModelProcess {
     }
   }
 
-  /** Ends the process, wherever it is: it has nothing to keep. */
+  /** Kills the process at any point: it has no state to save. */
   kill(): void {
     this.#reportEnd('was ended', null)
     this.#process.kill('SIGKILL')
@@ -138,7 +138,7 @@ export class ModelProcess {
         over = kind === 'done' || kind === 'refused'
       }
     } catch {
-      // It is gone, which is an end as well.
+      // The process has ended, and the task with it.
     } finally {
       clearTimeout(late)
     }
@@ -185,7 +185,7 @@ export class ModelProcess {
   }
 
   #send(message: object): void {
-    // What cannot be sent has nobody to hear it; its end is told by itself.
+    // A failed send is ignored: the process has ended, which its `exit` event reports.
     if (this.#process.connected) this.#process.send(message, () => {})
   }
 }

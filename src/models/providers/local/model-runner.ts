@@ -1,5 +1,5 @@
-// One local model, loaded when somebody asks it, and unloaded when nobody has for a while. It does one thing at a time; whoever comes meanwhile waits, and
-// owners take turns.
+// Runs one local model: loads it for the first call and unloads it after an idle time. It runs one task at a time; other calls wait, and owners take
+// turns.
 
 import { FairSemaphore } from '../../../workers/fair-semaphore.ts'
 import { ProviderError } from '../../provider-error.ts'
@@ -11,16 +11,16 @@ import {
   type TaskExchange,
 } from './model-process.ts'
 
-/** So many requests of one owner may wait for one model. */
+/** Requests of one owner that may wait for one model. */
 const MAX_WAITING = 100
 
 export interface LocalRunnerParts {
   readonly model: LocalModelSettings
-  /** After so long without work it is unloaded, in milliseconds. */
+  /** The idle time in milliseconds after which the model is unloaded. */
   readonly idle_ms: number
-  /** Before it is loaded. */
+  /** Called before the model is loaded. */
   beforeLoad(runner: LocalModelRunner): void
-  /** Its file turned out to be none that can be used. */
+  /** Called where the model's file cannot be used. */
   reportDamage(): void
 }
 
@@ -47,7 +47,7 @@ export class LocalModelRunner implements Disposable {
     return this.#process !== null && !this.#process.hasEnded
   }
 
-  /** Asks it in the turn of the owner. To be run to its end, or ended with `return`. @throws ProviderError; the signal's reason */
+  /** Runs a task in the owner's turn. The caller reads to the end, or calls `return`. @throws ProviderError; the signal's reason */
   async *run(task: LocalModelTask, owner: string, signal: AbortSignal): AsyncGenerator<LocalModelOutput, void, void> {
     const endTurn = await this.#waitForTurn(owner, signal)
     let exchange: TaskExchange | null = null
@@ -61,13 +61,13 @@ export class LocalModelRunner implements Disposable {
         yield output
       }
     } finally {
-      // Whoever asked does not wait until it has stopped; the next one does.
+      // This caller does not wait until the task has stopped; the next caller does.
       if (exchange) void exchange.close().then(endTurn)
       else endTurn()
     }
   }
 
-  /** Unloads it; what it does breaks off. It is loaded again for whoever asks next. */
+  /** Unloads the model and breaks off its task. The next call loads it again. */
   unload(): void {
     clearTimeout(this.#idleTimer)
     this.#process?.kill()
@@ -90,11 +90,11 @@ export class LocalModelRunner implements Disposable {
     return this.#process
   }
 
-  /** Waits until it is the owner's turn; what is given ends the turn. */
+  /** Waits for the owner's turn, and gives the function that ends the turn. */
   async #waitForTurn(owner: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
     if (this.#places.countTaken(owner) + this.#places.countWaiting(owner) >= MAX_WAITING) {
-      const text = `The model "${this.model.id}" has ${MAX_WAITING} requests of yours to answer first.`
+      const text = `The model "${this.model.id}" already has ${MAX_WAITING} of your requests. Try again later.`
       throw new ProviderError('rate_limited', text, { retry_after_seconds: 5 })
     }
     clearTimeout(this.#idleTimer)

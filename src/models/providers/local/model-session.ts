@@ -1,4 +1,4 @@
-// One model, loaded, in a process of its own: answers one request after the other.
+// A loaded model in its own process. It answers one request after the other.
 import { availableParallelism } from 'node:os'
 import type { CompletionPart } from '../../provider.ts'
 import type {
@@ -14,15 +14,15 @@ import type {
 } from './llama-cpp-types.ts'
 import type { LocalConversationTurn, LocalRequest } from './process-messages.ts'
 
-/** What a context has at least: the runtime takes none that is smaller. */
+/** The smallest context that the runtime takes. */
 const MIN_CONTEXT_TOKENS = 1_024
-/** Tokens of a context that are left free: with fewer, the runtime would leave out what was said first. */
+/** Tokens of a context that stay free: with fewer, the runtime would drop the oldest messages. */
 const RESERVED_TOKENS = 64
-/** As llama.cpp has it. */
+/** The default of llama.cpp. */
 const TOP_K = 40
 const ANY_OBJECT_SCHEMA = { type: 'object', additionalProperties: true }
 
-/** The request asks for more than the model can take. `what` follows the name of the model. */
+/** The request exceeds the model's context. `what` is a text after the name of the model. */
 export class ContextExceededError extends Error {
   readonly what: string
   constructor(what: string) {
@@ -31,13 +31,13 @@ export class ContextExceededError extends Error {
   }
 }
 
-/** No grammar could be made of the schema. */
+/** The runtime could make no grammar of the schema. */
 export class SchemaGrammarError extends Error {}
 
 export interface LoadOptions {
   readonly path: string
   readonly most_context: number
-  /** Told what the runtime complains of. */
+  /** Receives the runtime's errors. */
   log(text: string): void
 }
 
@@ -55,7 +55,7 @@ export class LocalModelSession {
     this.#llama = llama
     this.#model = model
     const max = Math.max(MIN_CONTEXT_TOKENS, Math.min(model.trainContextSize, most_context))
-    // One core is left to the server: threads that wait for each other's turns on one core hardly get on.
+    // One core is left to the server: threads that share a core and wait for each other are very slow.
     const threads = Math.max(1, Math.min(llama.cpuMathCores, availableParallelism() - 1))
     this.#contextOptions = { contextSize: { min: MIN_CONTEXT_TOKENS, max }, threads }
   }
@@ -72,7 +72,7 @@ export class LocalModelSession {
     return new LocalModelSession(runtime, llama, await llama.loadModel({ modelPath: path }), most_context)
   }
 
-  /** Gives the parts of an answer, its end at last; nothing more after the signal aborts. @throws TooLong; what the runtime throws */
+  /** Emits the parts of an answer, the end part last, and nothing after the signal aborts. @throws ContextExceededError; what the runtime throws */
   async complete(request: LocalRequest, emit: (part: CompletionPart) => void, signal: AbortSignal): Promise<void> {
     const { chat, context, sequence } = await this.#ensureChat()
     const history = createHistory(request.turns)
@@ -81,7 +81,7 @@ export class LocalModelSession {
     const room = context.contextSize - RESERVED_TOKENS - input_tokens
     if (room < 1)
       throw new ContextExceededError(`takes ${context.contextSize} tokens, and not ${input_tokens} with an answer`)
-    // What was worked out for an earlier request in other steps may differ in its last digits.
+    // A seed needs a fresh history: values that were computed for an earlier request in other batches may differ in their last digits.
     if (request.seed !== null) await sequence.clearHistory()
     const before = sequence.tokenMeter.usedOutputTokens
     let shownTokens = 0
@@ -96,13 +96,13 @@ export class LocalModelSession {
       },
     })
     const finish_reason = metadata.stopReason === 'maxTokens' ? 'length' : 'stop'
-    // What is held back for a stop is worked out as well; what comes last is shown and gone on with no further.
+    // The meter also counts tokens that are held back for a stop; only the shown tokens include the last one, which is not processed further.
     const output_tokens = Math.max(1, shownTokens, sequence.tokenMeter.usedOutputTokens - before)
     const usage = { input_tokens, output_tokens, cost: 0 }
     if (!signal.aborted) emit({ type: 'end', usage, finish_reason })
   }
 
-  /** Gives the vector of each text, and at last how many tokens all have. @throws TooLong; what the runtime throws; the signal's reason */
+  /** Emits the vector of each text, and resolves with the total of tokens. @throws ContextExceededError; what the runtime throws; the signal's reason */
   async embed(
     inputs: readonly string[],
     emit: (vector: readonly number[]) => void,
@@ -153,7 +153,7 @@ export class LocalModelSession {
   }
 }
 
-/** What the system says comes first and once, as templates of models ask for it. An answer that is begun is gone on with. */
+/** Templates of models require one system text, at the start. A last message of the assistant is continued. */
 function createHistory(turns: readonly LocalConversationTurn[]): LlamaTurn[] {
   const system = turns.filter(({ role }) => role === 'system').map(({ text }) => text)
   const others = turns.filter(({ role }) => role !== 'system')

@@ -1,4 +1,4 @@
-// What a server and the process that runs one of its models say to each other.
+// The messages between a server and the process that runs one of its models.
 import type { CompletionPart } from '../../provider.ts'
 import type { ProviderFault } from '../../provider-error.ts'
 
@@ -7,19 +7,19 @@ export interface LocalConversationTurn {
   readonly text: string
 }
 
-/** A request as the process takes it: nothing in it that it does not honour. */
+/** A request with only the fields that the process honours. */
 export interface LocalRequest {
   readonly turns: readonly LocalConversationTurn[]
-  /** Null: as many as there is room for. */
+  /** Null: as many as the context has room for. */
   readonly max_tokens: number | null
   readonly temperature: number
   readonly top_p: number
-  /** Null: another answer each time. */
+  /** Null: the answer is random. */
   readonly seed: number | null
   readonly stop: readonly string[]
   readonly frequency_penalty: number
   readonly presence_penalty: number
-  /** A schema that the answer is made to fit, `any` for any JSON object, null for text. */
+  /** A schema that the answer must match, `any` for any JSON object, null for text. */
   readonly schema: object | 'any' | null
 }
 
@@ -27,18 +27,18 @@ export type ModelProcessCommand =
   | { readonly kind: 'load'; readonly place: string; readonly path: string; readonly most_context: number }
   | { readonly kind: 'complete'; readonly id: number; readonly request: LocalRequest }
   | { readonly kind: 'embed'; readonly id: number; readonly inputs: readonly string[] }
-  /** The work of this id is to end; it is answered as if it had come to its end. */
+  /** Stops the task with this id; the reply is the same as at its normal end. */
   | { readonly kind: 'stop'; readonly id: number }
 
 export type ModelProcessReply =
   | { readonly kind: 'loaded' }
   | { readonly kind: 'unloadable'; readonly reason: 'memory' | 'file' | 'runtime'; readonly detail: string }
   | { readonly kind: 'part'; readonly id: number; readonly part: CompletionPart }
-  /** Of the next text: a message of all of them may have millions of numbers. */
+  /** The vector of the next text: one message for all vectors could have millions of numbers. */
   | { readonly kind: 'vector'; readonly id: number; readonly vector: readonly number[] }
   /** After the vectors of all texts. */
   | { readonly kind: 'embedded'; readonly id: number; readonly input_tokens: number }
-  /** The last that is said of it. `what` follows the name of the model. */
+  /** The last message of a failed task. `what` is a text after the name of the model. */
   | {
       readonly kind: 'refused'
       readonly id: number
@@ -47,5 +47,5 @@ export type ModelProcessReply =
       readonly param: string | null
       readonly detail: string
     }
-  /** The last that is said of what went well, or was stopped. */
+  /** The last message of a task that succeeded or was stopped. */
   | { readonly kind: 'done'; readonly id: number }

@@ -1,4 +1,4 @@
-// The provider of local models: files of the models folder, run on this machine by an optional package, each in a process of its own.
+// The provider of local models: files of the models folder. An optional package runs each model on this machine, in its own process.
 
 import { DELETED_ROWS_OWNER } from '../../../db/owner-scope.ts'
 import type {
@@ -18,11 +18,11 @@ import { createLocalRequest } from './request.ts'
 import { findRuntimePackage, type RuntimePackageSearch } from './runtime-package.ts'
 
 export interface LocalProviderOptions extends RuntimePackageSearch {
-  /** Where the files are. */
+  /** The folder with the model files. */
   readonly models_dir: string
-  /** What the processes find in theirs. */
+  /** The environment of the model processes. */
   readonly environment?: Readonly<Record<string, string>>
-  /** After so long without work a model is unloaded, in milliseconds. */
+  /** The idle time in milliseconds after which a model is unloaded. */
   readonly idle_ms?: number
 }
 
@@ -34,14 +34,14 @@ export interface LocalProvider extends Provider {
 
 const PROVIDER_NAME = 'local'
 const IDLE_MS = 5 * 60_000
-/** With so many loaded, those that do nothing make room for the next. */
+/** With this many loaded models, idle ones are unloaded before the next is loaded. */
 const MAX_LOADED = 2
-/** Tokens. Models for longer conversations there are, but their memory grows with the length. */
+/** In tokens. Some models support more, but memory grows with the length. */
 const MAX_CONTEXT_TOKENS = 16_384
 const CHARACTERS_PER_TOKEN = 4
 const FREE_PRICE = { currency: 'USD', per_request: 0, per_million_input_tokens: 0, per_million_output_tokens: 0 }
 
-/** Ends its processes when it is disposed of. */
+/** Disposing it ends its processes. */
 export function createLocalProvider({
   models_dir,
   environment = {},
@@ -62,12 +62,12 @@ export function createLocalProvider({
       most_context: MAX_CONTEXT_TOKENS,
       environment,
     }
-    const damaged = () => files.markFaulty(file, DAMAGED_FILE_TEXT)
+    const reportDamage = () => files.markFaulty(file, DAMAGED_FILE_TEXT)
     const runner = new LocalModelRunner({
       model,
       idle_ms,
       beforeLoad: (next) => unloadIdleModels(runners, next),
-      reportDamage: damaged,
+      reportDamage,
     })
     runners.set(key, runner)
     return runner
@@ -77,7 +77,7 @@ export function createLocalProvider({
     const file = await files.find(name)
     if (!file)
       throw new ProviderError('not_found', `There is no file of a model "${PROVIDER_NAME}/${name.slice(0, 100)}".`)
-    // What is wrong with the file stays wrong, whatever is installed.
+    // A fault of the file comes first: installing the runtime would not remove it.
     if (file.fault !== null) throw new ProviderError('unavailable', describeFault(file.name, file.fault))
     return runnerOf(file, requireRuntimeFolder(search))
   }
@@ -98,21 +98,21 @@ export function createLocalProvider({
     ): AsyncGenerator<CompletionPart, void, void> {
       const request = createLocalRequest(asked, PROVIDER_NAME)
       const runner = await find(asked.model)
-      for await (const news of runner.run({ kind: 'complete', request }, owner ?? DELETED_ROWS_OWNER, signal))
-        if (news.kind === 'part') yield news.part
+      for await (const output of runner.run({ kind: 'complete', request }, owner ?? DELETED_ROWS_OWNER, signal))
+        if (output.kind === 'part') yield output.part
     },
     async embed(asked: EmbeddingRequest, { owner, signal }: ProviderContext): Promise<Embeddings> {
       const runner = await find(asked.model)
       const inputs = readInputTexts(asked)
       const vectors: (readonly number[])[] = []
-      for await (const news of runner.run({ kind: 'embed', inputs }, owner ?? DELETED_ROWS_OWNER, signal)) {
-        if (news.kind === 'vector') vectors.push(news.vector)
-        if (news.kind === 'embedded') return { vectors, input_tokens: news.input_tokens }
+      for await (const output of runner.run({ kind: 'embed', inputs }, owner ?? DELETED_ROWS_OWNER, signal)) {
+        if (output.kind === 'vector') vectors.push(output.vector)
+        if (output.kind === 'embedded') return { vectors, input_tokens: output.input_tokens }
       }
       throw new ProviderError('failed', `The provider "${PROVIDER_NAME}" gave no vectors.`)
     },
     countTokens: (text) => Math.ceil(text.length / CHARACTERS_PER_TOKEN),
-    listLoadedIds: () => [...runners.values()].filter(({ isLoaded: loaded }) => loaded).map(({ model }) => model.id),
+    listLoadedIds: () => [...runners.values()].filter(({ isLoaded }) => isLoaded).map(({ model }) => model.id),
     [Symbol.dispose]() {
       for (const runner of runners.values()) runner[Symbol.dispose]()
     },
@@ -135,7 +135,7 @@ function describeFault(name: string, fault: string): string {
   return `The file of the model "${PROVIDER_NAME}/${name}" ${fault}.`
 }
 
-/** `lack`: why nothing can run it. */
+/** `lack`: why no local model can run; null where they can. */
 function createLocalModel({ name, size, changed_at, header, fault }: LocalModelFile, lack: string | null): Model {
   const embeds = header?.embedding === true
   const length = header?.context_length ?? null
@@ -156,7 +156,7 @@ function createLocalModel({ name, size, changed_at, header, fault }: LocalModelF
   }
 }
 
-/** Memory is scarce: what does nothing goes, what works stays. */
+/** Frees memory for the next model. Busy models stay loaded. */
 function unloadIdleModels(runners: ReadonlyMap<string, LocalModelRunner>, next: LocalModelRunner): void {
   const others = [...runners.values()].filter((runner) => runner !== next && runner.isLoaded)
   if (others.length < MAX_LOADED) return
@@ -165,7 +165,7 @@ function unloadIdleModels(runners: ReadonlyMap<string, LocalModelRunner>, next: 
 
 function readInputTexts({ input, dimensions }: EmbeddingRequest): string[] {
   if (dimensions !== undefined && dimensions !== null) {
-    const text = `The provider "${PROVIDER_NAME}" gives vectors in the length of their model alone.`
+    const text = `The provider "${PROVIDER_NAME}" takes no \`dimensions\`: vectors have the length that their model gives.`
     throw new ProviderError('unsupported', text, { param: 'dimensions' })
   }
   const inputs: readonly unknown[] = Array.isArray(input) ? input : [input]

@@ -1,4 +1,4 @@
-// A request in OpenAI's form as a local model takes it; what it cannot honour is refused before the model is loaded.
+// Converts a request from OpenAI's form for a local model. Fields that the model cannot honour are refused before it is loaded.
 
 import { joinMessageText } from '../../calls/message-text.ts'
 import type { CompletionRequest } from '../../provider.ts'
@@ -19,7 +19,7 @@ const SUPPORTED_FIELDS = [
   'response_format',
 ]
 
-/** As llama.cpp has them. */
+/** The defaults of llama.cpp. */
 const DEFAULT_TEMPERATURE = 0.8
 const DEFAULT_TOP_P = 0.95
 
@@ -51,7 +51,7 @@ function createTurn(message: CompletionRequest['messages'][number], at: number):
   const role = ROLES_BY_MESSAGE_ROLE[message.role]
   const calls = message.role === 'assistant' && (message.tool_calls?.length ?? 0) > 0
   if (role === undefined || calls) {
-    const text = 'Local models are not shown calls of tools, nor what came of them.'
+    const text = 'Local models take no tool calls and no tool results.'
     throw new ProviderError('unsupported', text, { param: `messages[${at}].${calls ? 'tool_calls' : 'role'}` })
   }
   return { role, text: joinMessageText(message) }

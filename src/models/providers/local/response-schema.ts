@@ -1,5 +1,5 @@
-// JSON schemas that a local model can be made to keep to. The runtime makes a grammar of a schema and passes over what it does not know,
-// so that whatever is not known here is refused.
+// Converts JSON schemas for local models. The runtime makes a grammar of a schema and ignores unknown keywords, so unknown keywords are refused
+// here.
 import type { CompletionRequest } from '../../provider.ts'
 import { ProviderError } from '../../provider-error.ts'
 
@@ -7,12 +7,12 @@ type ResponseFormat = NonNullable<CompletionRequest['response_format']>
 
 const RESPONSE_FORMAT_PARAM = 'response_format'
 const MAX_DEPTH = 64
-/** Schemas, values and names in a schema. All of them are looked at at once, and no grammar of more is of any use. */
+/** Nested schemas, values and names in a schema. All are converted in one go, and a grammar with more is useless. */
 const MAX_PARTS = 10_000
-/** There are no more in JSON. */
+/** JSON has seven types. */
 const MAX_TYPES = 7
 
-/** What may stand in a schema and is kept to, or says nothing of the value. */
+/** Keywords that the runtime enforces, or that do not constrain the value. */
 const SUPPORTED_KEYWORDS = new Set([
   'type',
   'enum',
@@ -37,7 +37,7 @@ const SUPPORTED_KEYWORDS = new Set([
 const SCALAR_TYPES = new Set<unknown>(['number', 'integer', 'boolean', 'null'])
 const DEFINITION_PREFIX = '#/$defs/'
 
-/** The schema as the runtime takes it; `any` where any JSON object will do, null for text. @throws ProviderError `unsupported` */
+/** Gives the schema for the runtime, `any` for any JSON object, null for text. @throws ProviderError `unsupported` */
 export function createLocalSchema(format: ResponseFormat | null): object | 'any' | null {
   if (format === null || format.type === 'text') return null
   if (format.type === 'json_object') return 'any'
@@ -54,13 +54,13 @@ export function createLocalSchema(format: ResponseFormat | null): object | 'any'
 interface SchemaPosition {
   readonly path: string
   readonly depth: number
-  /** What may be referred to. */
+  /** The definitions that a `$ref` may name. */
   readonly definitions: SchemaDefinitions | null
-  /** How many more there may be in all of the schema. */
+  /** How many more parts the whole schema may have. */
   readonly remaining: { parts: number }
 }
 
-/** Definitions by name, and those around them. */
+/** Definitions by name, and those of the enclosing schemas. */
 interface SchemaDefinitions {
   readonly own: Record<string, unknown>
   readonly outer: SchemaDefinitions | null
@@ -81,7 +81,7 @@ function convertSchema(schema: unknown, place: SchemaPosition): object {
   }
 }
 
-/** What a schema says of a value. Of several kinds of sayings the runtime heeds one alone. */
+/** The constraints of a value. The runtime enforces only one kind of them, so a mix is refused. */
 function convertValueSchema(said: Record<string, unknown>, place: SchemaPosition): object {
   const { $ref, anyOf, oneOf = anyOf, type } = said
   const keys = Object.keys(said)
@@ -133,10 +133,10 @@ function convertTypedSchema(said: Record<string, unknown>, place: SchemaPosition
   }
 }
 
-/** More than an answer can have, in characters as well. */
+/** More items or characters than an answer can have. */
 const MAX_LIMIT = 100_000
 
-/** Limits that are none, or that nothing keeps: the runtime would pass over them, or fail in the middle. */
+/** Refuses invalid or useless limits: the runtime would ignore them, or fail during the answer. */
 function guardLimits(
   limits: Readonly<Record<'minLength' | 'maxLength' | 'minItems' | 'maxItems', unknown>>,
   { path }: SchemaPosition,
@@ -159,14 +159,14 @@ function convertVariants(given: unknown, place: SchemaPosition): object[] {
   return given.map((one, at) => convertSchema(one, positionBelow(place, `oneOf[${at}]`)))
 }
 
-function requireReference(given: unknown, { path, definitions: defined }: SchemaPosition): string {
+function requireReference(given: unknown, { path, definitions }: SchemaPosition): string {
   const name = String(given).startsWith(DEFINITION_PREFIX) ? String(given).slice(DEFINITION_PREFIX.length) : null
-  if (name === null || !isDefined(name, defined)) throw createUnsupportedPartError(`${path}.$ref`)
+  if (name === null || !isDefined(name, definitions)) throw createUnsupportedPartError(`${path}.$ref`)
   return String(given)
 }
 
-function isDefined(name: string, defined: SchemaDefinitions | null): boolean {
-  for (let one = defined; one; one = one.outer) if (Object.hasOwn(one.own, name)) return true
+function isDefined(name: string, definitions: SchemaDefinitions | null): boolean {
+  for (let scope = definitions; scope; scope = scope.outer) if (Object.hasOwn(scope.own, name)) return true
   return false
 }
 
@@ -190,7 +190,7 @@ function isLiteral(value: unknown): boolean {
   return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 
-/** The runtime writes every property, which is good for those that may be left out as well; one that it does not know of it never writes. */
+/** The runtime writes every listed property, so optional ones need no care; it never writes an unlisted property, which must not be required. */
 function guardRequired(properties: unknown, required: unknown, place: SchemaPosition): void {
   if (required === undefined) return
   if (Array.isArray(required)) countParts(required.length, place)
@@ -200,14 +200,14 @@ function guardRequired(properties: unknown, required: unknown, place: SchemaPosi
 }
 
 function createUnsupportedPartError(param: string): ProviderError {
-  return new ProviderError('unsupported', 'Local models cannot be made to keep to this part of the schema.', { param })
+  return new ProviderError('unsupported', 'Local models cannot follow this part of the schema.', { param })
 }
 
 /** @throws ProviderError `unsupported` where there are too many together */
-function countParts(parts: number, { remaining: left }: SchemaPosition): void {
-  left.parts -= parts
-  if (left.parts >= 0) return
-  const text = `Local models cannot be made to keep to a schema of more than ${MAX_PARTS.toLocaleString('en')} parts.`
+function countParts(parts: number, { remaining }: SchemaPosition): void {
+  remaining.parts -= parts
+  if (remaining.parts >= 0) return
+  const text = `Local models cannot follow a schema of more than ${MAX_PARTS.toLocaleString('en')} parts.`
   throw new ProviderError('unsupported', text, { param: `${RESPONSE_FORMAT_PARAM}.json_schema.schema` })
 }
 

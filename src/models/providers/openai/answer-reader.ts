@@ -1,4 +1,4 @@
-// The answer of a server that speaks OpenAI's protocol, from its chunks or as a whole, as parts. Only its first choice counts.
+// Reads an answer in OpenAI's protocol as parts, from stream chunks or from a whole body. Only the first choice counts.
 
 import type { CompletionPart, FinishReason, ProviderContext, Usage } from '../../provider.ts'
 import { stringifyErrorBody } from './error-body.ts'
@@ -24,21 +24,21 @@ export class OpenAiAnswerReader {
   #usage: Usage = { input_tokens: 0, output_tokens: 0, cost: null }
   #finish: FinishReason | null = null
 
-  /** The answer has begun. */
+  /** Reports that the answer has begun. */
   constructor(server: ServerCredentials, heard: ProviderContext['heard']) {
     this.#server = server
     this.#heard = heard
     heard?.(null)
   }
 
-  /** Whether the server has said why it ends. */
+  /** Whether the server has sent a finish reason. */
   get isFinished(): boolean {
     return this.#finish !== null
   }
 
-  /** The parts of one chunk of a stream, or of a whole answer. @throws ProviderError; Malformed where it has too many choices, or calls too many tools */
+  /** Reads one chunk of a stream, or a whole answer. @throws ProviderError; MalformedDataError for too many choices or tool calls */
   readChunk(body: unknown): CompletionPart[] {
-    if (!isRecord(body)) throw createMalformedAnswerError(this.#server, 'something that is no answer')
+    if (!isRecord(body)) throw createMalformedAnswerError(this.#server, 'an invalid answer')
     const failure = findFailure(body)
     if (failure) throw createStreamError(this.#server, stringifyErrorBody(failure))
     this.#readUsage(body.usage)
@@ -54,10 +54,9 @@ export class OpenAiAnswerReader {
     return parts
   }
 
-  /** The last part. */
   createEndPart(): CompletionPart {
     const finish = this.#finish ?? 'stop'
-    // Some say that they just stop where they call tools.
+    // Some servers send the reason `stop` although they call tools.
     const finish_reason = finish === 'stop' && this.#toolCalls.hasCalls ? 'tool_calls' : finish
     return { type: 'end', usage: this.#usage, finish_reason }
   }
@@ -78,7 +77,7 @@ export class OpenAiAnswerReader {
     return parts
   }
 
-  /** Some count in each chunk: the last count is the whole. */
+  /** Some servers count in each chunk: the last count is the total. */
   #readUsage(usage: unknown): void {
     if (!isRecord(usage)) return
     const { prompt_tokens, completion_tokens, cost } = usage
@@ -91,7 +90,7 @@ export class OpenAiAnswerReader {
   }
 }
 
-/** A text, or a list of parts with texts. */
+/** Content is a string, or a list of parts with texts. */
 function readText(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''

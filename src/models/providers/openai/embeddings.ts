@@ -1,17 +1,18 @@
-// Vectors as OpenAI's protocol has them.
+// Reads embeddings in OpenAI's protocol.
 
 import type { EmbeddingRequest, Embeddings } from '../../provider.ts'
 import { guardEmbeddingNumbers, guardVectorCount } from '../shared/provider-data-validation.ts'
 import { convertVectors } from '../shared/vector-conversion.ts'
 
-/** How many vectors are asked for. */
+/** The number of vectors that a request asks for. */
 export function countInputs(input: EmbeddingRequest['input']): number {
   return typeof input === 'string' || typeof input[0] === 'number' ? 1 : input.length
 }
 
 /**
- * In the order of the inputs; null where it is none. Nothing is done with entries of which there are more than inputs: they may be millions.
- * @throws Malformed where there are not as many as inputs, or they, or one of them, have more numbers than there may be
+ * Gives the vectors in the order of the inputs; null where the body is no list of embeddings. The count is checked before any other work, since
+ * the body may have millions of entries.
+ * @throws MalformedDataError where there are not as many vectors as inputs, or a vector, or all together, have too many numbers
  */
 export async function parseEmbeddings(body: unknown, inputs: number): Promise<Embeddings | null> {
   const { data, usage } = (body ?? {}) as { data?: unknown; usage?: { prompt_tokens?: unknown } }
@@ -22,7 +23,7 @@ export async function parseEmbeddings(body: unknown, inputs: number): Promise<Em
   const embeddings = given.sort((a, b) => a.at - b.at).map(({ embedding }) => embedding)
   const counted = usage?.prompt_tokens
   return {
-    vectors: await convertVectors(embeddings, { countNumbers: countNumbers, convert: decodeVector }),
+    vectors: await convertVectors(embeddings, { countNumbers, convert: decodeVector }),
     input_tokens: typeof counted === 'number' ? counted : 0,
   }
 }
@@ -32,7 +33,7 @@ function countNumbers(embedding: unknown): number {
   return Array.isArray(embedding) ? embedding.length : 0
 }
 
-/** Numbers, or 32-bit floats in base64; what is neither is found out by whoever checks vectors. */
+/** Decodes a list of numbers, or 32-bit floats in base64. `validateVectors` refuses anything else later. */
 function decodeVector(embedding: unknown): readonly number[] {
   if (typeof embedding !== 'string') return embedding as readonly number[]
   const bytes = Buffer.from(embedding, 'base64')

@@ -1,19 +1,18 @@
-// What servers that speak OpenAI's protocol say of a failure, in whichever form they say it.
+// Parses the error bodies of servers that speak OpenAI's protocol, in all known forms.
 
 import type { SecretMask } from '../../../net/secret-mask.ts'
 import { stringifyUpTo } from '../../../shared/incremental-json.ts'
 import { createErrorTextRedactor } from '../shared/error-text-redaction.ts'
 
 export interface OpenAiErrorBody {
-  /** Empty where nothing was said. */
+  /** Empty where the body has no message. */
   readonly message: string
-  /** The field of the request that is to blame, as OpenAI names places: `messages[0].role`. */
+  /** The field that causes the error, in OpenAI's notation: `messages[0].role`. */
   readonly param: string | null
-  /** Its word for it, or its number. */
+  /** The server's error code, a word or a number. */
   readonly code: string | null
-  /** The kind of the error. */
   readonly type: string | null
-  /** Whether it is an error object, of whatever kind: the answer is the server's own, and not that of something before it. */
+  /** Whether the body is an error object of any form: then the model server itself answered, and not a proxy before it. */
   readonly own: boolean
 }
 
@@ -21,23 +20,23 @@ type JsonRecord = Readonly<Record<string, unknown>>
 
 interface ErrorText {
   readonly text: string
-  /** Of the first field that they name. */
+  /** The first field that the text names. */
   readonly param: string | null
 }
 
-/** Of an error object, in bytes: what is longer says nothing to anybody. */
+/** Longer error objects are ignored. */
 const MAX_BODY_LENGTH = 1_048_576
-/** What is shown of it, in characters, and of a name. */
+/** In characters, of a message and of a name. */
 const MAX_SHOWN_LENGTH = 500
 const MAX_SHOWN_NAME = 100
-/** Of a list of problems. */
+/** In a list of problems. */
 const MAX_PROBLEMS = 10
-/** Texts within objects within objects. */
+/** The depth at which a text is searched in nested objects. */
 const MAX_LAYERS = 3
 
 const EMPTY_ERROR_BODY: OpenAiErrorBody = { message: '', param: null, code: null, type: null, own: false }
 
-/** How a field is named in mere words: by older vLLM (problems of Pydantic as Python writes them), by Azure, and by servers in Go. */
+/** Messages that name a field: of older vLLM (Pydantic problems in Python's notation), of Azure, and of servers in Go. */
 const FIELD_NAME_PATTERNS: readonly RegExp[] = [
   /'loc': \('body', '([\w.]+)'/,
   /\bunrecognized request arguments? supplied: ([\w.]+)/i,
@@ -45,10 +44,10 @@ const FIELD_NAME_PATTERNS: readonly RegExp[] = [
 ]
 
 /**
- * The error in a body: OpenAI's `{"error": {"message", "param", "code", "type"}}`, or what others send in its place, which is
- * `{"detail": "…"}` and `{"detail": [{"loc", "msg"}]}` (FastAPI), `{"object": "error", "message", …}` (vLLM, and Mistral, whose message may be such a
- * detail), `{"error": "…"}` (Ollama), `{"message"}` and `{"errors": [{"message"}]}`, each of them alone or in a list. The key is looked for in what was
- * read, as JSON can write it in many ways.
+ * Reads OpenAI's `{"error": {"message", "param", "code", "type"}}` and the forms of other servers, alone or in a list:
+ * `{"detail": "…"}` and `{"detail": [{"loc", "msg"}]}` (FastAPI), `{"object": "error", "message", …}` (vLLM, and Mistral, whose message may be a
+ * FastAPI detail), `{"error": "…"}` (Ollama), `{"message"}` and `{"errors": [{"message"}]}`. The key is redacted after parsing, since JSON can
+ * write it in many ways.
  */
 export function parseErrorBody(text: string, credential: string | null): OpenAiErrorBody {
   if (text.length > MAX_BODY_LENGTH) return EMPTY_ERROR_BODY
@@ -60,16 +59,16 @@ export function parseErrorBody(text: string, credential: string | null): OpenAiE
   const redact = createErrorTextRedactor(credential)
   if (errorText === null) return { ...EMPTY_ERROR_BODY, ...readIdentifiers(error, redact), own: 'error' in body }
   const message = redact(errorText.text)
-  // Starlette's and others' answer to a path that is not there.
+  // Starlette and other frameworks answer `not found` for an unknown path.
   const own = !/^not found$/i.test(errorText.text)
   const { param, ...rest } = readIdentifiers(error, redact)
   const blamedField = errorText.param === null ? findFieldName(message) : readIdentifier(errorText.param, redact)
   return { message: truncateMessage(message), ...rest, param: param ?? blamedField, own }
 }
 
-/** The JSON text of an error object, for `toldIn`. */
-export function stringifyErrorBody(told: JsonRecord): string {
-  return stringifyUpTo(told, MAX_BODY_LENGTH) ?? '{}'
+/** The JSON text of an error object, for `parseErrorBody`. */
+export function stringifyErrorBody(body: JsonRecord): string {
+  return stringifyUpTo(body, MAX_BODY_LENGTH) ?? '{}'
 }
 
 function readIdentifiers(
@@ -95,13 +94,13 @@ function findFieldName(message: string): string | null {
 
 function findErrorText(values: readonly unknown[], layers = MAX_LAYERS): ErrorText | null {
   for (const value of values) {
-    const words = readErrorText(value, layers)
-    if (words) return words
+    const errorText = readErrorText(value, layers)
+    if (errorText) return errorText
   }
   return null
 }
 
-/** A text, a list of problems, or an object that holds one of them. */
+/** `value` is a text, a list of problems, or an object with one of these. */
 function readErrorText(value: unknown, layers: number): ErrorText | null {
   if (typeof value === 'string') return value.trim() === '' ? null : { text: value.trim(), param: null }
   if (layers === 0) return null
@@ -112,12 +111,12 @@ function readErrorText(value: unknown, layers: number): ErrorText | null {
     return { text: problems.map(({ text }) => text).join('; '), param }
   }
   if (!isRecord(value)) return null
-  const words = findErrorText([value.message, value.msg, value.detail, value.error], layers - 1)
+  const errorText = findErrorText([value.message, value.msg, value.detail, value.error], layers - 1)
   const place = formatLocation(value.loc)
-  return words && place !== null ? { text: `${place}: ${words.text}`, param: place } : words
+  return errorText && place !== null ? { text: `${place}: ${errorText.text}`, param: place } : errorText
 }
 
-/** Where a problem of FastAPI is: `["body", "messages", 0, "role"]` is `messages[0].role`. Null where that is no field of the body. */
+/** Converts FastAPI's location `["body", "messages", 0, "role"]` to `messages[0].role`. Null where it is no field of the body. */
 function formatLocation(loc: unknown): string | null {
   if (!Array.isArray(loc) || loc[0] !== 'body' || typeof loc[1] !== 'string') return null
   const steps = loc.slice(2).map((step: unknown) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))

@@ -1,5 +1,5 @@
-// What servers that speak OpenAI's protocol refuse, and how they fail, as failures of providers: in our words, but for what is said of the
-// request itself, which is the business of whoever sent it.
+// Converts refusals and failures of servers that speak OpenAI's protocol to ProviderErrors, with texts of this service. Only for a rejected request
+// the server's own message is shown, since it is about the caller's input.
 import { outgoingTimeSlices } from '../../../net/outgoing-time-slices.ts'
 import { parseRetryAfterMs } from '../../../net/upstream/client.ts'
 import type { UpstreamResponse } from '../../../net/upstream/exchange.ts'
@@ -8,7 +8,6 @@ import { readWholeBody } from '../../../net/upstream/response-body.ts'
 import { explainMissingKey, ProviderError, type ProviderFault } from '../../provider-error.ts'
 import { type OpenAiErrorBody, parseErrorBody } from './error-body.ts'
 
-/** Who was asked, and with what. */
 export interface ServerCredentials {
   /** The provider's name. */
   readonly provider: string
@@ -17,13 +16,13 @@ export interface ServerCredentials {
   readonly credential: string | null
 }
 
-/** What is read of the body of a refusal. */
+/** The part of an error's body that is read. */
 const MAX_ERROR_BYTES = 65_536
-/** How long it is waited for, in milliseconds: the status says enough. */
+/** How long to wait for the body of an error: the status says enough. */
 const REASON_MS = 2_000
 const MAX_RETRY_SECONDS = 86_400
 
-/** How a 404 says that it is about the model: most by that word, Azure of its deployments, OpenRouter of the endpoints behind it. */
+/** Texts of a 404 that is about the model: most servers say `model`, Azure `deployment`, OpenRouter `endpoints found`. */
 const MODEL_NOT_FOUND_PATTERNS = [/\bmodel(?:\b|_)/i, /\bdeployment(?:\b|_|not)/i, /\bendpoints found\b/i]
 
 const FAULTS_BY_UPSTREAM_FAULT: Readonly<Record<UpstreamFault, ProviderFault>> = {
@@ -37,14 +36,13 @@ const FAULTS_BY_UPSTREAM_FAULT: Readonly<Record<UpstreamFault, ProviderFault>> =
   closed: 'failed',
 }
 
-/** Nobody answered, or not in full. */
+/** For a connection that fails, or breaks off before the whole answer came. */
 export function createConnectionError({ provider }: ServerCredentials, failure: UpstreamFailure): ProviderError {
   const text = `The provider "${provider}" ${failure.message}.`
-  // Its words are said: the log writes causes behind them.
+  // The message has the failure's text already, and the log adds causes: so the cause is the failure's own, if there is one.
   return new ProviderError(FAULTS_BY_UPSTREAM_FAULT[failure.fault], text, { cause: failure.cause ?? failure })
 }
 
-/** An answer that is none. */
 export function createMalformedAnswerError(
   { provider }: ServerCredentials,
   what: string,
@@ -53,17 +51,17 @@ export function createMalformedAnswerError(
   return new ProviderError('failed', `The provider "${provider}" sent ${what}.`, { cause })
 }
 
-/** Why an answer has another status than 200 to 299. Its body is read. */
+/** Reads the body of an answer with another status than 200 to 299. */
 export async function readErrorResponse(server: ServerCredentials, reply: UpstreamResponse): Promise<ProviderError> {
   const bodyTimeout = setTimeout(() => reply.body.destroy(), REASON_MS)
   const body = await readWholeBody(reply.body, MAX_ERROR_BYTES).then(String, () => '')
   clearTimeout(bodyTimeout)
-  // Looking for a long key takes milliseconds, and dozens of requests may be refused at once.
+  // Redacting a long key takes milliseconds, and dozens of requests may be refused at once.
   await outgoingTimeSlices.turn(server.provider)
   return createStatusError(server, reply.status, parseErrorBody(body, server.credential), readRetrySeconds(reply))
 }
 
-/** An error object in the place of a piece of an answer: `{"error": …}`. */
+/** For an error object in place of a chunk: `{"error": …}`. */
 export function createStreamError(server: ServerCredentials, text: string): ProviderError {
   const errorBody = parseErrorBody(text, server.credential)
   const status = /^[45]\d\d$/.test(errorBody.code ?? '') ? Number(errorBody.code) : null
@@ -110,9 +108,9 @@ function classifyError(
     MODEL_NOT_FOUND_PATTERNS.some((words) => words.test(errorBody.code ?? '') || words.test(message))
   )
     return { fault: 'not_found', text: `has no such model: ${message}` }
-  if (status === 405 || status === 501) return { fault: 'failed', text: 'does not do what it was asked for.' }
+  if (status === 405 || status === 501) return { fault: 'failed', text: 'does not support this operation.' }
   if (status >= 500) return { fault: 'failed', text: `failed to answer (status ${status}).` }
-  if (status < 400) return { fault: 'failed', text: `sends requests elsewhere (status ${status}): check its base URL.` }
+  if (status < 400) return { fault: 'failed', text: `redirects requests (status ${status}): check its base URL.` }
   if (message === '') return { fault: 'rejected', text: `refused the request (status ${status}).` }
   return { fault: 'rejected', text: `refused the request: ${message}` }
 }

@@ -1,19 +1,18 @@
-// What the events of a stream in OpenAI's form are besides chunks: signs of life, and failures.
+// Recognizes stream events that are no chunks: keep-alives and failures.
 
 type JsonRecord = Readonly<Record<string, unknown>>
 
-/** Names of events that only say that the server is still there, whatever their data is: often `null`. */
+/** Event names that only tell that the server is alive; their data has no meaning and is often `null`. */
 const KEEP_ALIVE_NAMES: ReadonlySet<string> = new Set(['ping', 'heartbeat', 'keepalive', 'keep-alive'])
 
-/** By the name of an event; empty where it has none. */
+/** `name` is empty where the event has none. */
 export function isKeepAlive(name: string): boolean {
   return KEEP_ALIVE_NAMES.has(name)
 }
 
 /**
- * What says in an answer, or in a piece of one, in one of the ways in which servers do that it failed: itself, or the error of one of its choices, as
- * `{"error": …}`. Null where it did not. Some send an error along with each chunk that is empty, or has
- * nothing in its fields: beside choices, or vectors, it says nothing.
+ * Finds the failure in an answer or a chunk, in any known form: the body itself, or the error of one of its choices as `{"error": …}`. Null where
+ * there is none. Some servers send an empty error, or one with empty fields, along with each chunk: beside choices or vectors it means nothing.
  */
 export function findFailure(given: JsonRecord): JsonRecord | null {
   const { error, object, choices, data, usage, message, detail, errors } = given

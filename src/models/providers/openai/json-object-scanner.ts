@@ -1,4 +1,4 @@
-// Whether a JSON object is whole, as its text comes in pieces. Nothing of the text is kept, and each character is looked at once.
+// Tells whether a JSON object is complete while its text comes in pieces. It keeps no text and reads each character once.
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
@@ -7,17 +7,17 @@ type ScanState = 'before' | 'within' | 'behind' | 'none'
 
 export class JsonObjectScanner {
   #state: ScanState = 'before'
-  /** Of braces and brackets that are open. */
+  /** Open braces and brackets. */
   #depth = 0
   #isInString = false
   #isEscaped = false
 
-  /** Whether all that was opened is closed, with nothing but space around it. What stands between braces, commas and colons is not looked at. */
+  /** Whether all braces and brackets are closed, with only space around the object. The content between them is not validated. */
   get isComplete(): boolean {
     return this.#state === 'behind'
   }
 
-  /** The next piece of the text, which may be parted anywhere. */
+  /** Adds the next piece, which may begin and end anywhere. */
   add(text: string): void {
     for (let at = 0; at < text.length && this.#state !== 'none'; at++) {
       const code = text.charCodeAt(at)

@@ -1,9 +1,8 @@
-// What is known of well-known hosted models, as data: how long their conversations may be, what they honour, what they cost. The prices are
-// those that their makers published up to the date below, each found in a source of that date; what is not here is not known. A name that
-// means another model every now and then has no price.
+// Data of well-known hosted models: context length, features and prices. The prices are the makers' published prices up to the date below, each
+// from a source of that date. A name whose model changes from time to time has no price.
 import type { Capability, Modality, ModelPrice } from '../../provider.ts'
 
-/** Of when the figures are. */
+/** The date of the figures. */
 const AS_OF = '2026-07-02'
 
 export interface KnownModel {
@@ -11,7 +10,7 @@ export interface KnownModel {
   readonly max_output_tokens: number | null
   readonly modalities: readonly Modality[]
   readonly capabilities: readonly Capability[]
-  /** In US dollars for a million tokens, in and out, where its maker hosts it. */
+  /** US dollars for a million tokens, input and output, at the maker's own host. */
   readonly dollars: TokenPrices | null
 }
 
@@ -54,7 +53,7 @@ const FEATURES_BY_KIND: Readonly<Record<KnownModelKind, Pick<KnownModel, 'modali
   embedding: { modalities: ['text'], capabilities: [] },
 }
 
-/** A model, or one of its dated versions. */
+/** Matches a model and its dated versions. */
 const createNamePattern = (name: string) =>
   new RegExp(`^${name.replaceAll('.', '\\.')}(?:-\\d{4}-\\d{2}-\\d{2}|-latest)?$`)
 
@@ -87,7 +86,7 @@ const MODELS_BY_HOST: Readonly<Record<string, readonly KnownModelRow[]>> = {
   ],
 }
 
-/** Null where nothing is known. A price is known only of what its maker hosts. */
+/** Null for an unknown model. A price is known only at the maker's own host. */
 export function findKnownModel(host: string, name: string): KnownModel | null {
   const own = Object.hasOwn(MODELS_BY_HOST, host)
     ? MODELS_BY_HOST[host]!.find(([names]) => names.test(name))
@@ -102,7 +101,7 @@ export function findKnownModel(host: string, name: string): KnownModel | null {
   return { context_length, max_output_tokens, ...FEATURES_BY_KIND[kind], dollars: own ? dollars : null }
 }
 
-/** What its maker takes for it, as far as that is known. */
+/** The maker's price; null where that is unknown. */
 export function knownModelPrice({ dollars }: KnownModel): ModelPrice | null {
   return dollars && { ...createTokenPrice(dollars), as_of: AS_OF }
 }

@@ -1,35 +1,35 @@
-// The list of a server's models, and what is known of each: what it says itself, else what the table of well-known models has.
+// Converts a server's model list to models: facts from the server first, then from the table of well-known models.
 
 import type { Model, ModelPrice } from '../../provider.ts'
 import { createTokenPrice, findKnownModel, knownModelPrice } from './known-models.ts'
 
-/** Whose models they are. */
+/** The provider of the models. */
 export interface ModelHost {
   readonly name: string
-  /** Of the base URL. */
+  /** The host of the base URL. */
   readonly host: string
-  /** Whether calls cost nothing where it says no price: it runs on the operator's own machine, and hands nothing on that has one. */
+  /** Whether a model without a price is free: the server runs on the operator's own machine, and none of its models has a price. */
   readonly free: boolean
 }
 
 type JsonRecord = Readonly<Record<string, unknown>>
 
-/** Fields in which servers say how long a conversation may be. */
+/** Fields in which servers give the context length. */
 const CONTEXT_LENGTH_FIELDS = ['context_length', 'max_model_len', 'max_context_length', 'context_window'] as const
 const MILLION = 1_000_000
 
-/** What is no chat model by its name: such models are called in other ways than these. */
+/** Names of models for tasks other than chat and embeddings. */
 const NON_CHAT_NAMES = /whisper|tts|dall-e|gpt-image|moderation|transcribe|realtime|sora|babbage|davinci|rerank/i
 const EMBEDDING_NAMES = /embed|\bbge-|\be5-|\bgte-|minilm/i
 
 export interface ModelList {
-  /** Those with an id. */
+  /** The entries with an id. */
   readonly entries: readonly JsonRecord[]
-  /** How many there are besides. */
+  /** The number of skipped entries. */
   readonly left_out: number
 }
 
-/** What is readable of `{"object": "list", "data": […]}`, of the list alone, or of `data: null`, which is an empty one. Null where it is none of these, or nothing in it is readable. */
+/** Reads `{"object": "list", "data": […]}`, the bare list, or `data: null`, which is an empty list. Null for other bodies, and where no entry is readable. */
 export function parseModelList(body: unknown): ModelList | null {
   const data = isRecord(body) ? body.data : body
   if (data === null && body !== null) return { entries: [], left_out: 0 }
@@ -38,7 +38,7 @@ export function parseModelList(body: unknown): ModelList | null {
   return entries.length > 0 || data.length === 0 ? { entries, left_out: data.length - entries.length } : null
 }
 
-/** Whether a server says what any of its models costs. One on this machine that does hands calls on to others: what has no price there is not free. */
+/** Whether the list has prices. A server on this machine with prices forwards calls to others: then its models without a price are not free. */
 export function hasPrices({ entries }: ModelList): boolean {
   return entries.some(({ pricing }) => parsePrice(pricing) !== null)
 }
@@ -68,7 +68,7 @@ function readContextLength(entry: JsonRecord): number | null {
   return (found as number | undefined) ?? null
 }
 
-/** As some hosts say it: US dollars for a token, as texts. */
+/** Some hosts give prices: US dollars for a token, as strings. */
 function parsePrice(pricing: unknown): ModelPrice | null {
   if (!isRecord(pricing)) return null
   const [input, output, request] = [pricing.prompt, pricing.completion, pricing.request ?? '0'].map(parseAmount)

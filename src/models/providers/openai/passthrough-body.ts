@@ -1,4 +1,4 @@
-// The body of an answer that is handed on as it is: what goes wrong with it is a failure of its provider.
+// The body of a passthrough answer. Its failures become ProviderErrors.
 
 import { UpstreamFailure } from '../../../net/upstream/failure.ts'
 import type { UpstreamResponseBody } from '../../../net/upstream/response-body.ts'
@@ -12,7 +12,7 @@ export class PassthroughBody implements AsyncIterable<Uint8Array> {
   readonly #server: ServerCredentials
   #byteCount = 0
 
-  /** `most`: bytes that it may have. */
+  /** `most`: the most bytes of the body. */
   constructor(body: UpstreamResponseBody, most: number, asked: ServerCredentials) {
     this.#body = body
     this.#maxBytes = most

@@ -1,4 +1,4 @@
-// A provider for any server that speaks OpenAI's protocol: hosted ones, Ollama, vLLM, llama.cpp, LM Studio.
+// The provider for any server that speaks OpenAI's protocol: hosted services, Ollama, vLLM, llama.cpp, LM Studio.
 import { isLoopbackHost } from '../../../config/access.ts'
 import type { UpstreamClient } from '../../../net/upstream/client.ts'
 import type { UpstreamResponse } from '../../../net/upstream/exchange.ts'
@@ -35,21 +35,21 @@ import { estimateTokensByScript } from './token-estimate.ts'
 export interface OpenAiProviderOptions {
   readonly name: string
   readonly title: string
-  /** With its version, without a slash at its end. */
+  /** With the version, without a slash at the end. */
   readonly base_url: string
-  /** The name of the secret that it is asked with. */
+  /** The name of the secret with the key. */
   readonly credential: string | null
   readonly keyless: boolean
   readonly client: UpstreamClient
-  /** Bytes of an answer that is not streamed. */
+  /** The most bytes of an answer that is not streamed. */
   readonly most_bytes?: number
 }
 
-/** 2,048 vectors of 3,072 numbers in JSON, and some more. */
+/** Enough for 2,048 vectors of 3,072 numbers in JSON. */
 const MAX_BYTES = 134_217_728
-/** Of a whole answer: more than any model writes. */
+/** For a whole answer: more than any model writes. */
 const MAX_ANSWER_BYTES = 33_554_432
-/** A list is read in one go, while everybody else waits. */
+/** A list is parsed in one go and blocks the event loop. */
 const MAX_LIST_BYTES = 4_194_304
 
 type CallContext = Pick<ProviderContext, 'credential' | 'signal' | 'read'>
@@ -67,9 +67,9 @@ class OpenAiCompatibleProvider implements Provider {
   readonly #origin: string
   readonly #path: string
   readonly #max_bytes: number
-  /** Whether it runs on this machine: then it costs nothing, unless it says so itself. */
+  /** Whether the server runs on this machine: then its models are free, unless its list has prices. */
   readonly #isLoopback: boolean
-  /** As its last list has it. */
+  /** As of its last list. */
   #host: ModelHost
   left_out = 0
   readonly #streamOptions = new StreamOptionsFallback()
@@ -117,11 +117,11 @@ class OpenAiCompatibleProvider implements Provider {
     )
     const server = this.#credentialsOf(context)
     if (isEventStream(reply)) return yield* readStreamParts(reply.body, server, context)
-    // It does not stream, or it is something else.
+    // A server that does not stream sends a whole answer.
     const answer = new OpenAiAnswerReader(server, context.heard)
     const most_bytes = Math.min(this.#max_bytes, MAX_ANSWER_BYTES)
-    yield* answer.readChunk(await this.#readJson(reply, context, most_bytes, 'answer'))
-    if (!answer.isFinished) throw createMalformedAnswerError(server, 'something that is no answer')
+    yield* answer.readChunk(await this.#readJson(reply, context, most_bytes, 'completion'))
+    if (!answer.isFinished) throw createMalformedAnswerError(server, 'an invalid answer')
     yield answer.createEndPart()
   }
 
@@ -129,7 +129,7 @@ class OpenAiCompatibleProvider implements Provider {
     const { written = JSON.stringify } = context
     const reply = await this.#send('POST', '/embeddings', await written(request), context)
     const given = await parseEmbeddings(await this.#readJson(reply, context), countInputs(request.input))
-    if (!given) throw createMalformedAnswerError(this.#credentialsOf(context), 'something that is no embedding')
+    if (!given) throw createMalformedAnswerError(this.#credentialsOf(context), 'invalid embeddings')
     return given
   }
 
@@ -145,7 +145,7 @@ class OpenAiCompatibleProvider implements Provider {
     return { status: reply.status, content_type, body: pieces }
   }
 
-  /** An answer with status 200 to 299. @throws ProviderError, the signal's reason */
+  /** Resolves with an answer of status 200 to 299. @throws ProviderError, the signal's reason */
   async #send(
     method: 'GET' | 'POST',
     path: string,
@@ -154,8 +154,15 @@ class OpenAiCompatibleProvider implements Provider {
   ): Promise<UpstreamResponse> {
     const server = this.#credentialsOf({ credential })
     const headers = createRequestHeaders(server, body !== undefined)
-    // Lists are asked for again anyway.
-    const call = { method, origin: this.#origin, path: this.#path + path, headers, signal, shouldRetry: method === 'POST' }
+    // The list cache repeats requests for lists itself.
+    const call = {
+      method,
+      origin: this.#origin,
+      path: this.#path + path,
+      headers,
+      signal,
+      shouldRetry: method === 'POST',
+    }
     const reply = await this.#client
       .send(body === undefined ? call : { ...call, body })
       .catch((error) => this.#rethrow(error, server))
@@ -171,7 +178,7 @@ class OpenAiCompatibleProvider implements Provider {
     throw error instanceof UpstreamFailure ? createConnectionError(server, error) : error
   }
 
-  /** `what` it should be, for whoever reads that it is none. */
+  /** `what`: the expected content, for the error message. */
   async #readJson(
     reply: UpstreamResponse,
     context: CallContext,
@@ -184,12 +191,12 @@ class OpenAiCompatibleProvider implements Provider {
     try {
       return await read(bytes)
     } catch (cause) {
-      throw createMalformedAnswerError(server, `something that is no ${what}`, cause)
+      throw createMalformedAnswerError(server, `an answer that is no valid ${what}`, cause)
     }
   }
 }
 
-/** Servers that people run themselves often know the old word alone, and take both. */
+/** Self-hosted servers often know only the old field `max_tokens`, and accept both. */
 function createLegacyLimit({ max_tokens, max_completion_tokens }: CompletionRequest): { max_tokens?: number } {
   const most = max_tokens ?? max_completion_tokens
   return most == null ? {} : { max_tokens: most }

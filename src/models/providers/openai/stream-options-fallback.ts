@@ -1,22 +1,22 @@
-// Streams tell what was used where they are asked to, with `stream_options`. Servers that do not know the field, and refuse what they do not know
-// (older vLLM, Mistral, some versions of Azure), are asked without it: then what was used is counted here.
+// Requests the usage of a stream with `stream_options`. Servers that refuse the unknown field (older vLLM, Mistral, some versions of Azure) get the
+// request without it: then the usage is counted here.
 import { ProviderError } from '../../provider-error.ts'
 
 type RequestBody = string | Uint8Array
 
 export interface StreamOptionsRequest {
   readonly body: RequestBody
-  /** The same without `stream_options`; null, or absent, where that would be another request. */
+  /** The body without `stream_options`; null or absent where that would change the request. */
   readonly plain?: () => RequestBody | null | Promise<RequestBody>
 }
 
 const STREAM_OPTIONS_FIELD = /\bstream_options\b/
 
-/** Of one server: what it refused once it is not asked again while this process runs. */
+/** The fallback of one server: after one refusal the field is not sent again while this process runs. */
 export class StreamOptionsFallback {
   #isRefused = false
 
-  /** Asks; and once more, without the wish, where the server refuses that. `send` gives an answer whose head has come, or throws. */
+  /** Sends the request, and again without the field where the server refuses it. `send` resolves with the head of an answer, or throws. */
   async send<Reply>(
     { body, plain }: StreamOptionsRequest,
     send: (body: RequestBody) => Promise<Reply>,
@@ -35,7 +35,7 @@ export class StreamOptionsFallback {
   }
 }
 
-/** Nobody has begun to answer then, and nothing is paid for. */
+/** After this refusal a second request is safe: no answer has begun, and nothing was charged. */
 function isStreamOptionsRefusal(error: unknown): boolean {
   if (!(error instanceof ProviderError) || error.fault !== 'rejected') return false
   return STREAM_OPTIONS_FIELD.test(error.param ?? '') || STREAM_OPTIONS_FIELD.test(error.message)

@@ -1,4 +1,4 @@
-// A streamed answer: bytes that come in any pieces, as parts.
+// Reads a streamed answer: bytes in arbitrary pieces become parts.
 import { createParser } from 'eventsource-parser'
 import { UpstreamFailure } from '../../../net/upstream/failure.ts'
 import type { UpstreamResponseBody } from '../../../net/upstream/response-body.ts'
@@ -14,16 +14,16 @@ import {
 import { isKeepAlive } from './event-classification.ts'
 
 interface StreamEvent {
-  /** Empty where it has none. */
+  /** Empty where the event has no name. */
   readonly name: string
   readonly data: string
 }
 
 const END_OF_STREAM = '[DONE]'
-/** So much may come without an event in it, in characters. */
+/** In characters, between two events. */
 const MAX_EVENT_LENGTH = 8_388_608
 
-/** To be run to its end, or ended with `return`, which breaks the connection. @throws ProviderError, the signal's reason */
+/** The caller reads to the end, or calls `return`, which closes the connection. @throws ProviderError, the signal's reason */
 export async function* readStreamParts(
   body: UpstreamResponseBody,
   server: ServerCredentials,
@@ -42,7 +42,7 @@ export async function* readStreamParts(
       }
       yield* answer.readChunk(await parseEventData(data, read).catch(() => null))
     }
-    if (!hasEnded && !answer.isFinished) throw createMalformedAnswerError(server, 'an answer that breaks off')
+    if (!hasEnded && !answer.isFinished) throw createMalformedAnswerError(server, 'an incomplete answer')
     hasEnded = true
     yield answer.createEndPart()
   } finally {
@@ -50,7 +50,7 @@ export async function* readStreamParts(
   }
 }
 
-/** The data of each event that has some. */
+/** Gives the events with data. */
 async function* parseEventStream(
   body: UpstreamResponseBody,
   server: ServerCredentials,
@@ -61,7 +61,7 @@ async function* parseEventStream(
   let between = 0
   for (;;) {
     const step = await readNextBytes(body, server)
-    // Some leave the last line without its end.
+    // Some servers do not end the last line.
     const text = step === null ? `${decoder.decode()}\n\n` : decoder.decode(step, { stream: true })
     parser.feed(text)
     between = found.length > 0 ? 0 : between + text.length
@@ -74,7 +74,7 @@ async function* parseEventStream(
   }
 }
 
-/** Null at its end. */
+/** Null at the end of the body. */
 async function readNextBytes(body: UpstreamResponseBody, server: ServerCredentials): Promise<Uint8Array | null> {
   try {
     const step = await body.next()

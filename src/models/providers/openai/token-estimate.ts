@@ -1,11 +1,11 @@
-// About how many tokens a text has for models whose vocabulary is not known here.
+// Estimates the tokens of a text for models with an unknown vocabulary.
 
-/** What English has in one token, with its spaces. */
+/** English, with its spaces. */
 const LATIN_CHARACTERS_PER_TOKEN = 4
-/** Of scripts with letters that are not Latin. */
+/** Scripts with letters that are not Latin. */
 const OTHER_LETTERS_PER_TOKEN = 2
 
-/** Han, kana and hangul have a token for each character, or nearly; other scripts are between them and English. */
+/** Han, kana and hangul have about one token for each character; other scripts are between them and English. */
 export function estimateTokensByScript(text: string): number {
   let latin = 0
   let letters = 0

@@ -1,21 +1,21 @@
-// The calls of tools in an answer, from servers that number and name their pieces in their own ways, or not at all.
+// Reads the tool calls of an answer, from servers that number and name the pieces in different ways, or not at all.
 import { randomUUID } from 'node:crypto'
 import { stringifyUpTo } from '../../../shared/incremental-json.ts'
 import type { ToolCallPart } from '../../provider.ts'
 import { MAX_CHOICES, MAX_TOOL_CALLS, MalformedDataError } from '../shared/provider-data-validation.ts'
 import { JsonObjectScanner } from './json-object-scanner.ts'
 
-/** Of the ids and names of an answer's calls together, in characters: they are kept, to tell one call from another. */
+/** In characters, of all ids and names of an answer's calls: they are kept to tell the calls apart. */
 const MAX_IDENTIFIERS_LENGTH = 1_048_576
-/** Of arguments that are values and no text, in bytes, and of those of an answer together, in characters: they are written in one go. */
+/** For arguments that are JSON values and no text: in bytes for one call, in characters for an answer. They are written in one go. */
 const MAX_VALUE_BYTES = 1_048_576
 const MAX_VALUES_LENGTH = 4_194_304
 
 interface OpenToolCall {
-  /** The server's own. */
+  /** The server's own id. */
   readonly id: string | null
   name: string | null
-  /** Of its arguments so far. */
+  /** The arguments so far. */
   readonly json: JsonObjectScanner
 }
 
@@ -26,37 +26,37 @@ interface ToolCallPiece {
   readonly text: string
 }
 
-/** The pieces in `tool_calls` of a delta or a message; none where that is no list. @throws Malformed where they are more than there may be calls */
+/** The pieces in `tool_calls` of a delta or a message; none where that is no list. @throws MalformedDataError where there are too many */
 export function listToolCallPieces(given: unknown): unknown[] {
   if (!Array.isArray(given)) return []
   guardToolCallCount(given.length)
   return given
 }
 
-/** @throws Malformed where there are more of them than there may be in one answer */
+/** @throws MalformedDataError where one answer has too many calls */
 export function guardToolCallCount(count: number): void {
   if (count > MAX_TOOL_CALLS) throw new MalformedDataError(`more than ${MAX_TOOL_CALLS} calls of tools`)
 }
 
-/** @throws Malformed where there are more of them than anybody can ask for */
+/** @throws MalformedDataError where there are more choices than a request may ask for */
 export function guardChoiceCount(count: number): void {
   if (count > MAX_CHOICES) throw new MalformedDataError(`more than ${MAX_CHOICES} choices`)
 }
 
 export class ToolCallReader {
   readonly #calls: OpenToolCall[] = []
-  /** Where the last call of each number, and of each id, is among them. */
+  /** The index in `#calls` of the last call with each number, and with each id. */
   readonly #numbers = new Map<number, number>()
   readonly #ids = new Map<string, number>()
   #identifiersLength = 0
-  /** Characters of arguments that were values. */
+  /** In characters, of arguments that came as JSON values. */
   #valuesLength = 0
 
   get hasCalls(): boolean {
     return this.#calls.length > 0
   }
 
-  /** A piece of `tool_calls` of a delta or a message; null where it is none. @throws Malformed where there are too many of them */
+  /** Reads a piece of `tool_calls`; null where it is no object. @throws MalformedDataError where there are too many calls */
   readPiece(given: unknown): ToolCallPart | null {
     if (!isRecord(given)) return null
     const piece = this.#parsePiece(given)
@@ -82,18 +82,18 @@ export class ToolCallReader {
     }
   }
 
-  /** JSON text; some send the value itself. */
+  /** Arguments are JSON text; some servers send the value itself. */
   #readArguments(value: unknown): string {
     if (typeof value === 'string') return value
     if (!isRecord(value)) return ''
     const text = stringifyUpTo(value, MAX_VALUE_BYTES)
     this.#valuesLength += text?.length ?? 0
     if (text === null || this.#valuesLength > MAX_VALUES_LENGTH)
-      throw new MalformedDataError('calls of tools with endless arguments')
+      throw new MalformedDataError('tool calls with too long arguments')
     return text
   }
 
-  /** Which of the calls a piece goes on with; null: it is the first of another one. */
+  /** The call that a piece continues; null: the piece begins a new call. */
   #findCall({ number, id, name, text }: ToolCallPiece): number | null {
     if (number === null) {
       if (id !== null) return this.#ids.get(id) ?? null
@@ -101,7 +101,7 @@ export class ToolCallReader {
     }
     const known = this.#numbers.get(number) ?? null
     if (known === null || name === null) return known
-    // Some give the same number to all of them, and some of these no ids.
+    // Some servers give all calls the same number, and some of these give no ids.
     const call = this.#calls[known]!
     const isSame =
       id === null ? (call.name ?? name) === name && !(text.startsWith('{') && call.json.isComplete) : call.id === id
@@ -120,7 +120,7 @@ export class ToolCallReader {
   #countIdentifier(text: string): string {
     this.#identifiersLength += text.length
     if (this.#identifiersLength > MAX_IDENTIFIERS_LENGTH)
-      throw new MalformedDataError('calls of tools with endless names')
+      throw new MalformedDataError('tool calls with too long ids and names')
     return text
   }
 }

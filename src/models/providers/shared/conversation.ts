@@ -1,5 +1,5 @@
-// A conversation in OpenAI's form as vendors with protocols of their own take it: instructions apart, and turns that alternate. Nothing of it
-// is lost; what no such vendor can be told is refused.
+// Converts a conversation from OpenAI's form for vendors with protocols of their own: separate instructions and alternating turns. Nothing is
+// dropped: unsupported content is refused.
 import type { ChatMessage } from '../../../../generated/types.ts'
 import { type InlineMedia, parseInlineMedia } from './inline-media.ts'
 import { createUnsupportedError } from './unsupported-error.ts'
@@ -13,9 +13,9 @@ export interface ToolCallItem {
 
 export interface ToolResultItem {
   readonly type: 'result'
-  /** Of the call that it answers. */
+  /** The id of the call. */
   readonly id: string
-  /** Of the tool that was called. */
+  /** The name of the called tool. */
   readonly name: string
   readonly text: string
 }
@@ -28,33 +28,33 @@ export type ConversationItem =
 
 export interface ConversationTurn {
   readonly role: 'user' | 'assistant'
-  /** At least one. */
+  /** At least one item. */
   readonly items: ConversationItem[]
 }
 
 export interface Conversation {
-  /** In order, wherever they stood. */
+  /** The instructions in order, from anywhere in the conversation. */
   readonly system: readonly string[]
   readonly turns: readonly ConversationTurn[]
 }
 
 type MessageOfRole<Role> = Extract<ChatMessage, { role: Role }>
 
-/** Under this name a call carries arguments that are no JSON object, as a model wrote them. */
+/** The key for arguments that are no JSON object: its value is the model's text. */
 export const INVALID_JSON_KEY = 'INVALID_JSON'
 
-/** In a conversation: names are found for all calls, and all that is in it is written again in one go. */
+/** In one conversation: all of it is converted in one go. */
 const MAX_CALLS = 10_000
 const MAX_PARTS = 50_000
 const describeTooMany = (most: number, what: string) =>
   `takes no more than ${most.toLocaleString('en')} ${what} in a conversation`
-/** In characters, of all calls of a conversation: they are read in one go, and written again. Hardly a model has room for more. */
+/** In characters, of all calls of a conversation: they are parsed and written in one go. Few models have a longer context. */
 const MAX_ARGUMENTS_LENGTH = 750_000
-// Written when it is needed: the first number of a language takes long to write.
+// A function, since the first formatting of a number in a locale is slow.
 const describeTooLongArguments = () =>
   `takes no more than ${MAX_ARGUMENTS_LENGTH.toLocaleString('en')} characters of arguments in a conversation`
 
-/** @throws ProviderError `unsupported` with the place of what `provider` cannot be told */
+/** @throws ProviderError `unsupported` with the field that the provider does not take */
 export function parseConversation(messages: readonly ChatMessage[], provider: string): Conversation {
   const reader = new ConversationReader(provider)
   for (const [at, message] of messages.entries()) reader.read(message, `messages[${at}]`)
@@ -65,7 +65,6 @@ class ConversationReader {
   readonly system: string[] = []
   readonly turns: ConversationTurn[] = []
   readonly #provider: string
-  /** Names of tools by the ids of calls. */
   readonly #toolNamesByCallId = new Map<string, string>()
   #callCount = 0
   #partCount = 0
@@ -78,7 +77,7 @@ class ConversationReader {
 
   read(message: ChatMessage, place: string): void {
     if (message.role !== 'tool' && message.role !== 'function' && message.name != null)
-      throw createUnsupportedError(this.#provider, `${place}.name`, 'takes no names of those who speak')
+      throw createUnsupportedError(this.#provider, `${place}.name`, 'takes no `name` of a message author')
     if (Array.isArray(message.content)) this.#partCount += message.content.length
     if (this.#partCount > MAX_PARTS)
       throw createUnsupportedError(this.#provider, `${place}.content`, describeTooMany(MAX_PARTS, 'parts'))
@@ -111,15 +110,16 @@ class ConversationReader {
   #readAssistantItems(message: MessageOfRole<'assistant'>, place: string): ConversationItem[] {
     for (const field of ['audio', 'function_call'] as const)
       if (message[field] != null)
-        throw createUnsupportedError(this.#provider, `${place}.${field}`, 'takes none in a conversation')
+        throw createUnsupportedError(this.#provider, `${place}.${field}`, 'does not take this field in a message')
     const { content, refusal, tool_calls } = message
-    const said = typeof content === 'string' ? [content] : (content ?? []).map((part) => readSpokenText(part))
+    const texts = typeof content === 'string' ? [content] : (content ?? []).map((part) => readSpokenText(part))
     const calls = (tool_calls ?? []).map((call, at) => this.#readToolCall(call, `${place}.tool_calls[${at}]`))
-    return [...said.flatMap(toTextItems), ...toTextItems(refusal ?? ''), ...calls]
+    return [...texts.flatMap(toTextItems), ...toTextItems(refusal ?? ''), ...calls]
   }
 
   #readToolCall(call: NonNullable<MessageOfRole<'assistant'>['tool_calls']>[number], place: string): ToolCallItem {
-    if (call.type !== 'function') throw createUnsupportedError(this.#provider, place, 'takes calls of functions alone')
+    if (call.type !== 'function')
+      throw createUnsupportedError(this.#provider, place, 'takes only tool calls of the type "function"')
     const { name, arguments: written } = call.function
     if (++this.#callCount > MAX_CALLS)
       throw createUnsupportedError(this.#provider, place, describeTooMany(MAX_CALLS, 'calls'))
@@ -133,11 +133,11 @@ class ConversationReader {
   #readToolResult({ content, tool_call_id: id }: MessageOfRole<'tool'>, place: string): ToolResultItem {
     const name = this.#toolNamesByCallId.get(id)
     if (name === undefined)
-      throw createUnsupportedError(this.#provider, `${place}.tool_call_id`, 'takes no result without its call')
+      throw createUnsupportedError(this.#provider, `${place}.tool_call_id`, 'takes no tool result without its call')
     return { type: 'result', id, name, text: readTexts(content).join('\n') }
   }
 
-  /** Turns alternate: what one side says at a stretch is one turn. */
+  /** Turns alternate: consecutive messages of one side become one turn. */
   #addItems(role: ConversationTurn['role'], items: readonly ConversationItem[]): void {
     const last = this.turns.at(-1)
     if (last?.role === role) last.items.push(...items)
@@ -145,7 +145,7 @@ class ConversationReader {
   }
 }
 
-/** Vendors take no empty texts, and they say nothing. */
+/** Vendors refuse empty texts. */
 function toTextItems(text: string): ConversationItem[] {
   return text === '' ? [] : [{ type: 'text', text }]
 }
@@ -159,14 +159,14 @@ function readSpokenText(part: { type: 'text'; text: string } | { type: 'refusal'
   return part.type === 'text' ? part.text : part.refusal
 }
 
-/** The arguments of a call as an object. Models may write what is none. */
+/** The arguments of a call as an object. Models may write something else. */
 function parseArguments(written: string): Record<string, unknown> {
   if (written.trim() === '') return {}
   try {
     const input: unknown = JSON.parse(written)
     if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Record<string, unknown>
   } catch {
-    // As below.
+    // Invalid JSON is handled below.
   }
   return { [INVALID_JSON_KEY]: written }
 }

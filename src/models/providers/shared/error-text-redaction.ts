@@ -1,18 +1,18 @@
-// What a server says, in words that hold nothing of the key that it was asked with, however they write it.
+// Redacts the credential in error texts of servers, in any escaped form.
 import { createSecretSearch, createStrictMask } from '../../../net/secret-mask.ts'
 import { computeThreshold, measureGuessable } from '../../../redaction/matching/guess-threshold.ts'
 
-/** Of texts within texts, as errors of servers that ask others. */
+/** Texts may be escaped several times, as in errors that one server passes on from another. */
 const MAX_ESCAPE_LAYERS = 4
-/** Of a text so many characters are looked at: the key is looked for in all of them, in several ways, and nobody is shown more. */
+/** Longer texts are cut: the key is searched in all characters in several ways, and fewer are ever shown. */
 const MAX_REDACTED_LENGTH = 65_536
-/** So many characters of a secret in a row nobody guesses, whichever they are: no threshold of what is unknown of it is higher. */
+/** A fragment of this many characters of a secret cannot be guessed: no guess threshold is higher. */
 const FRAGMENT_LENGTH = 16
-/** `\u0073`, `\x73`, `%73`, `&#115;`, `&#x73;`, and a character that needs no escape. */
+/** `\u0073`, `\x73`, `%73`, `&#115;`, `&#x73;`, and a character with a needless escape. */
 const ESCAPE_SEQUENCE =
   /\\u\{?([0-9a-f]{1,6})\}?|\\x([0-9a-f]{2})|%([0-9a-f]{2})|&#x([0-9a-f]{1,6});|&#(\d{1,7});|\\(.)/gi
 
-/** Masks a text that was read: `***` where the key stands, and nothing at all where it can only be found by reading on. Gives no more than the first 65,536 characters. */
+/** Gives `***` in place of the key, and an empty text where the key appears only after unescaping. Keeps the first 65,536 characters. */
 export function createErrorTextRedactor(credential: string | null): (text: string) => string {
   const secrets = credential === null ? [] : [...new Set([credential, credential.trim()])].filter((one) => one !== '')
   if (secrets.length === 0) return (text) => text.slice(0, MAX_REDACTED_LENGTH)
@@ -21,23 +21,25 @@ export function createErrorTextRedactor(credential: string | null): (text: strin
   const fragments = secrets.map((secret) => new SecretFragments(secret))
   return (text) => {
     const shortened = text.slice(0, MAX_REDACTED_LENGTH)
-    const masked = redactShortenedKeys(fragments.reduce((left, part) => part.redactIn(left), mask(shortened)))
+    const masked = redactShortenedKeys(
+      fragments.reduce((partial, fragment) => fragment.redactIn(partial), mask(shortened)),
+    )
     let unescapedText = masked
     for (let layer = 0; layer < MAX_ESCAPE_LAYERS; layer++) {
-      const read = unescapeText(unescapedText)
-      if (read === unescapedText) break
-      if (hasSecret(read) || fragments.some((part) => part.areIn(read))) return ''
-      unescapedText = read
+      const unescaped = unescapeText(unescapedText)
+      if (unescaped === unescapedText) break
+      if (hasSecret(unescaped) || fragments.some((fragment) => fragment.areIn(unescaped))) return ''
+      unescapedText = unescaped
     }
     return masked
   }
 }
 
-/** Finds in texts what nobody has guessed of a secret: its beginning from the threshold on, and so many characters in a row wherever in it they stand. */
+/** Finds parts of a secret that cannot be guessed: its beginning from the threshold on, and fragments of FRAGMENT_LENGTH at any position. */
 class SecretFragments {
   readonly #secret: string
   readonly #beginning: string
-  /** Of what nobody knows by its kind: all parts of one length. */
+  /** All fragments of one length, without the part that the kind of the secret makes known. */
   readonly #fragments: ReadonlySet<string>
 
   constructor(secret: string) {
@@ -50,7 +52,7 @@ class SecretFragments {
     )
   }
 
-  /** Whether one that is not the beginning stands in a text. */
+  /** Whether a text contains a fragment, apart from the beginning. */
   areIn(text: string): boolean {
     for (let at = 0; at + FRAGMENT_LENGTH <= text.length; at++)
       if (this.#fragments.has(text.slice(at, at + FRAGMENT_LENGTH))) return true
@@ -70,7 +72,7 @@ class SecretFragments {
     return shown + text.slice(from)
   }
 
-  /** Where what begins at a place ends; the place itself where nothing does. */
+  /** The end of a secret part that begins at `at`; `at` itself where none begins. */
   #findEnd(text: string, at: number): number {
     if (text.startsWith(this.#beginning, at)) return at + commonPrefixLength(text.slice(at), this.#secret)
     let end = at
@@ -80,7 +82,6 @@ class SecretFragments {
   }
 }
 
-/** How many characters at their beginnings are the same. */
 function commonPrefixLength(text: string, other: string): number {
   let length = 0
   while (length < other.length && text[length] === other[length]) length++
@@ -88,8 +89,8 @@ function commonPrefixLength(text: string, other: string): number {
 }
 
 /**
- * A key as many servers show it, all but a few characters at its ends replaced: `sk-ab****wxyz`. By its looks, so that it tells nothing of the key.
- * It begins where a word does: looked for from each letter on, a word of a megabyte would take minutes.
+ * A key that a server has shortened itself: `sk-ab****wxyz`. It is recognized by its form alone, so that redaction reveals nothing about the key.
+ * A match begins at the start of a word: from each letter on, the search in a word of a megabyte would take minutes.
  */
 const SHORTENED_WORD = /(?<![\w-])[\w-]+(?:\*{3,}|•{3,}|…|\.{3})[\w-]+/g
 const SHORTENED_KEY = /[*•]|^(?:sk|pk|rk|key|gsk|xai)[-_]|^AIza/

@@ -1,4 +1,4 @@
-// Pictures, sounds and documents in messages: their bytes and what they are. They come inline; whoever asks has fetched them before.
+// Reads images, audio and documents from messages. Their bytes are inline: the caller has fetched them before.
 import type { AudioPart, FilePart, ImagePart } from '../../../../generated/types.ts'
 import type { ProviderError } from '../../provider-error.ts'
 import { createUnsupportedError } from './unsupported-error.ts'
@@ -9,19 +9,19 @@ export interface InlineMedia {
   readonly media_type: string
   /** Base64 (RFC 4648, section 4). */
   readonly data: string
-  /** Of a document; null where it has none. */
+  /** The file name of a document; null where there is none. */
   readonly name: string | null
-  /** Where in the request it stands. */
+  /** The position in the request, for errors. */
   readonly place: string
 }
 
 /** RFC 2397. */
 const DATA_URL = /^data:([^,;]*)((?:;[^,;]*)*),/i
 
-/** How closely a picture is looked at is the vendor's business. */
+/** The vendor decides in which detail it reads an image. */
 const DEFAULT_DETAILS = new Set(['auto', null, undefined])
 
-/** @throws ProviderError `unsupported` with its place */
+/** @throws ProviderError `unsupported` with the position of the part */
 export function parseInlineMedia(
   part: ImagePart | AudioPart | FilePart | { type: string },
   place: string,
@@ -38,18 +38,18 @@ export function parseInlineMedia(
 
 function parseImage({ image_url: { url, detail } }: ImagePart, place: string, provider: string): InlineMedia {
   if (!DEFAULT_DETAILS.has(detail))
-    throw createUnsupportedError(provider, `${place}.image_url.detail`, 'looks at pictures as it likes')
-  const wrong = () => createUnsupportedError(provider, `${place}.image_url.url`, 'takes pictures as data: URLs alone')
+    throw createUnsupportedError(provider, `${place}.image_url.detail`, 'takes no image detail but "auto"')
+  const wrong = () => createUnsupportedError(provider, `${place}.image_url.url`, 'takes images only as data: URLs')
   return parseDataUrl(url, null, place, wrong)
 }
 
 function parseFile({ file: { file_data, file_id, filename } }: FilePart, place: string, provider: string): InlineMedia {
-  if (file_id != null) throw createUnsupportedError(provider, `${place}.file.file_id`, 'knows no files by their ids')
-  const wrong = () => createUnsupportedError(provider, `${place}.file.file_data`, 'takes files as data: URLs alone')
+  if (file_id != null) throw createUnsupportedError(provider, `${place}.file.file_id`, 'takes no files by id')
+  const wrong = () => createUnsupportedError(provider, `${place}.file.file_data`, 'takes files only as data: URLs')
   return parseDataUrl(file_data ?? '', filename ?? null, place, wrong)
 }
 
-/** `wrong` makes an error, which takes time. */
+/** `wrong` is a function because making an error takes time. */
 function parseDataUrl(url: string, name: string | null, place: string, wrong: () => ProviderError): InlineMedia {
   const head = DATA_URL.exec(url)
   if (!head) throw wrong()

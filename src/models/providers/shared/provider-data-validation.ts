@@ -1,4 +1,4 @@
-// What providers say, held against what they promise: nothing that is of another shape, or beyond belief, goes any further.
+// Validates the data of providers: values of a wrong shape or an implausible size go no further.
 import type {
   Capability,
   CompletionPart,
@@ -9,7 +9,7 @@ import type {
   ToolCallPart,
 } from '../../provider.ts'
 
-/** The most that a call, or a million tokens, may cost. Sums of such amounts are finite, however many there are. */
+/** The most that a call, or a million tokens, may cost. Sums of such amounts stay finite. */
 export const MAX_COST = 1e12
 /** The most tokens of one call. */
 export const MAX_TOKENS = 1e12
@@ -20,13 +20,13 @@ export const MAX_TOOL_CALLS = 1_000
 /** The most choices of one answer: as many as can be asked for (`n`). */
 export const MAX_CHOICES = 128
 
-/** The most models of one list: each is looked at here, and by whoever looks for one. */
+/** The most models of one list: each is checked here, and again in each search. */
 export const MAX_MODELS = 10_000
 
-/** Of all vectors of one call: 2,048 of 4,096 numbers. */
+/** Numbers in all vectors of one call: 2,048 vectors of 4,096 numbers. */
 const MAX_EMBEDDING_NUMBERS = 8_388_608
 
-/** Of one vector, which is read in one go: many times what any model gives. */
+/** Numbers in one vector, which is read in one go: many times what any model gives. */
 const MAX_VECTOR_LENGTH = 262_144
 
 const FINISH_REASONS: readonly FinishReason[] = ['stop', 'length', 'tool_calls', 'content_filter']
@@ -44,7 +44,7 @@ const CAPABILITIES: readonly Capability[] = [
 
 const CURRENCY_CODE = /^[A-Z]{3}$/
 
-/** An answer that is none. For the log alone, as everything that a provider gives wrongly. */
+/** Invalid data from a provider. The message is only for the log. */
 export class MalformedDataError extends Error {
   constructor(what: string) {
     super(`the provider gave ${what}`)
@@ -52,7 +52,7 @@ export class MalformedDataError extends Error {
   }
 }
 
-/** The models of a list. Entries without a name are left out, and a price that cannot be is none. @throws Malformed */
+/** Validates a list of models. Entries without a name are skipped, and an invalid price becomes null. @throws MalformedDataError */
 export function validateModels(provider: string, listed: unknown): Model[] {
   if (!Array.isArray(listed)) throw new MalformedDataError('no list of models')
   if (listed.length > MAX_MODELS) throw new MalformedDataError(`a list of more than ${MAX_MODELS} models`)
@@ -81,12 +81,12 @@ export function validateModels(provider: string, listed: unknown): Model[] {
   })
 }
 
-/** One part of an answer. What its end says of tokens and cost is looked at by whoever counts. @throws Malformed */
+/** Validates one part of an answer. Invalid counts in the end part become zero, and an invalid cost null. @throws MalformedDataError */
 export function validatePart(part: unknown): CompletionPart {
-  if (!isRecord(part)) throw new MalformedDataError('a part that is none')
+  if (!isRecord(part)) throw new MalformedDataError('an invalid answer part')
   const { type, text, usage, finish_reason } = part
   if (isTextType(type)) {
-    if (typeof text !== 'string') throw new MalformedDataError('a text that is none')
+    if (typeof text !== 'string') throw new MalformedDataError('a text part without text')
     return { type, text }
   }
   if (type === 'tool_call') return validateToolCall(part)
@@ -105,7 +105,7 @@ export function validatePart(part: unknown): CompletionPart {
 
 function validateToolCall({ index, custom, id, name, arguments: text }: Record<string, unknown>): ToolCallPart {
   if (!isTokenCount(index) || index >= MAX_TOOL_CALLS || typeof text !== 'string')
-    throw new MalformedDataError('a call of a tool that is none')
+    throw new MalformedDataError('an invalid tool call')
   return {
     type: 'tool_call',
     index,
@@ -143,23 +143,23 @@ function isPrice(price: unknown): price is ModelPrice {
   return typeof currency === 'string' && CURRENCY_CODE.test(currency) && amounts.every(isAmount)
 }
 
-/** @throws Malformed where all vectors of one call have more numbers than there may be */
+/** @throws MalformedDataError where all vectors of one call together have too many numbers */
 export function guardEmbeddingNumbers(count: number): void {
   if (count > MAX_EMBEDDING_NUMBERS)
     throw new MalformedDataError(`vectors of more than ${MAX_EMBEDDING_NUMBERS} numbers`)
 }
 
-/** @throws Malformed where one vector has more numbers than it may have */
+/** @throws MalformedDataError where one vector has too many numbers */
 export function guardVectorLength(length: number): void {
   if (length > MAX_VECTOR_LENGTH) throw new MalformedDataError(`a vector of more than ${MAX_VECTOR_LENGTH} numbers`)
 }
 
-/** @throws Malformed where there are not as many vectors as there are inputs */
+/** @throws MalformedDataError where there are not as many vectors as inputs */
 export function guardVectorCount(given: number, inputs: number): void {
   if (given !== inputs) throw new MalformedDataError('another number of vectors')
 }
 
-/** One vector of numbers for each of `count` inputs, all of one length. @throws Malformed */
+/** Gives one vector for each of `count` inputs, all of one length. @throws MalformedDataError */
 export function validateVectors(given: unknown, count: number): readonly (readonly number[])[] {
   const vectors: unknown[] = isRecord(given) && Array.isArray(given.vectors) ? given.vectors : []
   guardVectorCount(vectors.length, count)

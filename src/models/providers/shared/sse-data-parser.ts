@@ -1,4 +1,4 @@
-// The data of the events of a stream, whose bytes come in any pieces.
+// Parses server-sent events from bytes that come in arbitrary pieces, and gives their data.
 import { createParser } from 'eventsource-parser'
 
 export class SseDataParser {
@@ -6,7 +6,7 @@ export class SseDataParser {
   readonly #parser = createParser({ onEvent: ({ data }) => this.#found.push(data) })
   readonly #decoder = new TextDecoder()
 
-  /** Of those that are whole now. */
+  /** Gives the data of the events that are complete now. */
   feed(bytes: Uint8Array): string[] {
     this.#parser.feed(this.#decoder.decode(bytes, { stream: true }))
     return this.#found.splice(0)

@@ -1,6 +1,6 @@
-// How many tokens a text most likely has where its vendor counts them only when asked.
+// Estimates the tokens of a text for vendors that count them only by a request.
 
-/** Bytes of UTF-8 that a token has, by and large; in scripts that are not Latin it has fewer characters than there. */
+/** UTF-8 bytes, roughly. By bytes, since a token has fewer characters in scripts that are not Latin. */
 const BYTES_PER_TOKEN = 4
 
 export function estimateTokensByBytes(text: string): number {

@@ -1,11 +1,11 @@
-// What a vendor wants to hear again together with a call of a tool, such as what the model thought before it, and what OpenAI's form has no
-// place for: kept for a while by the id of the call, since it comes back with the results. Without it the conversation goes on as well.
-// Ids may be guessed, or be known to others: what was kept for one owner is given to no other one.
+// Caches the state that a vendor wants back with a tool call and OpenAI's form cannot carry, such as the thinking before the call. The key is the
+// call's id, which comes back with the results. A conversation also works without the state.
+// The cache is separate for each owner, since ids may be guessed or known to other users.
 
-/** In characters, of all that is kept. */
+/** In characters, of all entries. */
 const MAX_CACHED_CHARACTERS = 16_000_000
 
-/** What is kept for one owner. */
+/** The cache of one owner. */
 export interface OwnerToolCallStates<Kept> {
   keep(id: string, what: Kept): void
   of(id: string): Kept | null
@@ -15,8 +15,8 @@ interface OwnerEntries<Kept> {
   /** By the id of the call, the oldest first. */
   readonly kept: Map<string, { readonly what: Kept; readonly size: number }>
   /**
-   * Gives the oldest id, which is then dropped. One for good: a new one would look at the places of all that were dropped before, and of many thousands
-   * each would take the longer.
+   * Gives the oldest id, which is then dropped. The iterator is kept, since a new one would walk over all places that were dropped before:
+   * with many thousands of them each step would take longer.
    */
   readonly oldest: MapIterator<string>
   /** In characters. */
@@ -24,7 +24,7 @@ interface OwnerEntries<Kept> {
 }
 
 export class ToolCallStateCache<Kept> {
-  /** Nobody is here for whom nothing is kept. */
+  /** Only owners with entries. */
   readonly #owners = new Map<string, OwnerEntries<Kept>>()
   readonly #maxSize: number
   #size = 0
@@ -33,7 +33,7 @@ export class ToolCallStateCache<Kept> {
     this.#maxSize = most
   }
 
-  /** Null: whose calls they are is not known, and nothing is kept. */
+  /** Null: the owner is unknown, and no state is kept. */
   forOwner(owner: string | null): OwnerToolCallStates<Kept> {
     if (owner === null) return { keep() {}, of: () => null }
     return {
@@ -58,7 +58,7 @@ export class ToolCallStateCache<Kept> {
     return [...this.#owners].reduce((most, one) => (one[1].size > most[1].size ? one : most))
   }
 
-  /** Drops the oldest, until there is room, or half of an owner's is gone: another one may then have more. */
+  /** Drops the oldest entries until the limit holds, or half of the owner's entries are gone: then another owner may have more. */
   #evictOldest(owner: string, entries: OwnerEntries<Kept>): void {
     const half = entries.size / 2
     while (entries.kept.size > 0 && this.#size > this.#maxSize && entries.size >= half)

@@ -1,4 +1,4 @@
-// Which tools a model may call, and whether it must: OpenAI's form of it, read for vendors with forms of their own.
+// Reads from OpenAI's form which tools a model may or must call, for vendors with forms of their own.
 import type { CompletionRequest } from '../../provider.ts'
 import { ProviderError } from '../../provider-error.ts'
 import { createUnsupportedError, truncateToolName } from './unsupported-error.ts'
@@ -6,24 +6,24 @@ import { createUnsupportedError, truncateToolName } from './unsupported-error.ts
 export interface FunctionTool {
   readonly name: string
   readonly description: string | null
-  /** A JSON schema of its arguments; null: it takes none. */
+  /** The JSON schema of the arguments; null: the tool takes none. */
   readonly schema: Readonly<Record<string, unknown>> | null
-  /** Whether its arguments must match the schema. */
+  /** Whether the arguments must match the schema. */
   readonly strict: boolean
 }
 
 export interface ToolPlan {
-  /** Those that may be called. */
+  /** The tools that the model may call. */
   readonly tools: readonly FunctionTool[]
   readonly choice: 'auto' | 'none' | 'required' | { readonly name: string }
-  /** Whether several may be called at once. */
+  /** Whether the model may make several calls at once. */
   readonly parallel: boolean
 }
 
 type ToolChoice = Exclude<NonNullable<CompletionRequest['tool_choice']>, string>
 type AllowedTools = Extract<ToolChoice, { type: 'allowed_tools' }>['allowed_tools']
 
-/** @throws ProviderError `unsupported` for tools that are no functions, `rejected` for a choice of one that is not there */
+/** @throws ProviderError `unsupported` for tools that are no functions, `rejected` for the choice of a missing tool */
 export function createToolPlan(
   { tools, tool_choice, parallel_tool_calls }: CompletionRequest,
   provider: string,
@@ -32,7 +32,8 @@ export function createToolPlan(
   const plan = { tools: all, parallel: parallel_tool_calls ?? true }
   if (tool_choice == null) return { ...plan, choice: 'auto' }
   if (typeof tool_choice === 'string') return { ...plan, choice: tool_choice }
-  if (tool_choice.type === 'custom') throw createUnsupportedError(provider, 'tool_choice', 'has no tools but functions')
+  if (tool_choice.type === 'custom')
+    throw createUnsupportedError(provider, 'tool_choice', 'takes only tools of the type "function"')
   if (tool_choice.type === 'allowed_tools') return { ...plan, ...selectAllowedTools(all, tool_choice.allowed_tools) }
   return { ...plan, choice: { name: requireKnownTool(all, tool_choice.function.name) } }
 }
@@ -42,12 +43,12 @@ function parseTool(
   place: string,
   provider: string,
 ): FunctionTool {
-  if (tool.type !== 'function') throw createUnsupportedError(provider, place, 'has no tools but functions')
+  if (tool.type !== 'function') throw createUnsupportedError(provider, place, 'takes only tools of the type "function"')
   const { name, description, parameters, strict } = tool.function
   return { name, description: description ?? null, schema: parameters ?? null, strict: strict ?? false }
 }
 
-/** A model that is told of no other tools calls no other ones. */
+/** Only the allowed tools are sent: a model calls no tool that it does not know. */
 function selectAllowedTools(
   all: readonly FunctionTool[],
   { mode, tools }: AllowedTools,

@@ -1,10 +1,10 @@
-// What a vendor cannot be asked, in words that are safe to show.
+// Errors for request fields that a vendor does not support, with messages that are safe to show.
 import { ProviderError } from '../../provider-error.ts'
 
-/** Names of others are cut off after so many characters. */
+/** Names from requests are cut after so many characters. */
 const MAX_SHOWN_NAME = 100
 
-/** `why` goes on after the provider's name: "takes no names of those who speak". */
+/** `why` follows the provider's name in the message: "takes no files by id". */
 export function createUnsupportedError(provider: string, param: string, why: string): ProviderError {
   return new ProviderError('unsupported', `The provider "${provider}" ${why}.`, { param })
 }

@@ -1,4 +1,4 @@
-// What of a request a provider cannot honour: refused with the name of the field before anybody is asked, and never dropped.
+// Refuses request fields that a provider cannot honour, by name and before anything is sent. Such fields are never dropped.
 import type { CompletionRequest } from '../../provider.ts'
 import { ProviderError } from '../../provider-error.ts'
 
@@ -6,13 +6,13 @@ type RequestField = Exclude<keyof CompletionRequest, number> & string
 export type MessagePartType = 'text' | 'image_url' | 'input_audio' | 'file' | 'refusal'
 
 export interface SupportedFeatures {
-  /** What it takes the value of into account. */
+  /** The fields whose values the provider honours. */
   readonly fields: readonly string[]
-  /** The parts of messages that it reads besides text and refusals. */
+  /** The types of message parts that the provider reads besides text and refusals. */
   readonly parts?: readonly MessagePartType[]
 }
 
-/** The conversation itself, what the door makes of the answer, and what is for the records of somebody else alone. */
+/** Fields of the conversation itself, of the form of the answer, and of records that other systems keep. */
 const IGNORED_FIELDS = new Set<string>([
   'model',
   'messages',
@@ -27,7 +27,7 @@ const IGNORED_FIELDS = new Set<string>([
 
 type NeutralValueCheck = (value: unknown, request: CompletionRequest) => boolean
 
-/** Values that ask for nothing but what everybody does anyway. */
+/** Values that ask only for what every provider does anyway. */
 const NEUTRAL_VALUES: Readonly<Record<string, NeutralValueCheck>> = {
   n: (value) => value === 1,
   logprobs: (value) => value === false,

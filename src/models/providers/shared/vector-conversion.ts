@@ -1,8 +1,8 @@
-// Vectors of one answer, made one after the other: others have their turns between those that take long together.
+// Converts the vectors of one answer, and yields to the event loop after a number of values.
 import { yieldToEventLoop } from '../../../shared/time-slices.ts'
 import { guardVectorLength } from './provider-data-validation.ts'
 
-/** Numbers that are worked on in one turn of the event loop, in some milliseconds: no fewer than most answers have. */
+/** Numbers converted in one turn of the event loop, in a few milliseconds: enough for most answers. */
 const NUMBERS_PER_TURN = 262_144
 
 interface VectorConversion<T> {
@@ -10,22 +10,22 @@ interface VectorConversion<T> {
   convert(one: T): readonly number[]
 }
 
-/** One for each of what is given, in order. @throws Malformed where one would have more numbers than a vector may have */
+/** Gives one vector for each embedding, in order. @throws MalformedDataError where a vector would have too many numbers */
 export async function convertVectors<T>(
   embeddings: readonly T[],
-  { countNumbers: numbersIn, convert: make }: VectorConversion<T>,
+  { countNumbers, convert }: VectorConversion<T>,
 ): Promise<(readonly number[])[]> {
   const vectors: (readonly number[])[] = []
   let numbersThisTurn = 0
-  for (const one of embeddings) {
-    const numbers = numbersIn(one)
+  for (const embedding of embeddings) {
+    const numbers = countNumbers(embedding)
     guardVectorLength(numbers)
     if (numbersThisTurn + numbers > NUMBERS_PER_TURN) {
       await yieldToEventLoop()
       numbersThisTurn = 0
     }
     numbersThisTurn += numbers
-    vectors.push(make(one))
+    vectors.push(convert(embedding))
   }
   return vectors
 }

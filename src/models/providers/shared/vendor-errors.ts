@@ -1,28 +1,28 @@
-// What a vendor says went wrong, or what went wrong on the way to it, in words that are safe to show.
+// Converts a vendor's errors, and errors of the connection to it, to ProviderErrors whose messages are safe to show.
 
 import { UpstreamFailure } from '../../../net/upstream/failure.ts'
 import { truncateText } from '../../../shared/text-truncation.ts'
 import { ProviderError, type ProviderFault } from '../../provider-error.ts'
 import { createErrorTextRedactor } from './error-text-redaction.ts'
 
-/** What a vendor says of an error. */
+/** The error object of a vendor. */
 export interface VendorErrorBody {
-  /** The word that it has for it. */
+  /** The vendor's word for the error. */
   readonly type: string
   readonly message: string
 }
 
 interface NamedProvider {
-  /** Of the provider. */
+  /** The provider's name. */
   readonly name: string
 }
 
-/** How much of a vendor's own words is shown. */
+/** In characters, of a vendor's message. */
 const MAX_SHOWN_LENGTH = 500
-/** Fields that have the same name there, where what is said begins with them. */
+/** The message begins with a field that has the same name in OpenAI's form. */
 const BLAMED_FIELD = /^\W*(temperature|top_p|max_tokens|messages|tools|tool_choice)\b/
 
-/** What an error object says, alone or in a list, as both vendors send it. */
+/** Reads an error object, alone or in a list, as both vendors send it. */
 export function parseVendorError(given: unknown): VendorErrorBody {
   const body = typeof given === 'string' ? parseJsonOrNull(given) : given
   const first: unknown = Array.isArray(body) ? body[0] : body
@@ -40,7 +40,7 @@ interface VendorErrorDetails {
   readonly cause?: unknown
 }
 
-/** What went wrong. Only of a request that is wrong the vendor's own words are shown: they are of what the caller sent. */
+/** Shows the vendor's own words only for a rejected request: they are about the caller's input. */
 export function createVendorError(
   { name }: NamedProvider,
   fault: ProviderFault,
@@ -61,7 +61,7 @@ export function createVendorError(
   return new ProviderError(fault, text, { param, retry_after_seconds, cause: cause ?? new Error(masked) })
 }
 
-/** Whatever went wrong on the way, as a ProviderError. */
+/** Converts any error of the connection or the answer to a ProviderError. */
 export function toVendorError({ name }: NamedProvider, cause: unknown): ProviderError {
   if (cause instanceof ProviderError) return cause
   if (!(cause instanceof UpstreamFailure))
@@ -74,7 +74,7 @@ export function toVendorError({ name }: NamedProvider, cause: unknown): Provider
   return new ProviderError(faults[cause.fault] ?? 'failed', text, { cause: cause.cause ?? cause })
 }
 
-/** What stands in an object under a name; undefined where it is none, or has nothing of its own there. */
+/** The own property of an object; undefined where `value` is no object or lacks the property. */
 export function readField(value: unknown, key: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     ? (value as Record<string, unknown>)[key]

@@ -1,4 +1,4 @@
-// Asks a vendor over HTTP: what it answers as JSON, or as events that come one by one; and why it does not, in words that are safe to show.
+// Sends requests to a vendor over HTTP and reads JSON or server-sent events. Errors have messages that are safe to show.
 import { createParser } from 'eventsource-parser'
 import { outgoingTimeSlices } from '../../../net/outgoing-time-slices.ts'
 import { parseRetryAfterMs, type UpstreamClient } from '../../../net/upstream/client.ts'
@@ -12,27 +12,27 @@ import { parseBoundedJson, parseEventData } from './json-parsing.ts'
 import { createVendorError, parseVendorError, toVendorError, type VendorErrorBody } from './vendor-errors.ts'
 
 export interface VendorApi {
-  /** The provider. */
+  /** The provider's name. */
   readonly name: string
-  /** With the version of its protocol, without a slash at its end. */
+  /** With the version of the protocol, without a slash at the end. */
   readonly base_url: string
   readonly client: UpstreamClient
   headers(credential: string | null): Readonly<Record<string, string>>
-  /** What its error object means; null where its status says it. */
+  /** The fault that an error object means; null where the status decides. */
   faultOf(error: VendorErrorBody): ProviderFault | null
 }
 
-/** Of answers that do not come as events. */
+/** For answers that are not events. */
 const MAX_BYTES = 64 * 1_024 * 1_024
-/** Of a page of a list, which is read in one go while everybody else waits. */
+/** For a page of a list, which is parsed in one go and blocks the event loop. */
 const MAX_LIST_BYTES = 4 * 1_024 * 1_024
 const MAX_ERROR_BYTES = 65_536
-/** How long the words of a refusal are waited for: its status says enough. */
+/** How long to wait for the body of an error: the status says enough. */
 const REASON_MS = 2_000
-/** So much may come without an event in it, in characters. */
+/** In characters, between two events. */
 const MAX_EVENT_LENGTH = 8_388_608
 
-/** What a header can carry (RFC 9110, section 5.5) of a key. */
+/** A key that a header can carry (RFC 9110, section 5.5). */
 const HEADER_SAFE_KEY = /^[\x21-\x7e]+$/
 
 const FAULTS_BY_STATUS: Readonly<Record<number, ProviderFault>> = {
@@ -62,7 +62,7 @@ export async function requestJson(
   }
 }
 
-/** The data of each event, as JSON, to the one that `isLast` says is the last. The connection ends with whoever reads no further. @throws ProviderError; the signal's reason */
+/** Gives the parsed data of each event up to the last, which `isLast` tells. Ending the iteration ends the connection. @throws ProviderError; the signal's reason */
 export async function* requestEvents(
   vendor: VendorApi,
   path: string,
@@ -89,13 +89,13 @@ export async function* requestEvents(
     context.signal.throwIfAborted()
     throw toVendorError(vendor, cause)
   } finally {
-    // After the last event nothing comes but the end of the answer, and the connection is good for others.
+    // After the last event only the end of the answer comes, and the connection can be reused.
     if (ended) reply.body.release()
     else reply.body.destroy()
   }
 }
 
-/** Leaves the body to whoever has it. */
+/** Does not close the body: the caller does. */
 async function* parseEventStream(body: UpstreamResponseBody): AsyncGenerator<string, void, void> {
   const events: string[] = []
   const parser = createParser({ onEvent: ({ data }) => events.push(data) })
@@ -121,7 +121,10 @@ async function sendRequest(
 ): Promise<UpstreamResponse> {
   const key = credential?.trim() ?? null
   if (key !== null && !HEADER_SAFE_KEY.test(key))
-    throw new ProviderError('no_key', `The key of the provider "${vendor.name}" has characters that no key can have.`)
+    throw new ProviderError(
+      'no_key',
+      `The key of the provider "${vendor.name}" has characters that a header cannot carry.`,
+    )
   const { origin, pathname } = new URL(vendor.base_url)
   const text = body && (await written(body))
   const reply = await vendor.client
@@ -137,7 +140,7 @@ async function sendRequest(
       },
       ...(text === null ? {} : { body: text }),
       signal,
-      // Lists are asked for again anyway.
+      // The list cache repeats requests for lists itself.
       shouldRetry: body !== null,
     })
     .catch((cause: unknown) => {
@@ -157,7 +160,7 @@ async function readErrorResponse(
   const bodyTimeout = setTimeout(() => reply.body.destroy(), REASON_MS)
   const bodyText = await readWholeBody(reply.body, MAX_ERROR_BYTES).then(String, () => '')
   clearTimeout(bodyTimeout)
-  // Looking for a long key takes milliseconds, and dozens of requests may be refused at once.
+  // Redacting a long key takes milliseconds, and dozens of requests may be refused at once.
   await outgoingTimeSlices.turn(vendor.name)
   signal.throwIfAborted()
   const errorBody = parseVendorError(bodyText)
@@ -176,7 +179,7 @@ function mapStatusToFault(status: number): ProviderFault {
   return FAULTS_BY_STATUS[status] ?? (status >= 400 && status < 500 ? 'rejected' : 'failed')
 }
 
-/** A base URL with the version of the protocol, which it may have already. */
+/** Adds the version of the protocol to a base URL that has none. */
 export function withApiVersion(base_url: string, version: string): string {
   const bare = base_url.replace(/\/+$/, '')
   return /\/v\d+[a-z]*$/.test(bare) ? bare : `${bare}/${version}`

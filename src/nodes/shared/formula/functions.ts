@@ -1,4 +1,4 @@
-// The functions of formulas, and what descriptions say of them.
+// The functions of formulas, and their description for nodes.
 import { roundDecimal } from '../value-operations.ts'
 
 export interface FormulaFunction {
@@ -11,7 +11,7 @@ function fixedArity(count: number, of: (...values: number[]) => number): Formula
   return { least: count, most: count, of }
 }
 
-/** To the bases that are used most without the error of a division. */
+/** The most common bases have exact functions, without the error of a division. */
 function logarithm(value: number, base: number): number {
   if (base === 10) return Math.log10(value)
   return base === 2 ? Math.log2(value) : Math.log(value) / Math.log(base)
@@ -46,8 +46,8 @@ export const FORMULA_FUNCTIONS: Readonly<Record<string, FormulaFunction>> = {
   if: fixedArity(3, (condition, yes, no) => (condition ? yes! : no!)),
 }
 
-/** All functions by name, for descriptions and messages. */
+/** The names of all functions, for descriptions and messages. */
 export const FORMULA_FUNCTION_NAMES = Object.keys(FORMULA_FUNCTIONS).join(', ')
 
-/** What a formula is made of, for the descriptions of nodes. */
-export const FORMULA_LANGUAGE = `numbers only, no texts: + - * / % ^, comparisons (1 is true, 0 is false), && || !, pi, e, and the functions ${FORMULA_FUNCTION_NAMES}; log(x) is that to base 10, ln(x) the natural one, log(x, b) one to base b`
+/** The language of formulas, for the descriptions of nodes. */
+export const FORMULA_LANGUAGE = `numbers only, no texts: + - * / % ^, comparisons (1 is true, 0 is false), && || !, pi, e, and the functions ${FORMULA_FUNCTION_NAMES}; log(x) is the logarithm to base 10, ln(x) the natural logarithm, log(x, b) the logarithm to base b`

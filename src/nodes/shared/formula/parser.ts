@@ -1,5 +1,5 @@
-// The little language of math.Formula: numbers, names, operators and functions; nothing else can be said in it.
-// `formulaOf` reads it once; the result is evaluated for any number of values.
+// The language of math.Formula: numbers, names, operators and functions. `parseFormula` parses a formula once; the result is evaluated for
+// any number of values.
 
 import { suggestName } from '../../../engine/node-api/did-you-mean.ts'
 import { NodeError } from '../../../engine/node-api/node-type.ts'
@@ -13,14 +13,14 @@ type Evaluator = (names: FormulaVariables) => number
 
 export interface Formula {
   (names: FormulaVariables): number
-  /** What evaluating it once costs: one for each number, name, sign and operator, some for each function. */
+  /** The steps of one evaluation: one for each number, name, sign and operator, and several for each function. */
   readonly steps: number
 }
 
-/** In all evaluations of one firing: a second or so. */
+/** In steps of all evaluations of one firing: about a second. */
 const MOST_STEPS = 50_000_000
 const CALL_STEPS = 8
-/** Of rounding, which is done in decimal. */
+/** Rounding costs more, because it is decimal. */
 const ROUNDING_STEPS = 40
 
 const LONGEST_FORMULA = 10_000
@@ -29,7 +29,7 @@ const DEEPEST_NESTING = 100
 const CONSTANTS: FormulaVariables = { pi: Math.PI, e: Math.E }
 
 interface BinaryOperator {
-  /** Operators with a higher one bind closer. */
+  /** Operators with a higher level bind closer. */
   level: number
   of: (a: number, b: number) => number
 }
@@ -52,7 +52,7 @@ const BINARY_OPERATORS: Readonly<Record<string, BinaryOperator>> = {
   '%': { level: 6, of: (a, b) => a % b },
 }
 
-/** A power binds closer than a sign before it, and is read from the right: `-2^2` is −4, `2^3^2` is 512. */
+/** A power binds closer than a sign before it, and is right-associative: `-2^2` is −4, `2^3^2` is 512. */
 const SIGN_LEVEL = 7
 
 const TOKEN =
@@ -67,7 +67,7 @@ interface Token {
 function tokenize(text: string): Token[] {
   const found: Token[] = []
   let at = 0
-  // Looked for once: there may be as many spaces at the end as tokens before them.
+  // Computed once, because a formula may end with as many spaces as it has tokens.
   const end = text.trimEnd().length
   while (at < end) {
     TOKEN.lastIndex = at
@@ -164,9 +164,10 @@ class FormulaParser {
   #call(token: Token): Evaluator {
     const callable = Object.hasOwn(FORMULA_FUNCTIONS, token.text) ? FORMULA_FUNCTIONS[token.text]! : null
     if (!callable) {
-      const advice = suggestName(token.text, Object.keys(FORMULA_FUNCTIONS)) || ` There are ${FORMULA_FUNCTION_NAMES}.`
+      const advice =
+        suggestName(token.text, Object.keys(FORMULA_FUNCTIONS)) || ` The functions are ${FORMULA_FUNCTION_NAMES}.`
       throw new NodeError(
-        `The formula calls "${abbreviate(token.text)}", which is no function.${advice}`,
+        `The formula calls "${abbreviate(token.text)}", which is not a function.${advice}`,
         'bad_formula',
       )
     }
@@ -203,13 +204,13 @@ function evaluateName(text: string): Evaluator {
     if (Object.hasOwn(CONSTANTS, text)) return CONSTANTS[text]!
     const known = [...Object.keys(names), ...Object.keys(CONSTANTS)]
     throw new NodeError(
-      `The formula uses "${abbreviate(text)}", which is no input.${suggestName(text, known)}`,
+      `The formula uses "${abbreviate(text)}", which is not an input.${suggestName(text, known)}`,
       'unknown_name',
     )
   }
 }
 
-/** Reads a formula. Throws NodeError with the position of what can't be read. */
+/** Parses a formula. Throws NodeError with the position of a syntax error. */
 export const parseFormula = memoizeByText(parseUncached)
 
 function parseUncached(text: string): Formula {
@@ -219,9 +220,9 @@ function parseUncached(text: string): Formula {
   return new FormulaParser(text).parseWhole()
 }
 
-/** Throws NodeError `too_large` where evaluating a formula so often costs too much. */
+/** Throws NodeError `too_large` if so many evaluations of a formula cost too much. */
 export function guardEvaluations(formula: Formula, times: number): void {
   if (formula.steps * times <= MOST_STEPS) return
-  const text = `The formula takes ${formula.steps} steps, too many for ${times.toLocaleString('en')} values at once.`
-  throw new NodeError(`${text} Make it shorter, or work on parts of them.`, 'too_large')
+  const text = `The formula takes ${formula.steps} steps, which is too many for ${times.toLocaleString('en')} values at once.`
+  throw new NodeError(`${text} Shorten the formula, or split the values.`, 'too_large')
 }

@@ -1,4 +1,4 @@
-// Values that are taken apart and put together again are the same values.
+// Values that are split and reassembled are the same values.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -11,7 +11,7 @@ import {
 import { estimateSize, measureValue } from '../../../../src/engine/node-api/values/measure.ts'
 import { scaled } from '../../../helpers/scale.ts'
 
-/** What comes out on the other side, each piece cloned by itself. */
+/** The value on the other side, with each piece cloned by itself. */
 function crossed(value: unknown): { value: unknown; pieces: ValueFragment[] } {
   const pieces = [...splitValue(value)]
   const assembly = new ValueAssembler()
@@ -41,8 +41,8 @@ const { value: anything } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }))
 
-describe('pieces', () => {
-  test('make the same value again, measured the same', () => {
+describe('fragments of a value', () => {
+  test('restore the same value with the same measure', () => {
     fc.assert(
       fc.property(anything, (value) => {
         if (estimateSize(value) > 20_000_000) return
@@ -65,7 +65,7 @@ describe('pieces', () => {
       assert.ok(ops.reduce((sum, [, inside]) => sum + estimateSize(inside), 0) < 2 * FRAGMENT_SIZE)
   })
 
-  test('keep what is shared, so that it stays as small as it is', () => {
+  test('keep shared parts shared, so that they stay small', () => {
     const items = Array.from({ length: 10_000 }, (_, at) => at)
     let doubled: unknown[] = items
     for (let level = 0; level < 8; level++) doubled = [doubled, doubled]
@@ -76,7 +76,7 @@ describe('pieces', () => {
     assert.ok(pieces.length < 10)
   })
 
-  test('hold a bounded number of empty texts each', () => {
+  test('contain a limited number of empty texts each', () => {
     for (const value of [Array(200_000).fill(''), [Array(200_000).fill('')]]) {
       const { value: made, pieces } = crossed(value)
       assert.deepEqual(made, value)

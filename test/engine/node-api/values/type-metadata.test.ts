@@ -1,4 +1,4 @@
-// The shorthand of types, which type fits which, and what an edge between two types does to a value.
+// The shorthand of types, assignability, and the conversions on edges.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { findNearest } from '../../../../src/engine/node-api/did-you-mean.ts'
@@ -21,7 +21,7 @@ import {
 import { takesLess } from '../../../helpers/patience.ts'
 
 describe('types', () => {
-  test('the shorthand reads and writes the same', () => {
+  test('a shorthand is read and formatted to the same text', () => {
     for (const text of ['str', 'list[str]', 'dict[str, list[int]]', 'union[int, str]?', 'any', 'list[any]?']) {
       assert.equal(formatType(parseType(text)), text)
     }
@@ -35,12 +35,12 @@ describe('types', () => {
     assert.equal(formatType(createEnumType('a', 2)), 'enum(a | 2)')
   })
 
-  test('a shorthand that is none throws', () => {
+  test('an invalid shorthand throws', () => {
     for (const text of ['', 'list[', 'list[]', 'str str]', '[int]', 'list[int]]'])
       assert.throws(() => parseType(text), text)
   })
 
-  test('metadata of clients is read whatever is missing', () => {
+  test('metadata of clients is read even if fields are missing', () => {
     assert.deepEqual(
       readTypeMetadata({ type: 'list', type_args: [{ type: 'int' }], values: null }),
       parseType('list[int]'),
@@ -147,7 +147,7 @@ describe('values', () => {
     test(`${getValueKind(value)} ${JSON.stringify(value)} is no ${type}`, () =>
       assert.ok(!conforms(value, parseType(type))))
 
-  test('an edge does nothing where the types match', () => {
+  test('an edge does not convert values if the types match', () => {
     for (const [source, target] of [
       ['str', 'str'],
       ['int', 'float'],
@@ -159,7 +159,7 @@ describe('values', () => {
     }
   })
 
-  test('it wraps one value into a list, checks where the type is open, and says what it met', () => {
+  test('an edge wraps one value into a list, checks open types, and reports the kind of a misfit', () => {
     assert.deepEqual(createCoercion(parseType('str'), parseType('list[str]'))?.('x'), ['x'])
     assert.equal(createCoercion(parseType('float'), parseType('int'))?.(2), 2)
     assert.throws(
@@ -181,7 +181,7 @@ describe('values', () => {
     assert.throws(() => createCoercion(parseType('str?'), parseType('str'))?.(null), TypeMismatchError)
   })
 
-  test('limits hold after the type', () => {
+  test('limits are checked after the type', () => {
     const limited = withBounds(createTypeCheck(parseType('int')), { min: 1, max: 3 })!
     assert.equal(limited(3), 3)
     assert.throws(() => limited(0), new TypeMismatchError('must be at least 1', 'out_of_range'))
@@ -196,7 +196,7 @@ describe('values', () => {
 })
 
 describe('suggestions', () => {
-  test('the nearest name, or none', () => {
+  test('find the nearest name, or none', () => {
     const names = ['text.Template', 'text.Trim', 'list.Sort']
     assert.equal(findNearest('text.template', names), 'text.Template')
     assert.equal(findNearest('Sort', names), 'list.Sort')

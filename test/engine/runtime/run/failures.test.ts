@@ -1,4 +1,4 @@
-// Laws of errors: what a bad firing reaches, what may be said about it, and what counts as bad.
+// Laws of errors: what an invalid firing causes, which part of an error is public, and what counts as invalid.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import {
@@ -39,7 +39,7 @@ const bad = graph(
   ['in.output->bad.value', 'bad.output->out.value'],
 )
 
-/** The error of a graph whose one node returns or yields what it is told. */
+/** The error of a graph whose only node returns or yields an invalid value. */
 async function errorOf(type: Partial<NodeType>): Promise<string> {
   const outcome = await run(graph([node('n', 'test.N')], []), withTypes(testType('test.N', type)))
   assert.equal(outcome.status, 'failed')
@@ -52,7 +52,7 @@ function returning(given: unknown): Promise<string> {
 }
 
 describe('errors', () => {
-  test('a NodeError says what it says, with the node that threw it', async () => {
+  test('a NodeError shows its message, with the node that threw it', async () => {
     const { execution, observer } = start(bad, withTypes(throwing(new NodeError('No such page.', 'not_found'))))
     const error = { node_id: 'bad', type: 'not_found', message: 'No such page.' }
     assert.deepEqual(await execution.done, { status: 'failed', error })
@@ -61,7 +61,7 @@ describe('errors', () => {
     assert.deepEqual(observer.faults, [])
   })
 
-  test('anything else says nothing of its cause; the observer gets it for the log', async () => {
+  test('any other error hides its cause; the observer receives the cause for the log', async () => {
     const cause = new TypeError('password is hunter2')
     const { execution, observer } = start(bad, withTypes(throwing(cause)))
     const outcome = await execution.done
@@ -70,7 +70,7 @@ describe('errors', () => {
     assert.deepEqual(observer.faults, [cause])
   })
 
-  test('the cause of a NodeError goes to the log alone', async () => {
+  test('the cause of a NodeError is only logged', async () => {
     const cause = new Error('secret')
     const { execution, observer } = start(bad, withTypes(throwing(new NodeError('It failed.', 'x', { cause }))))
     assert.doesNotMatch(JSON.stringify([await execution.done, observer.calls]), /secret/)
@@ -139,7 +139,7 @@ describe('errors', () => {
     }
   })
 
-  test('generators that are left behind are ended', async () => {
+  test('generators of an ended run are ended', async () => {
     let ended = 0
     const endless = testType('test.Endless', {
       outputs: [item],
@@ -164,7 +164,7 @@ describe('errors', () => {
     await until(() => ended === 1)
   })
 
-  test('an observer that throws fails its own run and no more', async () => {
+  test('an observer that throws fails only its own run', async () => {
     const { execution } = start(graph([source('in', 1), sink('out')], ['in.output->out.value']), withTypes(), {
       observer: {
         nodeUpdated() {
@@ -185,8 +185,8 @@ describe('errors', () => {
   })
 })
 
-describe('bad returns', () => {
-  test('an undeclared output, with a hint', async () => {
+describe('invalid results of node code', () => {
+  test('an undeclared output, with a suggestion', async () => {
     assert.match(
       await returning({ cuont: 1 }),
       /^bad_output: .*"cuont", which it doesn't have\. Did you mean "count"\?/,
@@ -199,13 +199,13 @@ describe('bad returns', () => {
     assert.match(await returning({ count: 1.5 }), /gave float on "count"/)
   })
 
-  test('something that is no record of outputs', async () => {
+  test('a result that is no record of outputs', async () => {
     assert.match(await returning([1]), /returned list instead of its outputs by name/)
     assert.match(await returning('x'), /returned str/)
     assert.match(await returning(42), /returned int/)
   })
 
-  test('a stream that is returned, a single output that is yielded, an item that is no record', async () => {
+  test('a returned stream, a yielded single output, and an item that is no record', async () => {
     assert.match(await returning({ item: 1 }), /returned its stream "item" instead of yielding it/)
     const outputsOf = [{ name: 'count', type: parseType('int') }, item]
     const yielding = (given: unknown) =>
@@ -229,7 +229,7 @@ describe('bad returns', () => {
     assert.deepEqual(outcome, { status: 'failed', error: { node_id: 'sum', type: 'type_mismatch', message } })
   })
 
-  test('a connected value outside of the limits of its property', async () => {
+  test('a connected value outside of the limits of its property is refused', async () => {
     const of = graph(
       [source('in', -1), node('wait', 'control.Delay'), sink('out')],
       ['in.output->wait.seconds', 'wait.output->out.value'],
@@ -262,7 +262,7 @@ describe('nested values', () => {
     return outcome.status === 'failed' ? [outcome.error.node_id, outcome.error.type] : outcome.status
   }
 
-  test('a node gives values that nest up to 64 deep, returned, promised or yielded', async () => {
+  test('of a node may nest up to 64 deep, returned, promised or yielded', async () => {
     for (const levels of [64, 65, 20_000]) {
       const kinds: Partial<NodeType>[] = [
         { outputs: [output], run: () => ({ output: nested(levels) }) },
@@ -287,7 +287,7 @@ describe('nested values', () => {
     }
   })
 
-  test('so are the params of a run, the items of a stream and the own value of an output', async () => {
+  test('among the params, the items of a stream and the own value of an output have the same limit', async () => {
     const single = graph([node('in', 'input.Any', { name: 'in' }), sink('out')], ['in.output->out.value'])
     const stream = graph([node('in', 'input.Any', { name: 'in', stream: true }), sink('out')], ['in.output->out.value'])
     for (const levels of [64, 65]) {
@@ -299,7 +299,7 @@ describe('nested values', () => {
     }
   })
 
-  test('a value that is shared many times inside of itself is looked into once, and refused where it would be too large', async () => {
+  test('that are shared many times are measured once, and refused if they are too large', async () => {
     const outcomeOf = (levels: number) => {
       let shared: unknown = [1]
       for (let level = 0; level < levels; level++) shared = [shared, shared]

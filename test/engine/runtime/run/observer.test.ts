@@ -1,11 +1,11 @@
-// What a host hears of a run, in which order.
+// The events that a host receives from a run, and their order.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { NodeError } from '../../../../src/engine/node-api/node-type.ts'
 import { Counter, edge, graph, node, output, run, sink, source, start, testType, value, withTypes } from '../../kit.ts'
 
 describe('observer', () => {
-  test('hears nodes, edges and outputs of a simple run in order', async () => {
+  test('receives nodes, edges and outputs of a simple run in order', async () => {
     const of = graph(
       [source('in', 'a'), node('up', 'text.Case', { to: 'upper', name: 'Loud' }), sink('out')],
       [edge('in.output->up.text', { id: 'e1' }), edge('up.output->out.value', { id: 'e2' })],
@@ -26,7 +26,7 @@ describe('observer', () => {
     ])
   })
 
-  test('hears a node once, however often it fires, with the outputs of its last firing', async () => {
+  test('receives each node once, however often it fires, with the outputs of its last firing', async () => {
     const of = graph(
       [source('in', [1, 2, 3]), node('each', 'control.ForEach'), node('say', 'text.FromValue'), sink('out')],
       ['in.output->each.list', 'each.item->say.value', 'say.output->out.value'],
@@ -40,7 +40,7 @@ describe('observer', () => {
     ])
   })
 
-  test('hears of an edge at its first value and at its end, not of every value', () => {
+  test('receives an edge at its first value and at its end, not at every value', () => {
     const counter = new Counter()
     const of = graph(
       [node('count', 'test.Counter', { count: 5000 }), sink('out')],
@@ -55,7 +55,7 @@ describe('observer', () => {
     })
   })
 
-  test('hears that an edge of a single value is completed, also where none came: of a branch not taken, and of a failure', async () => {
+  test('receives the end of each edge of a single value, also without a value: on a branch not taken, and after a failure', async () => {
     const bad = testType('test.Bad', {
       outputs: [output],
       run() {
@@ -92,7 +92,7 @@ describe('observer', () => {
     })
   })
 
-  test('a node is called by its name, else by the title of its type', async () => {
+  test('receives the name of a node, else the title of its type', async () => {
     const names: string[] = []
     const of = graph(
       [source('in', 1), node('say', 'text.FromValue'), sink('out')],
@@ -112,7 +112,7 @@ describe('observer', () => {
     assert.deepEqual(names, ['in (input.Any)', 'Value to text (text.FromValue)', 'out (output.Output)'])
   })
 
-  test('node code speaks through its context', async () => {
+  test('receives the calls of node code through its context', async () => {
     const talker = testType('test.Talker', {
       properties: [value],
       run(_inputs, context) {

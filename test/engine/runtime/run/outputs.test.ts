@@ -1,4 +1,4 @@
-// How much a run may hand out: the result of a job is one row of the database, which is written and read at once.
+// The size limit of a run's outputs: the result of a job is one row of the database, which is written and read at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Plan } from '../../../../src/engine/compile/compiler.ts'
@@ -12,7 +12,7 @@ import { RunOutputs } from '../../../../src/engine/runtime/run/outputs.ts'
 import { runToCompletion } from '../../../../src/shared/time-slices.ts'
 import { leastProcessorMs } from '../../../helpers/processor.ts'
 
-/** How many times a value may be handed out. */
+/** How many times a value may be an output. */
 function times(value: unknown): number {
   const published = new RunOutputs({ outputs: [{ name: 'out' }] } as unknown as Plan)
   for (let count = 0; ; count++) {
@@ -26,7 +26,7 @@ function times(value: unknown): number {
   }
 }
 
-test('the outputs of a run have at most 32 million bytes together, whatever they are written with', () => {
+test('the outputs of a run have at most 32 million bytes in total, whatever their characters are', () => {
   const counts = ['x', 'é', '文', '😀'].map((one) => times(one.repeat(1_000_000 / one.length)))
   assert.deepEqual(counts, [32, 16, 10, 16])
   const many = (one: string) => ({
@@ -36,7 +36,7 @@ test('the outputs of a run have at most 32 million bytes together, whatever they
   assert.ok(times(many('x')) > times(many('文')))
 })
 
-test('a large value that was looked into in steps is not looked into again when it is handed out', () => {
+test('a large value measured in steps is not measured again when it is published', () => {
   const value = JSON.parse(`[${'{"a":"\u00e9"},'.repeat(200_000)}{}]`)
   assert.ok(needsUtf8Steps(value))
   const steps = countExtraUtf8Steps(value)
@@ -49,7 +49,7 @@ test('a large value that was looked into in steps is not looked into again when 
   assert.ok(took < 5, `took ${took} ms`)
 })
 
-test('a value weighs the same whether it was looked into in steps or at once', () => {
+test('a value has the same size whether it was measured in steps or at once', () => {
   const text = JSON.stringify(Array(20_000).fill({ é: 'short é', long: 'ü'.repeat(40), at: [1, 'x', null, '😀'] }))
   const value = JSON.parse(text)
   runToCompletion(countExtraUtf8Steps(value))

@@ -1,4 +1,4 @@
-// The charset of a part: found in its own head alone, however that is written.
+// The charset of a part: read only from the part's own head, in any spelling.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { formatClaimedType, parsePartCharset } from '../../../../src/http/body/multipart/part-headers.ts'
@@ -11,7 +11,7 @@ function charset(head: string, before = '', form = FORM, type = 'text/csv'): str
 }
 
 describe('the charset of a part', () => {
-  test('is found wherever it stands in its head', () => {
+  test('is found anywhere in the head of the part', () => {
     for (const head of [
       `${DISPOSITION}\r\nContent-Type: text/csv; charset=latin1`,
       `CONTENT-TYPE:text/CSV;x="a;charset=utf-8";Charset="Latin1"\r\n${DISPOSITION}`,
@@ -21,7 +21,7 @@ describe('the charset of a part', () => {
         assert.equal(charset(head, before), 'latin1', head)
   })
 
-  test('is nothing where none is said, or nothing that could be one', () => {
+  test('is null if the head has none, or an invalid one', () => {
     for (const head of [
       DISPOSITION,
       'Content-Type: text/csv',
@@ -39,7 +39,7 @@ describe('the charset of a part', () => {
     assert.equal(parsePartCharset(Buffer.from(`--b 1\r\n${good}\r\n`), FORM, 'text/csv'), null)
   })
 
-  test('makes a claim of a type that tells nothing by itself', () => {
+  test('makes a generic type significant', () => {
     assert.equal(formatClaimedType('text/plain', null), null)
     assert.equal(formatClaimedType('text/plain', 'utf-8'), null)
     assert.equal(formatClaimedType('text/plain', 'latin1'), 'text/plain; charset=latin1')

@@ -1,4 +1,4 @@
-// What the lifecycle profile tells of a server: capabilities, summaries, interfaces, types. HTTP and socket answer the same.
+// Discovery of the lifecycle profile: capabilities, summaries, interfaces, types. HTTP and the socket give the same answers.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type {
@@ -37,7 +37,7 @@ const get = async <T>(path: string): Promise<T> => {
 }
 
 describe('getCapabilities and get_capabilities', () => {
-  test('tell the same, but for the time', async () => {
+  test('return the same, but for the time', async () => {
     const { server_time, ...told } = await get<Capabilities>('/api/sdk/v1/capabilities')
     const { server_time: later, ...twins } = await twin<Capabilities>('get_capabilities')
     assert.deepEqual(twins, told)
@@ -50,7 +50,7 @@ describe('getCapabilities and get_capabilities', () => {
     assert.deepEqual(told.asset_uri_schemes, ['asset://', '/api/storage/', '/api/assets/packages/'])
   })
 
-  test('tell the limits that the settings set', async () => {
+  test('return the limits of the settings', async () => {
     const config = { max_upload_bytes: 12_345, max_queued_jobs: 0, trust_localhost: false }
     await using other = await startServer({ config })
     const made = await other.context.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'x' })
@@ -89,7 +89,7 @@ describe('listWorkflowSummaries and list_workflow_summaries', () => {
     assert.equal(summary!.registry_revision, capabilities.registry_revision)
   })
 
-  test('refuse limits and cursors that are none, in the form of the profile', async () => {
+  test('refuse invalid limits and cursors, in the error format of the profile', async () => {
     for (const query of ['limit=0', 'limit=101', 'limit=x', 'cursor=mine', 'other=1']) {
       const paths = await refused(server, 'GET', `/api/sdk/v1/workflows?${query}`, {}, [400, 'invalid_request'])
       assert.deepEqual(paths, [`/query/${query.split('=')[0]}`])
@@ -101,7 +101,7 @@ describe('getWorkflowInterfaces and get_workflow_interfaces', () => {
   const ask = (body: unknown) => call<WorkflowInterfacesResponse>(server, 'POST', PATH, { body })
   const PATH = '/api/sdk/v1/workflow-interfaces'
 
-  test('give what can be read in the order asked, and say why the others cannot', async () => {
+  test('return readable interfaces in the requested order, and errors for the others', async () => {
     const twice = {
       name: 'Twice',
       graph: {
@@ -128,7 +128,7 @@ describe('getWorkflowInterfaces and get_workflow_interfaces', () => {
     assert.deepEqual(body.interfaces[1], await get(`/api/workflows/${ids[0]}/interface?version=1`))
   })
 
-  test('are refused on a socket where the graphs have more than 32 MiB together, and come one after the other over HTTP', async () => {
+  test('are refused on a socket if the graphs have more than 32 MiB together, and come one by one over HTTP', async () => {
     const note = 'x'.repeat(11 * 1024 * 1024)
     const large: string[] = []
     for (const name of ['L1', 'L2', 'L3']) {
@@ -146,7 +146,7 @@ describe('getWorkflowInterfaces and get_workflow_interfaces', () => {
     assert.deepEqual([error?.code, error?.problems], ['INVALID_REQUEST', [{ path: '/data/ids', message }]])
   })
 
-  test('take a hundred ids, each once', async () => {
+  test('accept a hundred distinct ids', async () => {
     const many = Array.from({ length: 101 }, (_, index) => `wf_${index}`)
     assert.equal((await ask({ ids: many.slice(1) })).body.errors.length, 100)
     const bodies = [{ ids: many }, { ids: [] }, { ids: ['a', 'a'] }, { ids: ['a'], version: 2 }, {}, { ids: 'a' }]
@@ -174,14 +174,14 @@ describe('listNodeTypes and get_node_type_inventory', () => {
     assert.deepEqual(await twin('get_node_type_inventory', { limit: 7, cursor: 0 }), pages[0])
   })
 
-  test('a cursor behind the last type gives an empty page', async () => {
+  test('return an empty page for a cursor after the last type', async () => {
     const { types, next_cursor, cursor } = await read('?cursor=9007199254740991')
     assert.deepEqual([types, next_cursor, cursor], [[], null, Number.MAX_SAFE_INTEGER])
     for (const query of ['?cursor=-1', '?limit=101', '?cursor=1.5', '?cursor=9007199254740992'])
       await refused(server, 'GET', `/api/sdk/v1/node-types${query}`, {}, [400, 'invalid_request'])
   })
 
-  test('another registry has another revision, the same one the same', async () => {
+  test('return the same revision for the same registry only', async () => {
     const more = { node_type: 'test.Own', title: 'Own', description: 'Own.', properties: [], outputs: [] }
     const registries = [
       createRegistry([...builtinRegistry.all()].reverse()),
@@ -202,7 +202,7 @@ describe('listNodeTypes and get_node_type_inventory', () => {
 })
 
 describe('the switch of the lifecycle profile', () => {
-  test('answers for what it covers with SDK_LIFECYCLE_DISABLED, and leaves discovery alone', async () => {
+  test('disables the operations of the profile with SDK_LIFECYCLE_DISABLED, but not discovery', async () => {
     await using off = await startServer({ environment: { SVC_DISABLE_SDK_LIFECYCLE_V1: '1' } })
     const { status, body } = await call<ErrorBody & { code: string }>(off, 'GET', '/api/sdk/v1/capabilities')
     assert.deepEqual([status, body.code, body.error.type], [503, 'SDK_LIFECYCLE_DISABLED', 'sdk_lifecycle_disabled'])
@@ -217,7 +217,7 @@ describe('the switch of the lifecycle profile', () => {
     assert.deepEqual([config.features.sdk_lifecycle, config.features.sdk_lifecycle_preview], [false, false])
   })
 
-  test('comes behind authentication, path and method', async () => {
+  test('is checked after authentication, path and method', async () => {
     const environment = { SVC_DISABLE_SDK_LIFECYCLE_V1: '1', SVC_TRUST_LOCALHOST: 'false' }
     await using off = await startServer({ environment })
     const made = await off.context.tokens.access.mint(LOCAL_PRINCIPAL, { name: 'x' })
@@ -236,7 +236,7 @@ describe('the switch of the lifecycle profile', () => {
   })
 })
 
-test('an interface of a graph with a loop of edges is told with its diagnostics', async () => {
+test('the interface of a graph with a cycle of edges has diagnostics', async () => {
   const graph = {
     nodes: [node('a', 'text.Concat', { a: 'x' }), node('b', 'text.Concat', { a: 'y' })],
     edges: [edge('a.output', 'b.b'), edge('b.output', 'a.b')],

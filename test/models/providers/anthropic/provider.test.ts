@@ -1,4 +1,4 @@
-// Anthropic as a provider, against a server that behaves as the real one: its models, its answers in whatever pieces they come, and its faults.
+// The Anthropic provider against a server that behaves like the real one: its models, its answers in arbitrary pieces, and its errors.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { CompletionPart, Provider } from '../../../../src/models/provider.ts'
@@ -25,7 +25,7 @@ const fails = (script: ClaudeScript, ...blamed: Parameters<typeof blames>) =>
   assert.rejects(answer(script), blames(...blamed))
 
 describe('the models', () => {
-  test('are those of all pages of the list, with what it says of them and what they cost', async () => {
+  test('are those of all pages of the list, with their features and prices', async () => {
     await using upstream = await startAnthropic()
     const models = await to(upstream).models({ credential: KEY, signal: new AbortController().signal })
     assert.equal(upstream.requests.length, 2)
@@ -58,7 +58,7 @@ describe('the models', () => {
     )
   })
 
-  test('cost what their version costs, whichever day it is of, and nobody knows what of others', () => {
+  test('have the price of their version on any date, and unknown versions have none', () => {
     const cost = (id: string) => createClaudeModel('anthropic', { id })!.price?.per_million_input_tokens
     const known = ['claude-sonnet-4-20250514', 'claude-opus-4-1-20250805', 'claude-opus-4-5', 'claude-haiku-5-5-latest']
     assert.deepEqual(known.map(cost), [3, 15, 5, 0.1])
@@ -66,7 +66,7 @@ describe('the models', () => {
       assert.equal(createClaudeModel('anthropic', { id })!.price, null, id)
   })
 
-  test('tell what a request may ask', async () => {
+  test('have traits that decide which requests are accepted', async () => {
     await using upstream = await startAnthropic()
     const provider = to(upstream)
     await provider.models({ credential: KEY, signal: new AbortController().signal })
@@ -99,12 +99,12 @@ describe('an answer', () => {
     { ...END, finish_reason: 'tool_calls' },
   ]
 
-  test('comes as parts, with all tokens that went in', async () => {
+  test('comes as parts, with all input tokens', async () => {
     assert.deepEqual(await answer({}), [{ type: 'text', text: 'Hello there' }, END])
     assert.deepEqual(await answer(script), parts)
   })
 
-  test('is the same wherever its bytes are parted', async () => {
+  test('is the same wherever its bytes are split', async () => {
     const short: ClaudeScript = { says: script.says!.slice(2, 4), stop_reason: 'tool_use', usage: null }
     const length = Buffer.byteLength(claudeEvents(short).join(''))
     await using upstream = await startAnthropic({ answer: (_request, n) => ({ ...short, split: [n + 1] }) })
@@ -119,7 +119,7 @@ describe('an answer', () => {
     assert.ok(upstream.connections <= 2 * AT_ONCE, `${upstream.connections} connections`)
   })
 
-  test('is read past what is not known', async () => {
+  test('is read in spite of unknown events', async () => {
     const strange = ['ping', 'new_event', 'content_block_stop'].map((type) => event({ type, index: 77 }))
     const blocks = [
       event({ type: 'content_block_start', index: 5, content_block: { type: 'new_block', text: 'no' } }),
@@ -132,7 +132,7 @@ describe('an answer', () => {
     assert.deepEqual(await answer({ events }), [{ type: 'text', text: 'Hello there' }, END])
   })
 
-  test('may come whole at the start of its blocks', async () => {
+  test('may have its whole content at the start of its blocks', async () => {
     const block = (index: number, content_block: object) => event({ type: 'content_block_start', index, content_block })
     const [start, , ...rest] = claudeEvents({ says: [] })
     const events = [
@@ -150,7 +150,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('says why it ended', async () => {
+  test('has the reason of its end', async () => {
     const reasons = {
       end_turn: 'stop',
       stop_sequence: 'stop',
@@ -168,12 +168,12 @@ describe('an answer', () => {
     assert.deepEqual(refused[0], { type: 'refusal', text: 'Not that.' })
   })
 
-  test('may be without counts', async () => {
+  test('may lack token counts', async () => {
     const end = (await answer({ usage: null })).at(-1)
     assert.deepEqual(end, { ...END, usage: { input_tokens: 0, output_tokens: 0, cost: null } })
   })
 
-  test('gives names and thoughts back where a call is answered', async () => {
+  test('gets its tool names and thinking back with the result of a call', async () => {
     await using upstream = await startAnthropic({
       answer: (_request, n) =>
         n === 0
@@ -197,8 +197,8 @@ describe('an answer', () => {
   })
 })
 
-describe('what goes wrong', () => {
-  test('before an answer is told apart, in words that hold no key', async () => {
+describe('an error', () => {
+  test('before an answer has the right fault, in a message without the key', async () => {
     const error = (type: string, status: number, message = `${KEY} is bad`, headers = {}): ClaudeScript => ({
       error: { type, message },
       status,
@@ -222,7 +222,7 @@ describe('what goes wrong', () => {
     })
   })
 
-  test('in the middle of an answer ends it', async () => {
+  test('in the middle of an answer ends the answer', async () => {
     const [start, ...rest] = claudeEvents({})
     const middle = (type: string) => ({
       events: [start!, rest[1]!, rest[2]!, event({ type: 'error', error: { type, message: `about ${KEY}` } }), ...rest],
@@ -236,19 +236,19 @@ describe('what goes wrong', () => {
     await fails({ body: { type: 'message' } }, 'failed', null, /not understood/)
   })
 
-  test('with the end of an answer does not undo it', async () => {
+  test('after the end of an answer does not undo it', async () => {
     const events = claudeEvents({}).slice(0, -1)
     assert.deepEqual(await answer({ events }), [{ type: 'text', text: 'Hello there' }, END])
     assert.deepEqual(await answer({ hangs: claudeEvents({}).length }), [{ type: 'text', text: 'Hello there' }, END])
   })
 
-  test('with a list is told', async () => {
+  test('of a list is reported', async () => {
     await using upstream = await startAnthropic({ key: 'another' })
     const context = { credential: KEY, signal: new AbortController().signal }
     await assert.rejects(to(upstream).models(context), blames('no_key', null))
   })
 
-  test('is no fault where whoever asked goes away', async () => {
+  test('is not reported where the caller has aborted', async () => {
     await using upstream = await startAnthropic({ answer: () => ({ hangs: 4 }) })
     const gone = new AbortController()
     const reason = new Error('enough')
@@ -265,7 +265,7 @@ describe('what goes wrong', () => {
   })
 })
 
-test('an answer is held to a schema with bounds, which the vendor would refuse', async () => {
+test('an answer can have a schema with bounds, although the vendor would refuse them', async () => {
   await using upstream = await startAnthropic()
   const properties = {
     age: { type: 'integer', minimum: 0 },

@@ -1,4 +1,4 @@
-// Requests in OpenAI's form as Anthropic's Messages API takes them, and what of them it cannot honour.
+// The conversion of OpenAI's requests for Anthropic's Messages API, and the refusal of unsupported fields.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type ClaudeTraits, guessClaudeTraits } from '../../../../src/models/providers/anthropic/model-traits.ts'
@@ -34,7 +34,7 @@ const tool = (name: string, more: object = {}) => ({ type: 'function' as const, 
 const schema = { type: 'object', properties: { city: { type: 'string' } } }
 
 describe('a conversation', () => {
-  test('has its instructions apart, and turns that alternate', () => {
+  test('gets separate instructions, and turns that alternate', () => {
     const { system, messages } = body({
       messages: [
         { role: 'system', content: 'be brief' },
@@ -54,7 +54,7 @@ describe('a conversation', () => {
     ])
   })
 
-  test('keeps calls of tools with their results, and what is said besides behind them', () => {
+  test('keeps tool calls with their results, and other texts after them', () => {
     const { messages, tools, tool_choice } = body({
       messages: [
         { role: 'user', content: 'weather?' },
@@ -93,7 +93,7 @@ describe('a conversation', () => {
         content: [result('b', 'sun'), result('a'), result('c', 'bad'), { type: 'text', text: 'and now?' }],
       },
     ])
-    // Called tools must be declared, and none may be called any more.
+    // Called tools must be declared, but none may be called now.
     assert.deepEqual(
       tools.map(({ name }: Loose) => name),
       ['now', 'look'],
@@ -101,7 +101,7 @@ describe('a conversation', () => {
     assert.deepEqual(tool_choice, { type: 'none' })
   })
 
-  test('shows pictures and documents', () => {
+  test('contains images and documents', () => {
     const url = (media: string, data = 'AAAA') => `data:${media};base64,${data}`
     const [{ content }] = body({
       messages: [
@@ -124,7 +124,7 @@ describe('a conversation', () => {
 
   const said = (part: Loose) => ({ messages: [{ role: 'user', content: [part] }] }) as Asked
   const image = (url: string, more = {}) => said({ type: 'image_url', image_url: { url, ...more } })
-  test('is refused where a part of it cannot be told', () => {
+  test('is refused where a part of it is unsupported', () => {
     refuses(image('https://example.org/a.png'), 'messages[0].content[0].image_url.url')
     refuses(image('data:image/png;base64,AAAA', { detail: 'high' }), 'messages[0].content[0].image_url.detail')
     refuses(image('data:image/tiff;base64,AAAA'), 'messages[0].content[0]')
@@ -145,7 +145,7 @@ describe('a conversation', () => {
 })
 
 describe('tools', () => {
-  test('are declared, with names that Anthropic takes', () => {
+  test('are declared, with names that Anthropic accepts', () => {
     const asked: Asked = { tools: [tool('a.b', { parameters: schema, strict: true, description: 'A' }), tool('a_b')] }
     const { body: sent, names } = createAnthropicRequest(
       requestOf('claude', asked),
@@ -168,7 +168,7 @@ describe('tools', () => {
     const { tool_choice = null, tools: sent } = body({ tools, ...asked })
     return [tool_choice, sent.map(({ name }: Loose) => name).join()]
   }
-  test('are chosen as asked', () => {
+  test('are chosen by the tool choice', () => {
     const single = { disable_parallel_tool_use: true }
     assert.deepEqual(choice({}), [null, 'one,two'])
     assert.deepEqual(choice({ parallel_tool_calls: false }), [{ type: 'auto', ...single }, 'one,two'])
@@ -186,7 +186,7 @@ describe('tools', () => {
     ])
   })
 
-  test('that are no functions, or not there, are refused', () => {
+  test('that are no functions, or missing, are refused', () => {
     refuses({ tools: [{ type: 'custom', custom: { name: 'x' } }] }, 'tools[0]')
     refuses({ tools, tool_choice: { type: 'custom', custom: { name: 'one' } } }, 'tool_choice')
     const missing = { type: 'function', function: { name: 'three' } } as const
@@ -194,8 +194,8 @@ describe('tools', () => {
   })
 })
 
-describe('what an answer shall be', () => {
-  test('is asked in the words of Anthropic', () => {
+describe('the options of an answer', () => {
+  test('are sent in the form of Anthropic', () => {
     const { max_tokens, stop_sequences, temperature, top_p, metadata, stream } = body({
       max_completion_tokens: 99,
       stop: 'END',
@@ -216,7 +216,7 @@ describe('what an answer shall be', () => {
     )
   })
 
-  test('is refused where it cannot be had', () => {
+  test('are refused where they are unsupported', () => {
     refuses({ temperature: 1.1 }, 'temperature')
     for (const [name, value] of Object.entries({
       seed: 1,
@@ -233,7 +233,7 @@ describe('what an answer shall be', () => {
     refuses({ response_format: { type: 'json_schema', json_schema: { name: 'x' } } }, 'response_format')
   })
 
-  test('can be held to a schema', () => {
+  test('include a JSON schema', () => {
     const format = (given: object, strict: boolean | null = null) =>
       body({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema: given as Loose, strict } } })
         .output_config.format.schema
@@ -251,19 +251,19 @@ describe('what an answer shall be', () => {
         },
         additionalProperties: false,
       })
-    // A property may have any name, those of keywords among them.
+    // A property may have the name of a keyword.
     const odd = { anyOf: [{ type: 'object', properties: { maximum: { type: 'string' } }, additionalProperties: true }] }
     assert.deepEqual(format(odd), odd)
   })
 })
 
-describe('how much it thinks', () => {
+describe('the reasoning effort', () => {
   const thinking = (asked: Asked, traits: ClaudeTraits, memory?: OwnerToolCallStates<ThinkingBlocks>) => {
     const { thinking: told = null, output_config = null } = body(asked, traits, memory)
     return [told, output_config]
   }
   const adaptive = { type: 'adaptive', display: 'summarized' }
-  test('is told as effort, or as a budget', () => {
+  test('is sent as effort, or as a budget', () => {
     assert.deepEqual(thinking({ reasoning_effort: 'high' }, ADAPTIVE), [adaptive, { effort: 'high' }])
     assert.deepEqual(thinking({ reasoning_effort: 'none' }, ADAPTIVE), [{ type: 'disabled' }, null])
     assert.deepEqual(thinking({ reasoning_effort: 'none' }, PLAIN), [null, null])
@@ -282,7 +282,7 @@ describe('how much it thinks', () => {
     assert.deepEqual(thinking({ reasoning_effort: 'max' }, unknown), [adaptive, { effort: 'max' }])
   })
 
-  test('is refused where the model has no such effort', () => {
+  test('is refused where the model lacks this level', () => {
     refuses({ reasoning_effort: 'medium' }, 'reasoning_effort')
     refuses({ reasoning_effort: 'minimal' }, 'reasoning_effort', BUDGET)
     refuses({ reasoning_effort: 'low' }, 'reasoning_effort', PLAIN)
@@ -297,7 +297,7 @@ describe('how much it thinks', () => {
       { role: 'tool', tool_call_id: 'a', content: 'done' },
     ],
   }
-  test('goes on after calls with what was thought before them, or else without a budget', () => {
+  test('is sent after tool calls with the thinking before them, or else without a budget', () => {
     const memory = new ToolCallStateCache<ThinkingBlocks>().forOwner('me')
     assert.deepEqual(thinking(called, BUDGET, memory), [null, null])
     assert.deepEqual(thinking(called, ADAPTIVE, memory), [adaptive, { effort: 'low' }])
@@ -307,7 +307,7 @@ describe('how much it thinks', () => {
     assert.deepEqual(body(called, BUDGET, memory).messages[1].content[0], thought)
   })
 
-  test('is known by names where the list is silent', () => {
+  test('is known from the name where the list does not tell', () => {
     const kinds = [
       'claude-3-5-haiku-20241022',
       'claude-3-7-sonnet-20250219',
@@ -325,7 +325,7 @@ describe('how much it thinks', () => {
   })
 })
 
-test('what is remembered of calls is bounded', () => {
+test('the stored state of tool calls is bounded', () => {
   const memory = new ToolCallStateCache<string>(20).forOwner('me')
   memory.keep('a', '123456')
   memory.keep('b', '123456')

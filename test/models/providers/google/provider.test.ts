@@ -1,5 +1,4 @@
-// Google as a provider, against a server that behaves as the real one: its models, its answers in whatever pieces they come, its vectors and
-// its faults.
+// The Google provider against a server that behaves like the real one: its models, its answers in arbitrary pieces, its vectors and its errors.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { CompletionPart, EmbeddingRequest } from '../../../../src/models/provider.ts'
@@ -33,7 +32,7 @@ const fails = (script: GeminiScript, ...blamed: Parameters<typeof blames>) =>
   assert.rejects(answer(script), blames(...blamed))
 
 describe('the models', () => {
-  test('are those of all pages of the list that speak or make vectors', async () => {
+  test('are those of all pages of the list for chat or vectors', async () => {
     await using upstream = await startGoogle()
     const models = await to(upstream).models(context())
     assert.equal(upstream.requests.length, 2)
@@ -65,7 +64,7 @@ describe('the models', () => {
   })
 })
 
-test('models cost what their version costs, whichever issue it is, and nobody knows what of others', () => {
+test('models have the price of their version in any release, and unknown versions have none', () => {
   const methods = { supportedGenerationMethods: ['generateContent'] }
   const priceOf = (name: string) => createGeminiModel('google', { name, ...methods })?.price?.per_million_input_tokens
   const known = ['gemini-2.5-flash-preview-09-2025', 'gemini-2.0-flash-001', 'gemini-3.1-pro-preview', 'gemini-2.5-pro']
@@ -92,12 +91,12 @@ describe('an answer', () => {
     { ...END, finish_reason: 'tool_calls' },
   ]
 
-  test('comes as parts, with all tokens that were thought', async () => {
+  test('comes as parts, with the tokens of its thoughts', async () => {
     assert.deepEqual(await answer({}), HELLO)
     assert.deepEqual(await answer(script), parts())
   })
 
-  test('is the same wherever its bytes are parted', async () => {
+  test('is the same wherever its bytes are split', async () => {
     const short: GeminiScript = { says: script.says!.slice(2, 4) }
     const length = Buffer.byteLength(geminiEvents(short).join(''))
     await using upstream = await startGoogle({ answer: (_request, n) => ({ ...short, split: [n + 1] }) })
@@ -114,7 +113,7 @@ describe('an answer', () => {
     assert.ok(upstream.connections <= 2 * AT_ONCE, `${upstream.connections} connections`)
   })
 
-  test('is read past what is not known', async () => {
+  test('is read in spite of unknown content', async () => {
     const strange = [
       chunk({}),
       chunk({ candidates: [] }),
@@ -125,7 +124,7 @@ describe('an answer', () => {
     assert.deepEqual(await answer({ events: geminiEvents({}).flatMap((one) => [...strange, one]) }), HELLO)
   })
 
-  test('says why it ended', async () => {
+  test('has the reason of its end', async () => {
     const reasons = {
       STOP: 'stop',
       MAX_TOKENS: 'length',
@@ -141,14 +140,14 @@ describe('an answer', () => {
     await fails({ finishReason: 'MALFORMED_FUNCTION_CALL' }, 'failed', null)
   })
 
-  test('may be without counts, or have more of them', async () => {
+  test('may lack token counts, or have more of them', async () => {
     const usage = { input_tokens: 0, output_tokens: 0, cost: null }
     assert.deepEqual((await answer({ usage: null })).at(-1), { ...END, usage })
     const more = (await answer({ usage: { ...USAGE, toolUsePromptTokenCount: 100 } })).at(-1)
     assert.deepEqual(more, { ...END, usage: { input_tokens: 109, output_tokens: 11, cost: null } })
   })
 
-  test('gives ids, names and seals back where a call is answered', async () => {
+  test('gets its ids, tool names and signatures back with the result of a call', async () => {
     const says = [{ functionCall: { id: 'g7', name: '_1st', args: {} }, thoughtSignature: 'sealed' }]
     await using upstream = await startGoogle({ answer: (_request, n) => (n === 0 ? { says } : {}) })
     const provider = to(upstream)
@@ -174,7 +173,7 @@ describe('vectors', () => {
   const embed = (upstream: VendorUpstream, request: Partial<EmbeddingRequest>) =>
     to(upstream).embed!({ model: 'gemini-embedding-001', input: 'x', ...request }, context())
 
-  test('come one for each text, in order, as many at once as Google takes', async () => {
+  test('come in order, one for each text, in the largest batches that Google takes', async () => {
     await using upstream = await startGoogle()
     const input = Array.from({ length: 101 }, (_, at) => 'x'.repeat(at + 1))
     const { vectors, input_tokens } = await embed(upstream, { input })
@@ -183,7 +182,7 @@ describe('vectors', () => {
       [100, 1],
     )
     assert.deepEqual([vectors.length, input_tokens], [101, 101])
-    // The server makes them of the text's length and of its place in the call.
+    // The server makes them from the length of the text and its position in the call.
     assert.deepEqual([vectors[0]![0], vectors[99]![0], vectors[100]![0]], [1, 199, 101])
     assert.deepEqual(upstream.posted[1].requests[0], {
       model: 'models/gemini-embedding-001',
@@ -191,27 +190,27 @@ describe('vectors', () => {
     })
   })
 
-  test('that were shortened are of length 1', async () => {
+  test('that were shortened have the length 1', async () => {
     await using upstream = await startGoogle()
     const { vectors } = await embed(upstream, { input: 'abc', dimensions: 2 })
     assert.equal(upstream.posted[0].requests[0].outputDimensionality, 2)
     assert.deepEqual(vectors, [[3 / 5, 4 / 5]])
   })
 
-  test('with more numbers than there may be are refused, as they are of every provider', async () => {
+  test('with too many numbers together are refused, as with every provider', async () => {
     const values = Array.from({ length: 100_000 }, () => 1)
     const body = { embeddings: Array.from({ length: 84 }, () => ({ values })) }
     await using upstream = await startGoogle({ answer: () => ({ body }) })
     await assert.rejects(embed(upstream, { input: Array.from({ length: 84 }, () => 'x') }), /more than 8388608 numbers/)
   })
 
-  test('of which one has more numbers than are read in one go are refused', async () => {
+  test('are refused where one has more numbers than are read in one go', async () => {
     const body = { embeddings: [{ values: Array.from({ length: 262_145 }, () => 1) }] }
     await using upstream = await startGoogle({ answer: () => ({ body }) })
     await assert.rejects(embed(upstream, { input: 'x' }), /a vector of more than 262144 numbers/)
   })
 
-  test('of tokens are refused, and answers that are none', async () => {
+  test('for token ids are refused, and invalid answers as well', async () => {
     await using upstream = await startGoogle({ answer: () => ({ body: { embeddings: [] } }) })
     await assert.rejects(embed(upstream, { input: [1, 2] }), blames('unsupported', 'input'))
     await assert.rejects(embed(upstream, { new_field: 1 }), blames('unsupported', 'new_field'))
@@ -220,8 +219,8 @@ describe('vectors', () => {
   })
 })
 
-describe('what goes wrong', () => {
-  test('before an answer is told apart, in words that hold no key', async () => {
+describe('an error', () => {
+  test('before an answer has the right fault, in a message without the key', async () => {
     const error = (code: number, status: string, message = `${GOOGLE_KEY} is bad`): GeminiScript => ({
       error: { code, status, message },
     })
@@ -238,7 +237,7 @@ describe('what goes wrong', () => {
     await assert.rejects(to(upstream).models(context()), blames('no_key', null))
   })
 
-  test('in the middle of an answer ends it', async () => {
+  test('in the middle of an answer ends the answer', async () => {
     const [first, last] = geminiEvents({})
     const error = chunk({ error: { code: 503, status: 'UNAVAILABLE', message: `about ${GOOGLE_KEY}` } })
     await fails({ events: [first!, error, last!] }, 'failed', null)
@@ -251,7 +250,7 @@ describe('what goes wrong', () => {
     assert.deepEqual(await answer({ events: [first!, last!.trimEnd()] }), HELLO)
   })
 
-  test('is no fault where whoever asked goes away', async () => {
+  test('is not reported where the caller has aborted', async () => {
     await using upstream = await startGoogle({ answer: () => ({ hangs: 1 }) })
     const gone = new AbortController()
     const reason = new Error('enough')

@@ -1,4 +1,4 @@
-// Requests in OpenAI's form as the Gemini API takes them, and what of them it cannot honour.
+// The conversion of OpenAI's requests for the Gemini API, and the refusal of unsupported fields.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createGoogleRequest, type GoogleCallState } from '../../../../src/models/providers/google/request.ts'
@@ -39,7 +39,7 @@ const CALLED: Asked['messages'] = [
 ]
 
 describe('a conversation', () => {
-  test('has its instructions apart, and turns that alternate', () => {
+  test('gets separate instructions, and turns that alternate', () => {
     const { systemInstruction, contents } = body({
       messages: [
         { role: 'system', content: 'be brief' },
@@ -56,7 +56,7 @@ describe('a conversation', () => {
     ])
   })
 
-  test('keeps calls of tools with their results', () => {
+  test('keeps tool calls with their results', () => {
     const first = { functionCall: { name: 'now', args: {} }, thoughtSignature: 'skip_thought_signature_validator' }
     const second = { functionCall: { name: 'look', args: { city: 'Ulm' } } }
     const [, called, answered] = body({ messages: CALLED }).contents
@@ -66,11 +66,11 @@ describe('a conversation', () => {
       role: 'user',
       parts: [result('now', 'noon'), result('look', ''), { text: 'and now?' }],
     })
-    // Older models know no seals.
+    // Older models have no signatures.
     assert.deepEqual(body({ messages: CALLED }, OLD).contents[1].parts[1], { functionCall: first.functionCall })
   })
 
-  test('gives calls their own ids and seals back', () => {
+  test("gives tool calls Google's ids and signatures back", () => {
     const memory = new ToolCallStateCache<GoogleCallState>().forOwner('me')
     memory.keep('a', { id: 'g1', signature: 'sealed' })
     memory.keep('b', { id: null, signature: 'also' })
@@ -85,7 +85,7 @@ describe('a conversation', () => {
     )
   })
 
-  test('shows pictures, sounds and documents', () => {
+  test('contains images, audio and documents', () => {
     const [{ parts }] = body({
       messages: [
         {
@@ -108,7 +108,7 @@ describe('a conversation', () => {
     )
   })
 
-  test('is refused where a part of it cannot be told', () => {
+  test('is refused where a part of it is unsupported', () => {
     const image = { type: 'image_url' as const, image_url: { url: 'https://example.org/a.png' } }
     refuses({ messages: [{ role: 'user', content: [image] }] }, 'messages[0].content[0].image_url.url')
     refuses({ messages: [{ role: 'assistant', content: '' }] }, 'messages')
@@ -117,7 +117,7 @@ describe('a conversation', () => {
 })
 
 describe('tools', () => {
-  test('are declared, with names that Google takes', () => {
+  test('are declared, with names that Google accepts', () => {
     const long = 'x'.repeat(70)
     const asked: Asked = {
       tools: [
@@ -144,7 +144,7 @@ describe('tools', () => {
     assert.deepEqual([names.fromVendorName('_1st'), names.fromVendorName('x'.repeat(57))], ['1st', long])
   })
 
-  test('are chosen as asked', () => {
+  test('are chosen by the tool choice', () => {
     const choice = (asked: Asked) =>
       body({ tools: [tool('one'), tool('two')], ...asked }).toolConfig.functionCallingConfig
     assert.deepEqual(choice({}), { mode: 'AUTO' })
@@ -159,8 +159,8 @@ describe('tools', () => {
   })
 })
 
-describe('what an answer shall be', () => {
-  test('is asked in the words of Google', () => {
+describe('the options of an answer', () => {
+  test('are sent in the form of Google', () => {
     const asked: Asked = {
       max_tokens: 99,
       temperature: 2,
@@ -191,14 +191,14 @@ describe('what an answer shall be', () => {
     assert.deepEqual(config({ response_format: { type: 'text' } }), {})
   })
 
-  test('is refused where it cannot be had', () => {
+  test('are refused where they are unsupported', () => {
     refuses({ stop: ['1', '2', '3', '4', '5', '6'] }, 'stop')
     refuses({ seed: 2 ** 31 }, 'seed')
     for (const [name, value] of Object.entries({ n: 2, logprobs: true, logit_bias: { 1: 1 }, verbosity: 'low' }))
       refuses({ [name]: value }, name)
   })
 
-  test('may be thought about', () => {
+  test('include a thinking level or budget', () => {
     const thinking = (effort: string, model?: string, thinks?: boolean | null) =>
       config({ reasoning_effort: effort }, model, thinks).thinkingConfig
     assert.deepEqual(thinking('minimal'), { includeThoughts: true, thinkingLevel: 'MINIMAL' })

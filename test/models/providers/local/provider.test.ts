@@ -1,4 +1,4 @@
-// Local models without what runs them: what the folder holds, what headers say, and which schemas can be kept to.
+// Local models without the runtime: the content of the folder, the headers of files, and the supported schemas.
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -20,7 +20,7 @@ function write(folder: string, path: string, bytes: Uint8Array = tinyModel()): v
 }
 
 test(
-  'the header of a file says what it is, and a damaged one says nothing',
+  'the header of a file tells its facts, and a damaged header tells nothing',
   inFolder(async (folder) => {
     const read = (bytes: Uint8Array) => {
       write(folder, 'x.gguf', bytes)
@@ -29,7 +29,7 @@ test(
     assert.deepEqual(await read(tinyModel()), { architecture: 'llama', context_length: 2048, embedding: false })
     assert.equal((await read(tinyModel({ pooling: 2 }))).embedding, true)
     assert.equal((await read(tinyModel({ architecture: 'nomic-bert' }))).embedding, true)
-    // The vocabulary begins at about 650 bytes: all that comes before it is needed.
+    // The vocabulary begins at about 650 bytes, and everything before it is needed.
     for (let length = 4; length < 480; length += 7) {
       const { architecture, context_length } = await read(tinyModel().subarray(0, length))
       assert.ok(architecture === null || architecture === 'llama', `${length}`)
@@ -45,7 +45,7 @@ test(
 )
 
 test(
-  'what is asked for is found behind the vocabulary and lists of lists as well',
+  'the needed values are also found after the vocabulary and nested lists',
   inFolder(async (folder) => {
     const path = join(folder, 'x.gguf')
     const usual = [value('general.architecture', 8, text('llama')), value('llama.context_length', 4, uint32(4_096))]
@@ -68,7 +68,7 @@ test(
 )
 
 test(
-  'the folder holds whole models alone, and none from elsewhere',
+  'the folder lists only complete models, and none from outside of it',
   inFolder(async (folder) => {
     const models = join(folder, 'models')
     for (const path of ['a/b/one.gguf', 'two.GGUF', 'a/.hidden.gguf', '.incomplete/x.gguf', 'a/notes.txt'])
@@ -91,7 +91,7 @@ test(
 )
 
 test(
-  'sets that claim many parts take no time, and of several files with one name it is always the same one',
+  'split models that claim many parts take a short time, and of several files with one name always the same counts',
   inFolder(async (folder) => {
     for (let at = 0; at < 300; at++) write(folder, `m${at}-00001-of-99999.gguf`, Buffer.from('x'))
     await takesLess(3_000, async () => assert.deepEqual(await new LocalModelFiles(folder).list(), []))
@@ -110,7 +110,7 @@ test(
 )
 
 test(
-  'one model is found without another look at the folder, as it is now',
+  'one model is found in its present state without another scan of the folder',
   inFolder(async (folder) => {
     write(folder, 'a.gguf')
     const files = new LocalModelFiles(folder)
@@ -130,7 +130,7 @@ test(
 )
 
 test(
-  'the process that runs a model finds nothing of the environment but what it is given, and a file that it cannot use is remembered',
+  'the process of a model gets only the configured environment, and a file that it cannot use is remembered',
   { timeout: 30_000 },
   inFolder(async (folder) => {
     using provider = withUselessRuntime(folder)
@@ -152,7 +152,7 @@ test(
 )
 
 test(
-  'owners who ask the same model take turns, and whoever asks too often is refused alone',
+  'owners of calls to one model take turns, and only the owner with too many calls is refused',
   { timeout: 60_000 },
   inFolder(async (folder) => {
     using provider = withUselessRuntime(folder)
@@ -172,7 +172,7 @@ test(
       }
     }
     const asked = ['much', 'more'].flatMap((owner) => Array.from({ length: 101 }, () => ask(owner)))
-    // The file is looked at first, in any order: all have come when one of each owner is refused.
+    // The file is checked first, in any order: all calls have arrived when one of each owner is refused.
     await until('a refusal of each owner', () => ended.length >= 2)
     assert.deepEqual(ended.sort(), ['more rate_limited', 'much rate_limited'])
     rmSync(hold)
@@ -185,7 +185,7 @@ test(
   }),
 )
 
-/** The models of a folder, of which there is one, with a runtime that can use no file. */
+/** A folder with one model, with a runtime that can use no file. */
 function withUselessRuntime(folder: string): LocalProvider {
   const runtime_dir = join(folder, 'runtime')
   write(runtime_dir, 'node_modules/node-llama-cpp/package.json', Buffer.from(PACKAGE))
@@ -194,7 +194,7 @@ function withUselessRuntime(folder: string): LocalProvider {
   return createLocalProvider({ models_dir: join(folder, 'models'), runtime_dir, environment: { TMPDIR: folder } })
 }
 
-/** While there is a file of this name the runtime does not answer. */
+/** While this file exists the runtime does not answer. */
 const HOLD = 'hold'
 const PACKAGE = '{"version": "3.22.1", "type": "module", "main": "index.js"}'
 const TELLS_ITS_ENVIRONMENT = `
@@ -210,7 +210,7 @@ export async function getLlama() {
 const schemaOf = (schema: Record<string, unknown>) =>
   createLocalSchema({ type: 'json_schema', json_schema: { name: 'x', schema } })
 
-test('schemas become what the runtime keeps to', () => {
+test('schemas are converted for the runtime', () => {
   assert.equal(createLocalSchema(null), null)
   assert.equal(createLocalSchema({ type: 'json_object' }), 'any')
   assert.deepEqual(schemaOf({ type: ['string', 'null'], maxLength: 3, title: 'x' }), {
@@ -222,7 +222,7 @@ test('schemas become what the runtime keeps to', () => {
   )
 })
 
-test('schemas of very many parts are refused, or take no time', async () => {
+test('schemas with many parts are refused, or take a short time', async () => {
   const named = (count: number, one: object) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, one]))
   const any = { type: 'null' }
@@ -242,7 +242,7 @@ test('schemas of very many parts are refused, or take no time', async () => {
     )
 })
 
-test('what it would pass over is refused, with its place', () => {
+test('keywords that the runtime would ignore are refused, with their position', () => {
   const at = 'response_format.json_schema.schema'
   for (const [schema, place] of [
     [{ type: 'string', pattern: 'x' }, '.pattern'],

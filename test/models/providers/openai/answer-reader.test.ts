@@ -1,10 +1,10 @@
-// What is made of an answer in OpenAI's form.
+// The reader of answers in OpenAI's form.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { OpenAiAnswerReader } from '../../../../src/models/providers/openai/answer-reader.ts'
 import { MAX_CHOICES } from '../../../../src/models/providers/shared/provider-data-validation.ts'
 
-test('there are no more choices than can be asked for: there may be millions', () => {
+test('an answer with more choices than a request may ask for is refused', () => {
   const take = (choices: readonly unknown[]) =>
     new OpenAiAnswerReader({ provider: 'acme', secret: 'KEY', credential: null }, undefined).readChunk({ choices })
   const choices = Array.from({ length: MAX_CHOICES }, (_, index) => ({ index, message: { content: 'a' } }))

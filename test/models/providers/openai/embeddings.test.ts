@@ -1,4 +1,4 @@
-// Vectors of servers that speak OpenAI's protocol: as numbers or as bytes, and no more of them than are read in one go.
+// Vectors of servers that speak OpenAI's protocol: as numbers or as bytes, and within the limits.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseEmbeddings } from '../../../../src/models/providers/openai/embeddings.ts'
@@ -8,7 +8,7 @@ const MOST = 8_388_608
 const LONGEST = 262_144
 const listOf = (...embeddings: unknown[]) => ({ data: embeddings.map((embedding, index) => ({ index, embedding })) })
 
-test('vectors are numbers, however they are written', async () => {
+test('vectors become numbers from lists and from base64', async () => {
   const bytes = Buffer.alloc(9)
   bytes.writeFloatLE(0.5, 0)
   bytes.writeFloatLE(-2, 4)
@@ -19,7 +19,7 @@ test('vectors are numbers, however they are written', async () => {
   ])
 })
 
-test('vectors together have no more numbers than are taken', async () => {
+test('vectors with too many numbers together are refused', async () => {
   const long = Array<number>(LONGEST).fill(0)
   const most = Array.from({ length: MOST / LONGEST }, () => long)
   assert.equal((await parseEmbeddings(listOf(...most), most.length))?.vectors.length, most.length)
@@ -30,13 +30,13 @@ test('vectors together have no more numbers than are taken', async () => {
     )
 })
 
-test('no vector has more numbers than are read in one go', async () => {
+test('a vector with more numbers than are read in one go is refused', async () => {
   const bytes = Buffer.alloc(4 * (LONGEST + 1))
   for (const long of [Array<number>(LONGEST + 1).fill(0), bytes.toString('base64')])
     await assert.rejects(parseEmbeddings(listOf([0], long), 2), /a vector of more than 262144 numbers/)
 })
 
-test('there is a vector for each input, and nothing is done with millions that are none', async () => {
+test('a wrong number of vectors is refused, and millions of invalid entries are not processed', async () => {
   for (const given of [listOf(), listOf([0], [1], [2])])
     await assert.rejects(parseEmbeddings(given, 2), /another number of vectors/)
   const data = Array<number>(3_000_000).fill(0)

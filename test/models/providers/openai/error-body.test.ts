@@ -1,4 +1,4 @@
-// What servers say of a failure, in the forms in which they say it: their words, and the field that is to blame.
+// The error bodies of servers in all known forms: their message, and the field that causes the error.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseErrorBody } from '../../../../src/models/providers/openai/error-body.ts'
@@ -9,7 +9,7 @@ import { answering, KEY, startAsking } from '../../openai-kit.ts'
 const problem = { type: 'less_than_equal', loc: ['body', 'temperature'], msg: 'Input should be at most 2', input: 7 }
 const deep = { loc: ['body', 'messages', 0, 'role'], msg: 'Field required' }
 
-/** Bodies, with the words and the field in them. */
+/** Bodies, with their message and field. */
 const FORMS: Readonly<Record<string, readonly [body: unknown, message: string, param: string | null]>> = {
   OpenAI: [{ error: { message: 'no', type: 'invalid_request_error', param: 'top_p', code: null } }, 'no', 'top_p'],
   'OpenAI in a list': [[{ error: { message: 'no', param: 'top_p' } }], 'no', 'top_p'],
@@ -49,7 +49,7 @@ const FORMS: Readonly<Record<string, readonly [body: unknown, message: string, p
   'an error without words': [{ error: { message: null, param: 'top_p' } }, '', 'top_p'],
 }
 
-test('a key without its end is masked as well, from so much of it on that nobody has guessed it', () => {
+test('a key without its end is masked as well, from the guess threshold on', () => {
   const key = 'sk-proj-0123456789abcd'
   const said = (message: string) => parseErrorBody(JSON.stringify({ error: { message } }), key).message
   assert.equal(said(`bad key ${key.slice(0, -1)}!`), 'bad key ***!')
@@ -57,7 +57,7 @@ test('a key without its end is masked as well, from so much of it on that nobody
   assert.equal(said(`bad key ${key.slice(0, 17)}…`), `bad key ${key.slice(0, 17)}…`)
 })
 
-test('a part of a key is masked wherever it stands in it, from so much of it on that nobody has guessed it', () => {
+test('a fragment from any position of a key is masked, from an unguessable length on', () => {
   const key = 'sk-proj-0123456789abcdefghijklmn'
   const said = (message: string) => parseErrorBody(JSON.stringify({ error: { message } }), key).message
   assert.equal(said(`key ends in ${key.slice(-16)}.`), 'key ends in ***.')
@@ -66,7 +66,7 @@ test('a part of a key is masked wherever it stands in it, from so much of it on 
   assert.equal(said(`no ${key.slice(-16).replace('m', '\\u006d')}`), '')
 })
 
-test('a key that is shown with its ends alone is masked by its looks, whichever it is', () => {
+test('any key that is shown with only its ends is masked by its form', () => {
   for (const key of ['sk-abcd0123456789wxyz', 'sk-another-key-altogether'])
     for (const shown of ['sk-abcd…wxyz', 'sk-abcd...wxyz', 'sk-abcd*************wxyz', 'abcd****wxyz']) {
       const body = { error: { message: `Incorrect API key provided: ${shown}. See messages...content` } }
@@ -79,12 +79,12 @@ test('a key that is shown with its ends alone is masked by its looks, whichever 
 
 describe('an error in the form of', () => {
   for (const [name, [body, message, param]] of Object.entries(FORMS)) {
-    test(`${name} keeps its words and its field`, () => {
+    test(`${name} keeps its message and its field`, () => {
       const told = parseErrorBody(JSON.stringify(body), KEY)
       assert.deepEqual([told.message, told.param, told.own], [message, param, true])
     })
 
-    test(`${name} reaches who asked, wherever it is split`, async () => {
+    test(`${name} reaches the caller, wherever it is split`, async () => {
       const text = JSON.stringify(body)
       const script = (n: number): Script => ({ status: 400, body: text, split: [n + 1] })
       await using asking = await startAsking({ answer: (_, n) => script(n) })
@@ -94,7 +94,7 @@ describe('an error in the form of', () => {
     })
   }
 
-  test('nothing tells nothing', () => {
+  test('an empty or unknown body gives no message', () => {
     for (const text of ['', '<html>', 'null', '[]', '17', '{'])
       assert.deepEqual(parseErrorBody(text, KEY), { message: '', param: null, code: null, type: null, own: false })
     assert.equal(parseErrorBody('{"detail":"Not Found"}', null).own, false)
@@ -104,7 +104,7 @@ describe('an error in the form of', () => {
     )
   })
 
-  test('any of them shows no key, and not all of what is long', () => {
+  test('any kind shows no key, and cuts long texts', () => {
     for (const body of [
       { detail: [{ loc: ['body', KEY], msg: `bad ${KEY}` }] },
       { object: 'error', message: { detail: [{ loc: ['body', 'x'], msg: KEY }] }, param: KEY, code: KEY, type: KEY },
@@ -117,7 +117,7 @@ describe('an error in the form of', () => {
     assert.deepEqual([message.length, param?.length], [501, 100])
   })
 
-  test('of a megabyte takes no time, however often it is escaped, and shows no part of a key where it is cut', () => {
+  test('a megabyte takes a short time, with any number of escapes, and shows no part of a key at the cut', () => {
     const nested = JSON.stringify({ error: { message: `%${'25'.repeat(500_000)}`, code: `%${'25'.repeat(10)}` } })
     const took = leastProcessorMs(100, () => parseErrorBody(nested, KEY))
     assert.ok(took < 100, `it took ${took} ms of the processor`)

@@ -1,4 +1,4 @@
-// What a server of models refuses, and how it fails, as callers are told: the right kind, in words that never hold a key.
+// Refusals and failures of a model server: the caller gets the right fault, in a message that never contains a key.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ProviderError, type ProviderFault } from '../../../../src/models/provider-error.ts'
@@ -26,33 +26,38 @@ const CASES: readonly (readonly [what: string, script: Script, fault: ProviderFa
   ],
   ['a request that is too long', { status: 413, error: { message: 'too long' } }, 'rejected', /too long/],
   [
-    'one that it understands and does not want',
+    'a request that is well-formed but unwanted',
     { status: 422, body: '{"detail":"no such field"}' },
     'rejected',
     /no such field/,
   ],
-  ['one without saying why', { status: 400, body: '' }, 'rejected', /status 400/],
-  ['one with a page', { status: 400, body: '<html>nginx</html>' }, 'rejected', /status 400/],
-  ['one with a mere text', { status: 400, body: '{"error":"bad thing"}' }, 'rejected', /bad thing/],
-  ['one in a list', { status: 400, body: '[{"error":{"message":"bad thing"}}]' }, 'rejected', /bad thing/],
+  ['a request without a reason', { status: 400, body: '' }, 'rejected', /status 400/],
+  ['a request with an HTML page', { status: 400, body: '<html>nginx</html>' }, 'rejected', /status 400/],
+  ['a request with a plain text as the error', { status: 400, body: '{"error":"bad thing"}' }, 'rejected', /bad thing/],
   [
-    'a model by its code',
+    'a request with an error in a list',
+    { status: 400, body: '[{"error":{"message":"bad thing"}}]' },
+    'rejected',
+    /bad thing/,
+  ],
+  [
+    'a model by an error code',
     { status: 404, error: { message: 'gone', code: 'model_not_found' } },
     'not_found',
     /no such model/,
   ],
   [
-    'a model in words',
+    'a model by a message',
     { status: 404, error: { message: 'model "x" not found, try pulling it first' } },
     'not_found',
     /pulling/,
   ],
-  ['something that is not there', { status: 404, error: { message: 'no file f' } }, 'rejected', /no file f/],
+  ['something else that is missing', { status: 404, error: { message: 'no file f' } }, 'rejected', /no file f/],
   ['a route', { status: 404, body: '404 page not found' }, 'failed', /no such route at its base URL/],
-  ['a route in JSON', { status: 404, body: '{"detail":"Not Found"}' }, 'failed', /no such route/],
+  ['a route with an error in JSON', { status: 404, body: '{"detail":"Not Found"}' }, 'failed', /no such route/],
   ['a key', { status: 401, error: { message: MARKED } }, 'no_key', /refused the key in the secret "ACME_API_KEY"/],
   [
-    'what a key may',
+    'a permission of a key',
     { status: 403, error: { message: MARKED } },
     'no_key',
     /does not allow this with the key in the secret "ACME_/,
@@ -68,8 +73,8 @@ const CASES: readonly (readonly [what: string, script: Script, fault: ProviderFa
   ['after a time', { status: 408, error: { message: MARKED } }, 'timed_out', /took too long/],
   ['because it fails', { status: 500, error: { message: MARKED } }, 'failed', /failed to answer \(status 500\)/],
   ['because it is overloaded', { status: 503, body: MARKED, retry_after: '60' }, 'failed', /status 503/],
-  ['what it does not do', { status: 501, error: { message: MARKED } }, 'failed', /does not do/],
-  ['to answer here', { status: 307, body: MARKED, headers: { location: '/x' } }, 'failed', /check its base URL/],
+  ['an operation that it does not support', { status: 501, error: { message: MARKED } }, 'failed', /does not support/],
+  ['to answer at this URL', { status: 307, body: MARKED, headers: { location: '/x' } }, 'failed', /check its base URL/],
 ]
 
 describe('a server of models that refuses', () => {
@@ -83,7 +88,7 @@ describe('a server of models that refuses', () => {
     })
   }
 
-  test('names the field that is to blame', async () => {
+  test('names the field that causes the error', async () => {
     const { param } = await failure({ error: { message: 'no', param: 'temperature' } })
     assert.equal(param, 'temperature')
   })
@@ -97,14 +102,14 @@ describe('a server of models that refuses', () => {
     [{ 'retry-after': 'soon' }, null],
     [{}, null],
   ] as const) {
-    test(`says when to come again: ${JSON.stringify(Object.keys(header))} ${seconds}`, async () => {
+    test(`says when to try again: ${JSON.stringify(Object.keys(header))} ${seconds}`, async () => {
       const { retry_after_seconds } = await failure({ status: 429, error: { message: 'no' }, headers: { ...header } })
       if (seconds === 3_600) assert.ok(retry_after_seconds! > 3_500 && retry_after_seconds! <= 3_600)
       else assert.equal(retry_after_seconds, seconds)
     })
   }
 
-  test('shows no key that it says, in no form, and not all of a long text', async () => {
+  test('shows no key from its message, in any form, and cuts a long text', async () => {
     const said = `You sent ${KEY}, or ${Buffer.from(KEY).toString('base64')}: ${'x'.repeat(5_000)}`
     const { message, cause } = await failure({ error: { message: said } })
     assert.ok(message.length < 700)
@@ -122,7 +127,7 @@ describe('a server of models that refuses', () => {
     ['escaped as in HTML', codes.map((code) => `&#${code};`).join('')],
     ['escaped as in URLs', codes.map((code) => `%${code.toString(16)}`).join('')],
   ] as const) {
-    test(`shows no key that it says with ${how}, in no field`, async () => {
+    test(`shows no key from its message with ${how}, in any field`, async () => {
       const body = `{"error":{"message":"bad ${written}","param":"${written}","code":"${written}"}}`
       const { message, param, cause } = await failure({ status: 400, body })
       const shown = `${message} ${param} ${cause}`
@@ -130,13 +135,13 @@ describe('a server of models that refuses', () => {
     })
   }
 
-  test('and wants a key where there was none', async () => {
+  test('and requires a key that was not sent', async () => {
     const { fault, message } = await failure({ status: 401, error: { message: 'no key' } }, null)
     const cure = "Set it with PUT /api/secrets/ACME_API_KEY, or ACME_API_KEY in the server's environment."
     assert.deepEqual([fault, message], ['no_key', `The provider "acme" needs the secret "ACME_API_KEY". ${cure}`])
   })
 
-  test('is not asked with a key that no header can carry', async () => {
+  test('gets no request with a key that no header can carry', async () => {
     const key = 'sk-line\nbreak'
     await using asking = await startAsking({ credential: key })
     await assert.rejects(asking.ask(), (error: ProviderError) => {
@@ -146,7 +151,7 @@ describe('a server of models that refuses', () => {
     assert.equal(asking.upstream.requests.length, 0)
   })
 
-  test('and does not come to the end of saying why', async () => {
+  test('and never ends its error body is not waited for', async () => {
     const script: Script = { status: 400, events: ['{}'], floods: 'line' }
     const { fault } = await failure(script)
     assert.equal(fault, 'rejected')

@@ -1,4 +1,4 @@
-// The models, vectors and handed-on answers of a server that speaks OpenAI's protocol, and what is known of its models.
+// The models, vectors and passthrough answers of a server that speaks OpenAI's protocol, and the known facts of its models.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ProviderError } from '../../../../src/models/provider-error.ts'
@@ -14,7 +14,7 @@ const signal = new AbortController().signal
 const context = { credential: KEY, signal }
 
 describe('the models of a server', () => {
-  test('are listed with its key, and cost nothing on this machine', async () => {
+  test('are listed with the key, and are free on this machine', async () => {
     await using asking = await startAsking({ models: ['llama3', 'nomic-embed-text', 'whisper-1'], keys: [KEY] })
     const models = await asking.provider.models(context)
     assert.deepEqual(
@@ -37,7 +37,7 @@ describe('the models of a server', () => {
     ['something else', { body: '{"models":[]}' }],
     ['entries without names', { body: '{"object":"list","data":[{}]}' }],
   ] as readonly (readonly [string, Script])[]) {
-    test(`are none where it sends ${what}`, async () => {
+    test(`cannot be listed where the server sends ${what}`, async () => {
       await using asking = await startAsking({ listing: () => script })
       await assert.rejects(asking.provider.models(context), { fault: 'failed' })
     })
@@ -54,7 +54,7 @@ describe('the models of a server', () => {
       0,
     ],
   ] as const)
-    test(`are what is readable of a list that ${what}`, async () => {
+    test(`are the readable entries of a list that ${what}`, async () => {
       await using asking = await startAsking({ listing: () => ({ body: JSON.stringify(body) }) })
       const models = validateModels('acme', await asking.provider.models(context))
       assert.deepEqual(
@@ -64,7 +64,7 @@ describe('the models of a server', () => {
       assert.equal(asking.provider.left_out, left_out)
     })
 
-  test('cost what their server says on this machine too, and what is in no list of prices is not free there', async () => {
+  test('have their server’s prices also on this machine, and a model without a price is not free there', async () => {
     const pricing = { prompt: '0.000001', completion: '0.000002' }
     const data = [{ id: 'sold', pricing }, { id: 'given', pricing: { prompt: '0', completion: '0' } }, { id: 'auto' }]
     await using asking = await startAsking({ listing: () => ({ body: JSON.stringify({ object: 'list', data }) }) })
@@ -74,7 +74,7 @@ describe('the models of a server', () => {
     assert.equal(asking.provider.unlisted!('x').price, null)
   })
 
-  test('are not taken in any number or length, and the server is let go of', async () => {
+  test('are refused beyond a number or length, and the connection is closed', async () => {
     const list = (count: number, id = 'm') =>
       JSON.stringify({ object: 'list', data: Array.from({ length: count }, (_, at) => ({ id: `${id}${at}` })) })
     const listing = (body: string) => ({ listing: () => ({ body }) })
@@ -86,12 +86,12 @@ describe('the models of a server', () => {
     await assert.rejects(long.provider.models(context), { fault: 'too_large' })
   })
 
-  test('are not listed without a key where it wants one', async () => {
+  test('are not listed without a key where the server requires one', async () => {
     await using asking = await startAsking({ keys: ['another'] })
     await assert.rejects(asking.provider.models(context), { fault: 'no_key', message: /ACME_API_KEY/ })
   })
 
-  test('have what their server says of them', () => {
+  test('have the facts from their server', () => {
     const owner = { name: 'acme', host: 'models.example', free: false }
     const pricing = { prompt: '0.0000005', completion: '0.000002', request: '0.01' }
     const listed = { id: 'm', created: 1, context_length: 1_000, pricing }
@@ -112,7 +112,7 @@ describe('the models of a server', () => {
       assert.equal(createHostedModel({ id: 'm', pricing: wrong }, owner).price, null)
   })
 
-  test('have what is known of them, but a price only where their maker hosts them', () => {
+  test('have the known facts, but a price only where their maker hosts them', () => {
     const own = createHostedModel(
       { id: 'gpt-4o-mini-2024-07-18' },
       { name: 'openai', host: 'api.openai.com', free: false },
@@ -143,7 +143,7 @@ describe('vectors', () => {
     assert.equal(floats.input_tokens, 3)
   })
 
-  test('are sorted', async () => {
+  test('are sorted by their index', async () => {
     const data = [1, 0].map((index) => ({ index, embedding: [index, 1] }))
     await using asking = await startAsking(answering({ body: JSON.stringify({ data }) }))
     const { vectors, input_tokens } = await asking.provider.embed!({ model: 'x', input }, context)
@@ -160,24 +160,24 @@ describe('vectors', () => {
   })
 
   for (const body of ['{}', '{"data":3}', 'null', 'vectors'])
-    test(`are none in ${body}`, async () => {
+    test(`cannot be read from ${body}`, async () => {
       await using asking = await startAsking(answering({ body }))
       await assert.rejects(asking.provider.embed!({ model: 'x', input }, context), { fault: 'failed' })
     })
 
-  test('are too large where there is more of them than was allowed', async () => {
+  test('are too large beyond the limit of bytes', async () => {
     await using asking = await startAsking({ ...answering({ body: 'x'.repeat(101) }), most_bytes: 100 })
     await assert.rejects(asking.provider.embed!({ model: 'x', input }, context), { fault: 'too_large' })
   })
 })
 
-describe('an answer that is handed on', () => {
+describe('a passthrough answer', () => {
   const send = (asking: Awaited<ReturnType<typeof startAsking>>, body: string | Uint8Array, stop = signal) =>
     asking.provider.upstream!.send({ path: '/chat/completions', body, credential: KEY, signal: stop })
   const read = async (body: AsyncIterable<Uint8Array>) => String(Buffer.concat(await collect(body)))
   const BODY = '{ "model" : "gpt-4o", "messages":[{"role":"user","content":"ü"}], "future":1e2 }'
 
-  test('is what the server sent, to what the caller sent', async () => {
+  test('is the unchanged answer to the unchanged request', async () => {
     await using asking = await startAsking({ keys: [KEY] })
     const { status, content_type, body } = await send(asking, Buffer.from(BODY))
     assert.deepEqual([status, content_type], [200, 'application/json'])
@@ -185,7 +185,7 @@ describe('an answer that is handed on', () => {
     assert.equal(asking.upstream.posts[0]!.raw.toString(), BODY)
   })
 
-  test('fails before its head as a failure of the provider', async () => {
+  test('fails before its head as an error of the provider', async () => {
     await using asking = await startAsking(answering({ error: { message: 'no', param: 'n' } }))
     await assert.rejects(send(asking, BODY), { name: 'ProviderError', fault: 'rejected', param: 'n' })
   })
@@ -201,7 +201,7 @@ describe('an answer that is handed on', () => {
       await assert.rejects(read(body), (error) => error instanceof ProviderError && error.fault === fault)
     })
 
-  test('may be as long as it wants where it is streamed', async () => {
+  test('may have any length where it is streamed', async () => {
     await using asking = await startAsking({ ...answering({ events: ['x'.repeat(500)] }), most_bytes: 100 })
     assert.equal((await read((await send(asking, BODY)).body)).length, 508)
   })

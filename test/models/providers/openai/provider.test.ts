@@ -1,4 +1,4 @@
-// A provider in front of a server that speaks OpenAI's protocol: what it sends, and what it makes of the answers, however they come.
+// A provider in front of a server that speaks OpenAI's protocol: its requests, and its reading of answers in all forms.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CompletionPart } from '../../../../src/models/provider.ts'
@@ -22,7 +22,7 @@ const fails = (fault: ProviderFault, message: RegExp) => (error: unknown) => {
   return true
 }
 
-/** The calls of tools as they come together. */
+/** The tool calls with their joined pieces. */
 function calls(parts: readonly CompletionPart[]): { id: string; name: string; arguments: string }[] {
   const found: { id: string; name: string; arguments: string }[] = []
   for (const part of parts) {
@@ -37,7 +37,7 @@ function calls(parts: readonly CompletionPart[]): { id: string; name: string; ar
 }
 
 describe('a completion', () => {
-  test('is asked for as a stream with usage, and comes as parts', async () => {
+  test('is requested as a stream with usage, and comes as parts', async () => {
     await using asking = await startAsking(answering({ text: ['One', ' two'], usage: USED }))
     assert.deepEqual(await asking.ask({ seed: 7, n: 2, unknown_field: { a: 1 } }), [
       { type: 'text', text: 'One' },
@@ -57,20 +57,20 @@ describe('a completion', () => {
     assert.equal(headers['content-type'], 'application/json')
   })
 
-  test('is asked for without a key where there is none', async () => {
+  test('is requested without a key where there is none', async () => {
     await using asking = await startAsking({ credential: null })
     await asking.ask()
     assert.equal(asking.upstream.posts[0]!.headers.authorization, undefined)
   })
 
-  test('says the limit in the old word as well to a server on this machine', async () => {
+  test('also sends the limit in the old field to a server on this machine', async () => {
     await using asking = await startAsking()
     await asking.ask({ max_completion_tokens: 5 })
     const { max_tokens, max_completion_tokens } = asking.upstream.posts[0]!.json
     assert.deepEqual([max_tokens, max_completion_tokens], [5, 5])
   })
 
-  test('brings thoughts and refusals', async () => {
+  test('contains thoughts and refusals', async () => {
     await using asking = await startAsking(
       answering(
         { thinking: ['Hm', ' …'], text: 'Yes' },
@@ -86,7 +86,7 @@ describe('a completion', () => {
     assert.equal(textOf(await asking.ask(), 'thinking'), 'So')
   })
 
-  test('brings parallel calls of tools, piece by piece', async () => {
+  test('contains parallel tool calls, piece by piece', async () => {
     const tool_calls = [
       { id: 'a', name: 'weather', arguments: ['{"city"', ':"Bern"}'] },
       { id: 'b', name: 'time', arguments: ['{', '"zone":1', '}'] },
@@ -190,7 +190,7 @@ describe('a completion', () => {
       },
     ],
   ] as readonly (readonly [string, Script])[]) {
-    test(`understands calls of tools ${what}`, async () => {
+    test(`understands tool calls ${what}`, async () => {
       await using asking = await startAsking(answering(script))
       const parts = await asking.ask()
       const found = calls(parts)
@@ -208,7 +208,7 @@ describe('a completion', () => {
     })
   }
 
-  test('understands the old form of a call', async () => {
+  test('understands the old form of a tool call', async () => {
     await using asking = await startAsking(answering({ function_call: { name: 'x', arguments: ['{', '}'] } }))
     const parts = await asking.ask()
     assert.deepEqual(
@@ -296,7 +296,7 @@ describe('the bytes of a stream', () => {
     }
   }
 
-  test('come in two pieces, split at every offset', async () => {
+  test('may come in two pieces, split at any offset', async () => {
     const events = [
       { choices: [{ delta: { content: 'ü😀\u2028한' } }] },
       { choices: [{ delta: {}, finish_reason: 'stop' }] },
@@ -320,9 +320,9 @@ describe('the bytes of a stream', () => {
 
   for (const [what, script, fault, message] of [
     ['break off', { text: ['a', 'b'], cuts: 2 }, 'failed', /closed the connection/],
-    ['end without an end', { events: [{ choices: [{ delta: { content: 'a' } }] }] }, 'failed', /breaks off/],
-    ['are no JSON', { events: ['{"choices":'] }, 'failed', /no answer/],
-    ['are a page', { body: '<html>', content_type: 'text/html' }, 'failed', /no answer/],
+    ['end without an end', { events: [{ choices: [{ delta: { content: 'a' } }] }] }, 'failed', /incomplete answer/],
+    ['are no JSON', { events: ['{"choices":'] }, 'failed', /invalid answer/],
+    ['are a page', { body: '<html>', content_type: 'text/html' }, 'failed', /no valid completion/],
     [
       'are an error',
       { events: [{ choices: [{ delta: { content: 'a' } }] }, { error: { message: `key ${KEY}`, code: 500 } }] },
@@ -347,7 +347,7 @@ describe('the bytes of a stream', () => {
     })
   }
 
-  test('are not read any further where nobody wants them', async () => {
+  test('are not read after the reader has stopped', async () => {
     await using asking = await startAsking(answering({ text: ['a', 'b'], hangs: 3 }))
     const parts = asking.parts()
     await parts.next()

@@ -1,4 +1,4 @@
-// Servers that refuse to be asked what a stream used: they are asked without that, once more and from then on.
+// Servers that refuse `stream_options`: the request is sent again without the field, and so are all later requests.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ProviderError } from '../../../../src/models/provider-error.ts'
@@ -40,7 +40,7 @@ const strict = (refusal: Script) => ({
 
 describe('a server that refuses stream_options', () => {
   for (const [name, refusal] of Object.entries(REFUSALS)) {
-    test(`is asked without them, and remembered: ${name}`, async () => {
+    test(`gets requests without them, from then on: ${name}`, async () => {
       await using asking = await startAsking(strict(refusal))
       const parts = await asking.ask({ seed: 7 })
       assert.equal(textOf(parts), 'One two')
@@ -63,7 +63,7 @@ describe('a server that refuses stream_options', () => {
     const { base_url } = asking.upstream
     const named = { name: 'acme', title: 'Acme', base_url, credential: null, keyless: true, client }
     for (let seed = 1; seed < refusal.body!.length; seed++) {
-      // Another provider remembers nothing.
+      // The fallback of one provider does not change another provider.
       const request = { model: 'gpt-4o', messages: [{ role: 'user' as const, content: 'Hi' }], seed }
       const { signal } = new AbortController()
       const parts = await collect(createOpenAiProvider(named).complete(request, { credential: null, signal }))
@@ -71,7 +71,7 @@ describe('a server that refuses stream_options', () => {
     }
   })
 
-  test('may say in its refusal what it was sent', async () => {
+  test('may repeat the request in its refusal', async () => {
     const refusal = { status: 400, error: { message: 'no such model: {"stream_options":{"include_usage":true}}' } }
     await using asking = await startAsking(answering(refusal, refusal, {}))
     await assert.rejects(asking.ask(), { name: 'ProviderError', fault: 'rejected', message: /no such model/ })
@@ -86,7 +86,7 @@ describe('a server that refuses stream_options', () => {
       events: [{ choices: [{ delta: { content: 'a' } }] }, { error: 'stream_options' }],
     },
   })) {
-    test(`is not asked again for a failure ${what}`, async () => {
+    test(`gets no second request after a failure ${what}`, async () => {
       await using asking = await startAsking(answering(script))
       await assert.rejects(asking.ask(), ProviderError)
       assert.equal(asking.upstream.posts.length, 1)
@@ -103,7 +103,7 @@ describe('a request in bytes', () => {
     return provider.upstream!.send(without ? { ...request, plain: without } : request)
   }
 
-  test('goes on without the wish as its gateway writes it', async () => {
+  test('is sent again in the gateway’s form without the field', async () => {
     await using asking = await startAsking(strict(REFUSALS.Azure!))
     for (let times = 0; times < 2; times++) (await send(asking, () => plain)).body.destroy()
     assert.deepEqual(
@@ -112,7 +112,7 @@ describe('a request in bytes', () => {
     )
   })
 
-  test('is refused where nothing can stand in its place', async () => {
+  test('is refused where there is no form without the field', async () => {
     await using asking = await startAsking(strict(REFUSALS.Azure!))
     for (const without of [null, () => null])
       await assert.rejects(send(asking, without), { fault: 'rejected', param: 'stream_options' })

@@ -22,7 +22,7 @@ const SAID = {
 }
 const LINE_ENDS = ['\n', '\r\n', '\r'] as const
 
-/** A body that brings exactly these pieces. */
+/** A body with exactly these pieces. */
 function bodyOf(pieces: readonly Uint8Array[]): UpstreamResponseBody & { ended: string | null } {
   const left = [...pieces]
   const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
@@ -43,7 +43,7 @@ function bodyOf(pieces: readonly Uint8Array[]): UpstreamResponseBody & { ended: 
   return body
 }
 
-/** Without what no part comes of: there are fewer places to split. */
+/** Without bytes that give no part, so that there are fewer positions to split at. */
 function bare(text: string): string {
   if (text === '[DONE]') return text
   const { choices, usage } = JSON.parse(text)
@@ -84,7 +84,7 @@ describe('a stream', () => {
         assert.equal(JSON.stringify(await parts(splitAt(bytes, [offset]))), JSON.stringify(whole), `split at ${offset}`)
     })
 
-    test(`with ${JSON.stringify(line_end)} has the same parts byte by byte, and after a mark of its encoding`, async () => {
+    test(`with ${JSON.stringify(line_end)} has the same parts byte by byte, and after a byte order mark`, async () => {
       const whole = await parts([bytes])
       assert.deepEqual(await parts(Array.from(bytes, (byte) => Buffer.of(byte))), whole)
       const marked = Buffer.concat([Buffer.from('\ufeff'), bytes])
@@ -92,7 +92,7 @@ describe('a stream', () => {
     })
   }
 
-  test('has the same parts in whatever pieces', async () => {
+  test('has the same parts in any pieces', async () => {
     const pieced = fc.tuple(
       fc.constantFrom(...LINE_ENDS),
       fc.boolean(),
@@ -109,7 +109,7 @@ describe('a stream', () => {
     )
   })
 
-  test('that is left in the middle breaks its connection', async () => {
+  test('whose reader stops in the middle closes its connection', async () => {
     const body = bodyOf([bytesOf('\n')])
     for await (const _ of readStreamParts(body, ASKED)) break
     assert.equal(body.ended, 'destroyed')
@@ -127,7 +127,7 @@ describe('a stream', () => {
     prompt_filter_results: [{ prompt_index: 0 }],
   }
 
-  /** The parts of a stream that is split in two at an offset, or what it fails with. */
+  /** The parts of a stream that is split in two at an offset, or its error. */
   async function outcome(bytes: Buffer, offset: number) {
     const left = bodyOf(splitAt(bytes, [offset]))
     return await collect(readStreamParts(left, ASKED)).catch((error: unknown) => error)
@@ -139,7 +139,7 @@ describe('a stream', () => {
     'an empty error in each chunk': said({ ...word, error: {} }) + said({ choices: [], error: null }) + said('[DONE]'),
     'names of its events': `event: chunk\nid: 7\n${said(word)}event: done\n${said('[DONE]')}`,
   })) {
-    test(`with ${what} has its words, split at every offset`, async () => {
+    test(`with ${what} has its text, split at every offset`, async () => {
       const bytes = Buffer.from(given)
       const end = { type: 'end', usage: { input_tokens: 0, output_tokens: 0, cost: null }, finish_reason: 'stop' }
       for (let offset = 1; offset < bytes.length; offset++)

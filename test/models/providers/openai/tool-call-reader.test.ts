@@ -1,4 +1,4 @@
-// Calls of tools in the pieces of an answer: which piece is of which call, and how many there may be.
+// Tool calls in the pieces of an answer: the call of each piece, and the limits.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -14,7 +14,7 @@ interface Called {
 
 const fn = (name: string | undefined, given: unknown) => ({ function: { name, arguments: given } })
 
-/** The calls, as whoever joins their parts has them. */
+/** The calls with their joined parts. */
 function calledBy(...pieces: object[]): Called[] {
   const calls = new ToolCallReader()
   const found: Called[] = []
@@ -26,13 +26,13 @@ function calledBy(...pieces: object[]): Called[] {
   return found
 }
 
-describe('a call of a tool', { timeout: 60_000 }, () => {
+describe('a tool call', { timeout: 60_000 }, () => {
   for (const [what, given] of [
     ['no arguments', ''],
     ['arguments that are not whole', '{"all":'],
     ['arguments', '{}'],
   ])
-    test(`with ${what} gets none of another one of the same number without an id`, () => {
+    test(`with ${what} gets no piece of another call with the same number and no id`, () => {
       const pieces = [
         { index: 0, ...fn('delete_all', given) },
         { index: 0, ...fn('search', '{"a"') },
@@ -44,7 +44,7 @@ describe('a call of a tool', { timeout: 60_000 }, () => {
       ])
     })
 
-  test('is another one behind one that is whole, also where it begins without arguments or has the same name', () => {
+  test('is a new call after a complete one, also where it begins without arguments or has the same name', () => {
     const pieces = [
       { index: 0, ...fn('a', '{}') },
       { index: 0, ...fn('b', '') },
@@ -59,7 +59,7 @@ describe('a call of a tool', { timeout: 60_000 }, () => {
     ])
   })
 
-  test('is known by its id, whatever its pieces are called besides', () => {
+  test('is recognized by its id, with any names of its pieces', () => {
     const pieces = [
       { index: 0, id: 'p', ...fn('a', '{') },
       { index: 0, id: 'p', ...fn('b', '"x":') },
@@ -77,13 +77,13 @@ describe('a call of a tool', { timeout: 60_000 }, () => {
     assert.deepEqual(calledBy(...pieces), [{ name: 'a', text: '{}' }])
   })
 
-  test('may have arguments that are longer than any text can be, as none of them are kept', () => {
+  test('may have longer arguments than any string, since they are not kept', () => {
     const calls = new ToolCallReader()
     const piece = { index: 0, function: { arguments: 'x'.repeat(2 ** 24) } }
     for (let at = 0; at < 40; at++) assert.equal(calls.readPiece(piece)!.index, 0)
   })
 
-  test('comes in any number of pieces that could each be another one', () => {
+  test('may come in any number of pieces that could each begin a new call', () => {
     const calls = new ToolCallReader()
     calls.readPiece({ index: 0, ...fn('a', '{"x":"') })
     const piece = { index: 0, ...fn('a', `{${'x'.repeat(1_000)}}`) }
@@ -91,7 +91,7 @@ describe('a call of a tool', { timeout: 60_000 }, () => {
   })
 })
 
-describe('calls of tools in one answer', () => {
+describe('tool calls in one answer', () => {
   for (const [what, pieceOf] of [
     ['ids', (at: number) => ({ id: `c${at}`, ...fn('a', '{}') })],
     ['numbers', (at: number) => ({ index: at, ...fn('a', '{}') })],
@@ -103,7 +103,7 @@ describe('calls of tools in one answer', () => {
       assert.throws(() => calls.readPiece(pieceOf(MAX_TOOL_CALLS)), { name: 'Malformed' })
     })
 
-  test('have ids and names of a length that can be kept', () => {
+  test('have a limited length of ids and names', () => {
     const calls = new ToolCallReader()
     const long = 'x'.repeat(200_000)
     for (let at = 0; at < 5; at++) calls.readPiece({ id: `${at}${long}`, ...fn('a', '{}') })
@@ -111,14 +111,14 @@ describe('calls of tools in one answer', () => {
     assert.throws(() => calls.readPiece({ index: 9, ...fn(long, '{}') }), { name: 'Malformed' })
   })
 
-  test('come in so many pieces at once at most', () => {
+  test('have a limited number of pieces at once', () => {
     assert.equal(listToolCallPieces(Array(MAX_TOOL_CALLS).fill({})).length, MAX_TOOL_CALLS)
     assert.throws(() => listToolCallPieces(Array(MAX_TOOL_CALLS + 1).fill({})), { name: 'Malformed' })
     for (const none of [undefined, null, {}, 'a']) assert.deepEqual(listToolCallPieces(none), [])
   })
 })
 
-test('an answer for a node calls so many tools at most, whole or in one chunk', () => {
+test('an answer for a node has a limited number of tool calls, whole or in one chunk', () => {
   const asked = { provider: 'up', secret: null, credential: null }
   for (const said of ['message', 'delta']) {
     const text = (count: number) =>
@@ -133,14 +133,14 @@ test('an answer for a node calls so many tools at most, whole or in one chunk', 
   }
 })
 
-describe('an object in pieces', () => {
+describe('a JSON object in pieces', () => {
   const isWhole = (pieces: readonly string[]) => {
     const object = new JsonObjectScanner()
     for (const piece of pieces) object.add(piece)
     return object.isComplete
   }
 
-  test('is whole with its last character, and not before, wherever it is parted', () => {
+  test('is complete with its last character, and not before, wherever it is split', () => {
     const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
     fc.assert(
       fc.property(objects, fc.constantFrom(undefined, ' '), fc.nat(), (value, indent, at) => {
@@ -153,13 +153,13 @@ describe('an object in pieces', () => {
     )
   })
 
-  test('is none of another kind, or of more than one', () => {
+  test('does not count another JSON value, or several objects', () => {
     for (const text of ['', ' ', '[]', '"{}"', '1', '{}{}', '{} x', 'x{}', '}{'])
       assert.equal(isWhole([text]), false, text)
   })
 })
 
-test('arguments that are values have an end, in one call and in all', () => {
+test('arguments that come as values have a limit, in one call and in all calls', () => {
   const call = (index: number, length: number) => ({
     index,
     function: { name: 'f', arguments: { a: 'x'.repeat(length) } },

@@ -1,4 +1,4 @@
-// Nothing of a conversation is lost on its way to a vendor: every text, call and result arrives once, in order, in a form that the vendor takes.
+// A conversation reaches a vendor without loss: every text, call and result arrives once, in order, in a form that the vendor accepts.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ import { type Asked, GOOGLE_KEY, KEY, partsOf, quickClient, requestOf } from '..
 
 type Messages = NonNullable<Asked['messages']>
 
-/** One round: what is said, by whom, and how many tools are called. */
+/** One round: the texts of each side, and the number of tool calls. */
 const round = fc.record({
   who: fc.constantFrom('user' as const, 'assistant' as const),
   texts: fc.integer({ min: 1, max: 3 }),
@@ -22,7 +22,7 @@ const round = fc.record({
 })
 const system = fc.array(fc.constantFrom('system' as const, 'developer' as const), { maxLength: 2 })
 
-/** Every text, call and result carries a mark of its own: `<1>`, `<2>` and so on. */
+/** Every text, call and result has a unique mark: `<1>`, `<2>` and so on. */
 function conversation(
   roles: ('system' | 'developer')[],
   rounds: (typeof round extends fc.Arbitrary<infer R> ? R : never)[],
@@ -84,7 +84,7 @@ describe('a conversation arrives whole', () => {
       await fc.assert(
         fc.asyncProperty(system, fc.array(round, { maxLength: 5 }), async (roles, rounds) => {
           const { messages, marks } = conversation(roles, rounds)
-          // The server refuses what the real one does: turns, ids, places of results.
+          // The server refuses wrong turns, ids and positions of results, as the real one does.
           await partsOf(provider, requestOf(model, { messages }), key)
           const { system, systemInstruction, messages: sent, contents } = upstream.posted.at(-1)
           assert.deepEqual(marksIn([system, systemInstruction, sent, contents]), marks)

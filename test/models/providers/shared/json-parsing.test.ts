@@ -1,4 +1,4 @@
-// JSON texts with more in them than can be held.
+// JSON texts with too many values.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -9,7 +9,7 @@ import {
 } from '../../../../src/models/providers/shared/json-parsing.ts'
 import { runToCompletion as atOnce } from '../../../../src/shared/time-slices.ts'
 
-test('a text has as many objects and lists as it may, and no more', () => {
+test('a text up to the limit of objects and lists is parsed, and a larger one is refused', () => {
   const list = (item: string, count: number) => `[${Array(count).fill(item).join()}]`
   for (const item of ['{}', '[]']) {
     assert.equal((parseBoundedJson(list(item, MAX_JSON_CONTAINERS - 1)) as unknown[]).length, MAX_JSON_CONTAINERS - 1)
@@ -19,7 +19,7 @@ test('a text has as many objects and lists as it may, and no more', () => {
   assert.throws(() => parseBoundedJson('{'), { name: 'SyntaxError' })
 })
 
-test('a long text has as many texts as it may, and no more, whatever quotes are in them', () => {
+test('a long text up to the limit of strings is parsed, and a larger one is refused, with any quotes in the strings', () => {
   const list = (count: number) => Buffer.from(`["${'\\"'.repeat(2 * MAX_JSON_STRINGS)}"${',""'.repeat(count - 1)}]`)
   assert.equal((atOnce(parseBoundedJsonSteps(list(MAX_JSON_STRINGS))) as unknown[]).length, MAX_JSON_STRINGS)
   assert.throws(() => atOnce(parseBoundedJsonSteps(list(MAX_JSON_STRINGS + 1))), { name: 'Malformed' })

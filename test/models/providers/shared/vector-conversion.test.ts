@@ -1,11 +1,11 @@
-// Vectors that are made in turns: others have theirs between them, and none is longer than may be made in one.
+// The conversion of vectors yields to the event loop between long vectors, and refuses too long ones.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { convertVectors } from '../../../../src/models/providers/shared/vector-conversion.ts'
 
 const NUMBERS = 200_000
 
-test('others have their turns between long vectors, in whose order nothing changes', async () => {
+test('the conversion of long vectors yields to the event loop, and keeps their order', async () => {
   let turns = 0
   const told: number[] = []
   const count = () => {
@@ -23,7 +23,7 @@ test('others have their turns between long vectors, in whose order nothing chang
   assert.equal(new Set(told).size, 4, `made in the turns ${told}`)
 })
 
-test('short vectors are all made in one turn', async () => {
+test('short vectors are all converted in one turn', async () => {
   let passed = false
   const told: boolean[] = []
   setImmediate(() => {
@@ -37,7 +37,7 @@ test('short vectors are all made in one turn', async () => {
   assert.deepEqual(new Set(told), new Set([false]))
 })
 
-test('a vector that is too long is not made', async () => {
+test('a vector that is too long is refused', async () => {
   const make = () => assert.fail('it was made')
   await assert.rejects(convertVectors([0], { countNumbers: () => 262_145, convert: make }), { name: 'Malformed' })
 })

@@ -1,4 +1,4 @@
-// What the columns of a table hold, as their values tell or as somebody says.
+// The types of a table's columns, inferred from the values or given by the user.
 import { truncateText } from '../../../../shared/text-truncation.ts'
 import { MediaFault } from '../../../fault.ts'
 import { cellOf, MOST_TASK_COLUMNS, type TableRow } from '../table-limits.ts'
@@ -12,14 +12,14 @@ export type ParquetColumnType =
 const NAMED_TYPES: ReadonlySet<string> = new Set(['bool', 'int', 'float', 'str', 'json', 'date', 'timestamp'])
 const MOST_DIGITS = 38
 
-/** @throws MediaFault `bad_input` for a word that says nothing */
+/** @throws MediaFault `bad_input` for an unknown type */
 export function parseColumnType(column: string, word: string): ParquetColumnType {
   if (NAMED_TYPES.has(word)) return { kind: word } as ParquetColumnType
   const scale = Number(/^decimal\((\d{1,2})\)$/.exec(word)?.[1] ?? Number.NaN)
   if (scale <= MOST_DIGITS) return { kind: 'decimal', scale }
   throw new MediaFault(
     'bad_input',
-    `The column "${truncateText(column, 100)}" is to be "${truncateText(word, 100)}": a type is one of ${[...NAMED_TYPES].join(', ')}, decimal(2).`,
+    `The column "${truncateText(column, 100)}" has the unknown type "${truncateText(word, 100)}". Types are ${[...NAMED_TYPES].join(', ')}, decimal(2).`,
   )
 }
 
@@ -36,8 +36,8 @@ function typeWordOf(value: unknown): string {
 }
 
 /**
- * The kind that all values have: missing ones are of any, whole numbers are numbers. Lists and objects that have no common kind are JSON.
- * @throws MediaFault `bad_input` where a column mixes texts, numbers and the like
+ * The common type of all values: a missing value fits every type, and integers fit floats. Lists and objects without a common type become JSON.
+ * @throws MediaFault `bad_input` where a column mixes types, such as texts and numbers
  */
 export function inferColumnType(column: string, values: readonly unknown[]): ParquetColumnType {
   const kind = inferCommonType(values, 0)
@@ -46,7 +46,7 @@ export function inferColumnType(column: string, values: readonly unknown[]): Par
   if (words.every((word) => word === 'list' || word === 'struct')) return { kind: 'json' }
   throw new MediaFault(
     'bad_input',
-    `The column "${truncateText(column, 100)}" holds values of several types (${words.join(', ')}). Say which one it is to have.`,
+    `The column "${truncateText(column, 100)}" holds values of several types (${words.join(', ')}). Set its type.`,
   )
 }
 
@@ -74,7 +74,7 @@ function inferListType(values: readonly unknown[], depth: number): ParquetColumn
 function inferStructType(values: readonly unknown[], depth: number): ParquetColumnType | null {
   const objects = values.filter((one) => one !== null && one !== undefined) as TableRow[]
   const names = new Set(objects.flatMap((one) => Object.keys(one)))
-  // A branch without leaves cannot be written; and a name that objects have of themselves could not be read.
+  // Parquet cannot store a branch without leaves, and an object cannot have `__proto__` as a plain key.
   if (names.size === 0 || names.size > MOST_TASK_COLUMNS || names.has('__proto__') || names.has('')) return null
   const fields: [string, ParquetColumnType][] = []
   for (const name of names) {

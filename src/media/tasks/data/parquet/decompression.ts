@@ -1,4 +1,4 @@
-// How pages of Parquet files are unpacked: each to the size that it says, which was held against bounds before. Node's own libraries stop there.
+// Decompresses the pages of Parquet files, each to its stated size, which was checked before. Node's own libraries stop at that size.
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { Compressors } from 'hyparquet'
 import { decompressLz4, decompressLz4Raw, decompressSnappy } from 'hyparquet-compressors'
@@ -14,7 +14,7 @@ const codecs: Compressors = {
   ZSTD: (bytes, length) => zstdDecompressSync(bytes, outputLimit(length)),
 }
 
-/** Of a page that holds nothing, as that of the names of an empty column, no library has to be asked: some take it for damaged. */
+/** An empty page, as of an empty dictionary, goes to no library, since some would take it for damaged. */
 export const decompressors: Compressors = Object.fromEntries(
   Object.entries(codecs).map(([codec, unpack]) => [
     codec,

@@ -1,22 +1,22 @@
-// The pages of a Parquet file, walked by their headers before any is unpacked: a few bytes may claim to be millions of values.
+// Checks the pages of a Parquet file by their headers before any page is unpacked: a few bytes may claim millions of values.
 import type { ColumnMetaData, SchemaElement } from 'hyparquet'
 import { parquetHeader } from 'hyparquet/src/column.js'
 import { MediaFault } from '../../../fault.ts'
 import { formatCount, MOST_TASK_VALUES } from '../table-limits.ts'
 
-/** In bytes, of the part that describes all others. */
+/** In bytes, of the footer, which describes the file. */
 const LONGEST_FOOTER = 8_000_000
-/** Of all pages that are read, unpacked. */
+/** For all unpacked pages of one read. */
 const MOST_BYTES = 200_000_000
 
 export interface ColumnChunk {
   readonly meta: ColumnMetaData
   readonly view: DataView<ArrayBuffer>
-  /** What it says of its number of values. */
+  /** The stated number of values. */
   readonly values: number
 }
 
-/** What all that is read may come to, in the whole groups of rows that it is kept in. */
+/** The budget of one read, for whole row groups. */
 export class PageBudget {
   #bytes = MOST_BYTES
   #values = MOST_TASK_VALUES
@@ -33,10 +33,10 @@ export class PageBudget {
 }
 
 export function damagedParquet(cause?: unknown): MediaFault {
-  return new MediaFault('bad_file', 'The file is damaged: it is no Parquet that can be read.', { cause })
+  return new MediaFault('bad_file', 'The Parquet file is damaged.', { cause })
 }
 
-/** What a library says of a file is said in our words. */
+/** Converts errors of the library to MediaFaults. */
 export function mapParquetErrors<Value>(work: () => Value): Value {
   try {
     return work()
@@ -48,7 +48,7 @@ export function mapParquetErrors<Value>(work: () => Value): Value {
 const FOOTER_BYTES = 8
 const MAGIC = 0x31524150
 
-/** @throws MediaFault where the file does not begin and end as one, or is described at too great length */
+/** @throws MediaFault where the file does not begin and end as Parquet, or its footer is too long */
 export function guardFooter(bytes: Uint8Array): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (bytes.length < 4 || view.getUint32(0, true) !== MAGIC)
@@ -63,20 +63,20 @@ export function guardFooter(bytes: Uint8Array): void {
     )
 }
 
-/** The bytes of one column of one group. */
+/** Reads one column of one row group. */
 export function readColumnChunk(bytes: Uint8Array, meta: ColumnMetaData, element: SchemaElement): ColumnChunk {
   if (meta.type !== element.type) throw damagedParquet()
   const offsets = [meta.data_page_offset, meta.dictionary_page_offset].filter((one) => one !== undefined && one > 0n)
   const start = Math.min(...offsets.map(Number))
   const end = start + Number(meta.total_compressed_size)
   if (!(start >= 4 && end >= start && end <= bytes.length - FOOTER_BYTES)) throw damagedParquet()
-  // A copy: the library takes positions in a view for those in its buffer.
+  // A copy, since the library takes offsets in a view for offsets in its buffer.
   const own = new Uint8Array(bytes.subarray(start, end))
   return { meta, view: new DataView(own.buffer), values: Number(meta.num_values) }
 }
 
 /**
- * Holds what the pages say of themselves against each other and against the budget. `rows`: how many values there must be, null where lists may
+ * Checks the stated sizes of the pages against each other and against the budget. `rows`: the required number of values; null for lists, which may
  * have any number.
  */
 export function guardPages({ view, values }: ColumnChunk, rows: number | null, budget: PageBudget): void {

@@ -1,4 +1,4 @@
-// Tables out of Parquet files. The library is hyparquet; what a file claims is held against bounds before any of it is unpacked.
+// Reads tables from Parquet files with hyparquet. The stated sizes of a file are checked before any part is unpacked.
 
 import { parquetMetadata, parquetSchema, type RowGroup, type SchemaTree } from 'hyparquet'
 import { assembleNested } from 'hyparquet/src/assemble.js'
@@ -22,14 +22,14 @@ import { guardParquetSchema } from './schema-validation.ts'
 import { createPlainCopier, createValueDecoder, type ValueDecodingOptions } from './value-decoder.ts'
 
 export interface ParquetReadParams extends ValueDecodingOptions {
-  /** Null: all of them. */
+  /** Null: all columns. */
   readonly columns: readonly string[] | null
   readonly from_row: number
-  /** Null: to the last. */
+  /** Null: up to the last row. */
   readonly most_rows: number | null
 }
 
-/** Rows of one group, counted from its first. */
+/** A range of rows in one group, counted from the group's first row. */
 interface RowGroupRange {
   readonly group: RowGroup
   readonly rows: number
@@ -37,7 +37,7 @@ interface RowGroupRange {
   readonly to: number
 }
 
-/** @throws MediaFault `bad_file`, `unsupported`, `too_large`; `bad_input` for columns that are not there */
+/** @throws MediaFault `bad_file`, `unsupported`, `too_large`; `bad_input` for missing columns */
 export function readParquet(bytes: Uint8Array, selection: ParquetReadParams): MediaTaskResult {
   return mapParquetErrors(() => {
     guardFooter(bytes)
@@ -59,7 +59,7 @@ function readCells(
   const count = parts.reduce((sum, { from, to }) => sum + to - from, 0)
   guardTableSize(count, trees.length)
   const budget = new PageBudget()
-  // All is looked at before anything is unpacked.
+  // All columns are checked before any page is unpacked.
   const plans = parts.map((part) =>
     trees.map((tree) => listLeafPaths(tree).map((path) => planColumn(bytes, part, path, budget))),
   )
@@ -94,7 +94,7 @@ function selectColumns(trees: readonly SchemaTree[], columns: readonly string[] 
   })
 }
 
-/** A count that a file tells, as a number that is one. */
+/** Converts a stated count to a safe integer. */
 function readCount(value: bigint): number {
   if (typeof value !== 'bigint' || value < 0n || value > BigInt(Number.MAX_SAFE_INTEGER)) throw damagedParquet()
   return Number(value)
@@ -117,7 +117,7 @@ function selectRowGroups(
   return { parts, all: start }
 }
 
-/** The paths from the root to each column that holds values. */
+/** The paths from the root to each leaf column. */
 function listLeafPaths(tree: SchemaTree, above: readonly SchemaTree[] = []): SchemaTree[][] {
   const path = [...above, tree]
   return tree.children.length === 0 ? [path] : tree.children.flatMap((child) => listLeafPaths(child, path))
@@ -145,7 +145,7 @@ function planColumn(
 
 const ROOT = { count: 0, children: [], path: [], element: { name: 'root' } } as SchemaTree
 
-/** The values of one row after the other, from a part's first to its last. */
+/** Reads the values of a column, row by row, for one range. */
 function readColumnValues(
   tree: SchemaTree,
   plans: readonly ColumnPlan[],
@@ -157,7 +157,7 @@ function readColumnValues(
     const value = createValueDecoder(leaf.element, as)
     const decoder = {
       pathInSchema: leaf.path,
-      // Values are ours to read: the library is told that all of them are moments, and how a moment is read.
+      // The library is told that all values are timestamps, with our decoder for timestamps: so our decoder reads every value.
       element: { ...leaf.element, converted_type: undefined, logical_type: TIMESTAMP_TYPE },
       schemaPath: [ROOT, ...path],
       type: chunk.meta.type,
@@ -174,9 +174,9 @@ function readColumnValues(
   })
   const byPath = new Map(read)
   if (tree.children.length > 0) assembleNested(byPath, tree, DEFAULT_PARSERS)
-  const made = byPath.get(tree.path.join('.'))
-  if (!made || made.length < to - from) throw damagedParquet()
-  return made
+  const values = byPath.get(tree.path.join('.'))
+  if (!values || values.length < to - from) throw damagedParquet()
+  return values
 }
 
 const TIMESTAMP_TYPE = { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' } as const

@@ -1,4 +1,4 @@
-// What columns a Parquet file may have.
+// Checks the schema of a Parquet file.
 import type { SchemaElement } from 'hyparquet'
 import { MediaFault } from '../../../fault.ts'
 import { DEEPEST_CELL, formatCount, MOST_TASK_COLUMNS } from '../table-limits.ts'
@@ -11,13 +11,13 @@ export function guardParquetSchema(schema: readonly SchemaElement[]): void {
   if (guardBranch(schema, 0, 0) !== schema.length) throw damagedParquet()
 }
 
-/** Where the branch ends that begins at a place. */
+/** Gives the end of the branch that begins at `at`. */
 function guardBranch(schema: readonly SchemaElement[], at: number, depth: number): number {
   const element = schema[at]
   if (!element || typeof element.name !== 'string') throw damagedParquet()
   if (depth > DEEPEST_CELL) throw new MediaFault('too_large', 'The columns are nested too deep.')
   if (element.logical_type?.type === 'VARIANT')
-    throw new MediaFault('unsupported', `The column ${element.name} is of the type VARIANT, which is not read.`)
+    throw new MediaFault('unsupported', `The column ${element.name} is of the type VARIANT, which is not supported.`)
   const children = element.num_children ?? 0
   if (at > 0 && !element.type && children < 1) throw damagedParquet()
   if (element.type && children > 0) throw damagedParquet()

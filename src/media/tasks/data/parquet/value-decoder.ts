@@ -1,4 +1,4 @@
-// Values of Parquet files as workflows have them: nothing is rounded, and no zone of the machine comes in.
+// Decodes values of Parquet files for workflows, without rounding and independent of the machine's time zone.
 
 import type { SchemaElement } from 'hyparquet'
 import { parseFloat16 } from 'hyparquet/src/convert.js'
@@ -14,7 +14,7 @@ export interface ValueDecodingOptions {
 
 export type ValueDecoder = (raw: unknown, column: string) => unknown
 
-/** How a value of a column is read, which the library gives as its primitive type has it. */
+/** Makes the decoder of a column. The library gives raw values of the primitive type. */
 export function createValueDecoder(element: SchemaElement, as: ValueDecodingOptions): (raw: unknown) => unknown {
   const read = logicalTypeDecoder(element, as) ?? primitiveTypeDecoder(element, as)
   return (raw) => (raw === null || raw === undefined ? null : read(raw, element.name))
@@ -32,7 +32,7 @@ function logicalTypeDecoder(element: SchemaElement, as: ValueDecodingOptions): V
   const kind = now?.type === 'INTEGER' ? `${now.isSigned ? 'INT' : 'UINT'}_${now.bitWidth}` : (now?.type ?? old ?? '')
   if (kind === 'DECIMAL') return decimalDecoder((now as { scale?: number })?.scale ?? element.scale ?? 0, as)
   if (kind === 'INTERVAL')
-    throw new MediaFault('unsupported', `The column ${element.name} holds intervals, which are not read.`)
+    throw new MediaFault('unsupported', `The column ${element.name} holds intervals, which are not supported.`)
   return LOGICAL_TYPE_DECODERS[kind] ?? null
 }
 
@@ -55,7 +55,7 @@ const LOGICAL_TYPE_DECODERS: Readonly<Record<string, ValueDecoder>> = {
 }
 
 function primitiveTypeDecoder({ type }: SchemaElement, { binary }: ValueDecodingOptions): ValueDecoder {
-  // The library has made nanoseconds since 1970 of these.
+  // The library converts INT96 to nanoseconds since 1970.
   if (type === 'INT96') return timestampDecoder('NANOS', true)
   if (type !== 'BYTE_ARRAY' && type !== 'FIXED_LEN_BYTE_ARRAY') return toPlainNumber
   if (binary === 'base64') return (raw) => Buffer.from(requireBytes(raw)).toString('base64')
@@ -67,7 +67,7 @@ function toPlainNumber(raw: unknown): unknown {
   return typeof raw === 'number' ? finiteOrNull(raw) : raw
 }
 
-/** A whole number that a number cannot tell from its neighbours is the text of its digits. */
+/** An integer beyond the exact range becomes the text of its digits. */
 function toExactInteger(value: bigint): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : String(value)
@@ -100,11 +100,11 @@ function formatUuid(raw: unknown): string {
 
 function formatIso(milliseconds: number): string {
   const date = new Date(milliseconds)
-  if (Number.isNaN(date.getTime())) throw new MediaFault('bad_file', 'A column holds a time that no calendar has.')
+  if (Number.isNaN(date.getTime())) throw new MediaFault('bad_file', 'A column holds a time that is out of range.')
   return date.toISOString()
 }
 
-/** The part of a second, without zeros at its end. */
+/** The fraction of a second, without trailing zeros. */
 function formatFraction(rest: bigint, digits: number): string {
   const written = String(rest).padStart(digits, '0').replace(/0+$/, '')
   return written === '' ? '' : `.${written}`
@@ -125,12 +125,13 @@ function timeDecoder(unit: Unit): ValueDecoder {
   return (raw) => {
     const value = BigInt(raw as bigint | number)
     const seconds = value / perSecond
-    if (value < 0n || seconds >= 86_400n) throw new MediaFault('bad_file', 'A column holds a time that no day has.')
+    if (value < 0n || seconds >= 86_400n)
+      throw new MediaFault('bad_file', 'A column holds a time of day that is out of range.')
     return `${formatIso(Number(seconds) * 1_000).slice(11, 19)}${formatFraction(value % perSecond, DIGITS[unit])}`
   }
 }
 
-/** 10^38 is the largest that files have; more digits would only cost. */
+/** Files have at most 38 digits; more would only cost time. */
 const MOST_SCALE = 76
 
 function decimalDecoder(scale: number, { decimals }: ValueDecodingOptions): ValueDecoder {
@@ -150,8 +151,8 @@ function decodeSigned(bytes: Uint8Array): bigint {
 }
 
 /**
- * Cells as plain data, nothing of them missing. Many cells may share one value, which is written out for each of them on its way to the server:
- * what they come to together is bounded.
+ * Copies cells as plain data, with null for missing values. The total is limited, since many cells may share one value, and the message to the server
+ * repeats it for each of them.
  */
 export function createPlainCopier(): (value: unknown) => unknown {
   let text = MOST_TASK_TEXT

@@ -1,4 +1,4 @@
-// Values as Parquet has them. Nothing is rounded or guessed: what does not fit a column's type is refused.
+// Encodes values for Parquet, without rounding or guessing: a value that does not fit the column's type is refused.
 import { truncateText } from '../../../../shared/text-truncation.ts'
 import { MediaFault } from '../../../fault.ts'
 import { cellOf, type TableRow } from '../table-limits.ts'
@@ -9,15 +9,15 @@ type ScalarType = Exclude<ParquetColumnType['kind'], 'list' | 'struct' | 'decima
 /** @throws MediaFault `bad_input` */
 export function encodeValue(kind: ParquetColumnType, value: unknown, column: string): unknown {
   if (value === null || value === undefined) return null
-  const written = tryEncode(kind, value, column)
-  if (written !== undefined) return written
+  const encoded = tryEncode(kind, value, column)
+  if (encoded !== undefined) return encoded
   const shown = truncateText(typeof value === 'object' ? JSON.stringify(value) : String(value), 60)
   const what =
     kind.kind === 'decimal' ? `a decimal number of ${kind.scale} places` : TYPE_DESCRIPTIONS[kind.kind as ScalarType]
   throw new MediaFault('bad_input', `The column "${truncateText(column, 100)}" holds "${shown}", which is no ${what}.`)
 }
 
-/** Undefined: it is none. */
+/** Undefined where the value does not fit the type. */
 function tryEncode(kind: ParquetColumnType, value: unknown, column: string): unknown {
   if (kind.kind === 'list')
     return Array.isArray(value) ? value.map((one) => encodeValue(kind.item, one, column)) : undefined
@@ -81,7 +81,7 @@ function toMicroseconds(value: unknown): bigint | undefined {
 
 const DECIMAL = /^(-?)(\d{1,38})(?:\.(\d{1,38}))?$/
 
-/** Its digits as one whole number; 38 of them at most. */
+/** All digits as one integer, at most 38. */
 function toDecimal(value: unknown, scale: number): bigint | undefined {
   const text = typeof value === 'number' ? String(value) : value
   const [, sign, whole, places = ''] = (typeof text === 'string' && DECIMAL.exec(text)) || []

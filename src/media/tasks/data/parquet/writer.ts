@@ -1,4 +1,4 @@
-// Tables as Parquet files, by hyparquet-writer. The types of columns are those of their values, unless they are told.
+// Writes tables as Parquet files with hyparquet-writer. Column types are inferred from the values, unless they are given.
 import { zstdCompressSync } from 'node:zlib'
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
@@ -18,20 +18,20 @@ import { encodeValue } from './value-encoder.ts'
 export interface ParquetWriteParams {
   readonly rows: readonly TableRow[]
   readonly columns: readonly string[]
-  /** Column → what it holds, in the words of `toldKind`. */
+  /** Types by column, in the words that `parseColumnType` reads. */
   readonly types: Readonly<Record<string, string>>
   readonly compression: 'snappy' | 'zstd' | 'none'
 }
 
 const CODECS = { snappy: 'SNAPPY', zstd: 'ZSTD', none: 'UNCOMPRESSED' } as const
 
-/** Rows in a group: what a reader has to unpack at once. */
+/** Rows in a group, which a reader unpacks at once. */
 const GROUP_ROWS = 100_000
 
 /** @throws MediaFault `bad_input` for values that a column cannot hold, `too_large` */
 export function writeParquet({ rows, columns, types, compression }: ParquetWriteParams): MediaTaskResult {
   if (columns.length === 0)
-    throw new MediaFault('bad_input', 'The table has no columns, which no Parquet file can say.')
+    throw new MediaFault('bad_input', 'The table has no columns: a Parquet file needs at least one.')
   if (
     columns.length > MOST_TASK_COLUMNS ||
     rows.length > MOST_TASK_ROWS ||
@@ -41,8 +41,8 @@ export function writeParquet({ rows, columns, types, compression }: ParquetWrite
   const schema: SchemaElement[] = [{ name: 'schema', num_children: columns.length }]
   const columnData = columns.map((name) => {
     const cells = rows.map((row) => cellOf(row, name))
-    const told = Object.hasOwn(types, name) ? types[name]! : null
-    const kind = told === null ? inferColumnType(name, cells) : parseColumnType(name, told)
+    const typeWord = Object.hasOwn(types, name) ? types[name]! : null
+    const kind = typeWord === null ? inferColumnType(name, cells) : parseColumnType(name, typeWord)
     schema.push(...describeColumn(name, kind))
     return { name, data: cells.map((cell) => encodeValue(kind, cell, name)) }
   })
@@ -54,7 +54,7 @@ export function writeParquet({ rows, columns, types, compression }: ParquetWrite
   return { files: [writer.getBytes()] }
 }
 
-/** A column, or a branch of one, as the file describes it. */
+/** The schema elements of a column, or of a branch of it. */
 function describeColumn(name: string, kind: ParquetColumnType): SchemaElement[] {
   const repetition_type = 'OPTIONAL'
   if (kind.kind === 'list')
