@@ -79,7 +79,7 @@ async function assertMostAnswered(
 
 const refusedBody = (one: Peer) => one.text().startsWith('HTTP/1.1 503 ')
 /** With the status 1013. */
-const closed = (one: Peer) => one.text().includes('\x03\xf5there is no room')
+const closed = (one: Peer) => one.text().includes('\x03\xf5no memory for large messages')
 
 test('bodies that do not end are refused beyond the room that there is, and the others are taken', async () => {
   await within(async (server) => {
