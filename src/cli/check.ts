@@ -50,8 +50,8 @@ async function collectFindings(place: DataLocation): Promise<DatabaseFinding[]> 
   const findings = await checkDatabase(place.database)
   // The rows of a damaged database may refer to other files than they should.
   if (findings.length > 0) return findings
-  for (const { name, findProblems: look } of FILE_CHECKS)
-    for await (const text of look(place)) findings.push({ check: name, text })
+  for (const { name, findProblems } of FILE_CHECKS)
+    for await (const text of findProblems(place)) findings.push({ check: name, text })
   return findings
 }
 

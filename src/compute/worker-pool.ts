@@ -17,8 +17,8 @@ export interface ComputePoolOptions extends Partial<ComputeLimits> {
 export type ComputePool = ComputeAccess & AsyncDisposable
 
 /** Whether the outputs of a type depend only on its inputs and are returned at once. */
-function isPure({ run, onAnswer: answered, effect, role, outputs }: NodeType): boolean {
-  if (!run || answered || effect || role || run.length > 1 || outputs.some(({ stream }) => stream)) return false
+function isPure({ run, onAnswer, effect, role, outputs }: NodeType): boolean {
+  if (!run || onAnswer || effect || role || run.length > 1 || outputs.some(({ stream }) => stream)) return false
   return run.constructor === Function
 }
 
@@ -42,13 +42,13 @@ const COMPUTE_NODE_TYPES: ReadonlySet<NodeType> = new Set(
 /** Starts no thread before the first task; ends all threads when disposed of. */
 export function createComputePool({
   script,
-  reportFailure: failed = () => {},
+  reportFailure = () => {},
   ...limitOptions
 }: ComputePoolOptions = {}): ComputePool {
   const limits = { ...COMPUTE_LIMITS, ...limitOptions }
   const pool = new WorkerPool<ComputeTask, Record<string, unknown>>(
     limits,
-    () => new ComputeWorker(limits, failed, script),
+    () => new ComputeWorker(limits, reportFailure, script),
   )
   return {
     takes: (type) => COMPUTE_NODE_TYPES.has(type as NodeType),

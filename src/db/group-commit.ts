@@ -149,17 +149,17 @@ export class GroupCommit {
    * failed.
    */
   #commitTogether(batch: readonly PendingUnit[]): number {
-    const { health: condition } = this.#options
+    const { health } = this.#options
     const { writes } = this.#tx
     try {
       const count = this.#run(batch)
       // A transaction without changes succeeds even on a full disk.
-      if (this.#tx.writes > writes) condition.recordWrite()
+      if (this.#tx.writes > writes) health.recordWrite()
       return count
     } catch (error) {
       this.#rollback()
       if (batch.length > 1) return 0
-      const met = condition.recordFault(error) ?? new Error('the unit threw nothing')
+      const met = health.recordFault(error) ?? new Error('the unit threw nothing')
       const isFault = met !== error
       const failure = isFault && this.#isOutcomeUnknown ? outcomeUnknownError() : met
       // The result of the unit is not stored, because its transaction failed.

@@ -1,4 +1,4 @@
-// The token in a deployment.yaml, and the agreement of processes that put one there at once. Its text: config-text.ts.
+// The token in a deployment.yaml, and the agreement of processes that put one there at once. Its text: deployment-yaml.ts.
 import { lstatSync, realpathSync } from 'node:fs'
 import { platform } from 'node:os'
 import { StartError } from '../start-error.ts'
@@ -55,8 +55,8 @@ export function readOrCreateToken(path: string, make: () => string): StoredToken
     if (stored === null && claimed === null) continue
     if (stored === null) writeToken(target, file?.text ?? '', claimed!)
     removeFile(claim)
-    const { token, exposed_mode: mode } = stored ?? readStoredToken(target)!
-    return { token, exposed_mode: mode, made: stored === null }
+    const { token, exposed_mode } = stored ?? readStoredToken(target)!
+    return { token, exposed_mode, made: stored === null }
   }
 }
 

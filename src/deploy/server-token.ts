@@ -48,8 +48,11 @@ export function resolveServerToken(places: TokenLocations): ServerToken {
   return toServerToken(stored, made ? 'generated' : 'file')
 }
 
-function toServerToken({ token, exposed_mode: mode }: StoredToken, source: 'file' | 'generated'): ServerToken {
-  const warning = mode === null ? null : `others may read it (mode ${mode.toString(8)}); make it private with chmod 600`
+function toServerToken({ token, exposed_mode }: StoredToken, source: 'file' | 'generated'): ServerToken {
+  const warning =
+    exposed_mode === null
+      ? null
+      : `others may read it (mode ${exposed_mode.toString(8)}); make it private with chmod 600`
   return { token, source, warning }
 }
 

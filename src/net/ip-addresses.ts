@@ -1,4 +1,4 @@
-// Which addresses lie on the public internet. What may be reached beyond it is decided in allow.ts.
+// Which addresses lie on the public internet. What may be reached beyond it is decided in allow-list.ts.
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 

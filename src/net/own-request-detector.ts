@@ -10,7 +10,7 @@ const MARK_HEADER = 'x-svc-sender'
 
 type SocketEndpoints = Partial<Pick<Socket, 'localAddress' | 'localPort' | 'remoteAddress' | 'remotePort'>>
 
-/** Where a connection begins and ends, as it is seen from this side. Addresses as `canonicalAddress` gives them. */
+/** Where a connection begins and ends, as it is seen from this side. Addresses as `canonicalizeIpAddress` gives them. */
 interface OwnConnection {
   readonly from: string
   readonly to: string

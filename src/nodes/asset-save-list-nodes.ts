@@ -69,8 +69,8 @@ async function* listAssets(
   { folder, content_type, name, limit }: AssetListInputs,
   context: NodeContext,
 ): OutputGenerator {
-  const { services, signal, previousItems: given } = context
-  const before = given.map(({ asset }) => asset as AssetValue)
+  const { services, signal, previousItems } = context
+  const before = previousItems.map(({ asset }) => asset as AssetValue)
   const known = new Set(before.map(({ asset_id }) => asset_id))
   const found = await services.assets.list({ folder, content_type, name: name || null, limit }, signal)
   const rest = found.filter(({ asset_id }) => !known.has(asset_id)).slice(0, limit - before.length)

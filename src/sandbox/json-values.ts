@@ -72,10 +72,10 @@ function* checkInputSteps(name: string, value: unknown, left: number): Steps<num
   const inside: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
   let count = 1
   yield
-  for (const { from, to, isSmall: light } of splitIntoSmallRanges(inside.length, (at) => inside[at])) {
+  for (const { from, to, isSmall } of splitIntoSmallRanges(inside.length, (at) => inside[at])) {
     for (let at = from; at < to; at++) {
       const inner = inside[at]
-      count += light ? checkInput(name, inner, left - count) : yield* checkInputSteps(name, inner, left - count)
+      count += isSmall ? checkInput(name, inner, left - count) : yield* checkInputSteps(name, inner, left - count)
     }
     yield
   }

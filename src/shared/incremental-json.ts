@@ -93,8 +93,8 @@ function* writeMembers(
   leaf: (light: unknown) => string,
 ): Steps<void> {
   const count = keys ? keys.length : (of as unknown[]).length
-  for (const { from, to, isSmall: light } of splitIntoSmallRanges(count, (at) => memberOf(of, keys, at))) {
-    if (light) {
+  for (const { from, to, isSmall } of splitIntoSmallRanges(count, (at) => memberOf(of, keys, at))) {
+    if (isSmall) {
       const part = keys
         ? leaf(Object.fromEntries(keys.slice(from, to).map((key) => [key, memberOf(of, null, key)])))
         : leaf((of as unknown[]).slice(from, to))

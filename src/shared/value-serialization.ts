@@ -140,8 +140,8 @@ function* serializeSegments(value: unknown, met: Map<object, number>): Generator
   const keys = Array.isArray(value) ? null : Object.keys(value)
   yield Buffer.of(keys ? RECORD : LIST)
   const count = keys ? keys.length : (value as unknown[]).length
-  for (const { from, to, isSmall: light } of splitIntoSmallRanges(count, (at) => members[keys ? keys[at]! : at])) {
-    if (!light) {
+  for (const { from, to, isSmall } of splitIntoSmallRanges(count, (at) => members[keys ? keys[at]! : at])) {
+    if (!isSmall) {
       if (keys) yield* serializeSegment(KEY, keys[from])
       yield* serializeSegments(members[keys ? keys[from]! : from], met)
     } else if (keys)

@@ -14,7 +14,7 @@ function crowdedIn(value: unknown): (string | null)[] {
   return [
     estimatePayloadMemory(Buffer.from(JSON.stringify(value)), false),
     estimatePayloadMemory(encode(value), true),
-  ].map(({ crowded_at: crowded }) => crowded)
+  ].map(({ crowded_at }) => crowded_at)
 }
 
 describe('an object of a payload', () => {

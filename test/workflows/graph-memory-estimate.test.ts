@@ -78,8 +78,8 @@ describe('the estimated memory of a graph', () => {
   })
 
   test('covers small graphs as well, of which many jobs may wait', () => {
-    const { retained_bytes: kept } = runToCompletion(estimateGraphMemorySteps(JSON.stringify(chainOf(10))))
-    assert.ok(kept > 10 * 2_200 && kept < 10 * 4_000, String(kept))
+    const { retained_bytes } = runToCompletion(estimateGraphMemorySteps(JSON.stringify(chainOf(10))))
+    assert.ok(retained_bytes > 10 * 2_200 && retained_bytes < 10 * 4_000, String(retained_bytes))
   })
 })
 

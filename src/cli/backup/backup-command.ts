@@ -155,8 +155,8 @@ async function findGaps(copy: DataLocation): Promise<BackupGap[]> {
     .map(({ text }) => ({ path: BACKUP_DATABASE, message: text }))
   // This version does not know to which files the rows of another version refer.
   if (findings.some(({ check }) => check === 'the version')) return lacks
-  for (const { tree, findProblems: look } of FILE_CHECKS)
-    for await (const message of look(copy)) lacks.push({ path: tree, message })
+  for (const { tree, findProblems } of FILE_CHECKS)
+    for await (const message of findProblems(copy)) lacks.push({ path: tree, message })
   return lacks
 }
 

@@ -4,19 +4,11 @@ import type { PlanNode } from '../../engine/compile/plan.ts'
 /** The source of a node's count. */
 type CountSource = 'nowhere' | 'published' | 'stream' | 'firings' | 'outputs' | 'input'
 
-function countSourceOf({
-  output,
-  opensStream: streaming,
-  depth,
-  readDepth,
-  ports,
-  sideSlots: sides,
-  slots,
-}: PlanNode): CountSource {
-  if (streaming) return 'stream'
+function countSourceOf({ output, opensStream, depth, readDepth, ports, sideSlots, slots }: PlanNode): CountSource {
+  if (opensStream) return 'stream'
   if (depth === 0) return 'nowhere'
   if (output) return 'published'
-  const readsOneByOne = sides.length === 0 && readDepth === depth
+  const readsOneByOne = sideSlots.length === 0 && readDepth === depth
   if (ports.length > 0) return readsOneByOne ? 'firings' : 'outputs'
   // Each value of a single input is one firing; with several inputs, the firings cannot be told from the values.
   return readsOneByOne && slots.length === 1 ? 'input' : 'nowhere'

@@ -21,15 +21,15 @@ export class GapTimeout {
 
   /** Milliseconds until it is at its end; infinite while nothing is missing. */
   get remaining_ms(): number {
-    const { last_sequence: last, isBehind: behind, hasGap: torn } = this.#history
-    if (last !== this.#last_sequence || !behind) {
-      this.#last_sequence = last
+    const { last_sequence, isBehind, hasGap } = this.#history
+    if (last_sequence !== this.#last_sequence || !isBehind) {
+      this.#last_sequence = last_sequence
       this.#missingSince = null
       this.#requests = 0
     }
-    if (!behind) return Number.POSITIVE_INFINITY
+    if (!isBehind) return Number.POSITIVE_INFINITY
     this.#missingSince ??= performance.now()
-    return this.#gap_ms * (torn ? 1 : NO_LATER_EVENT_FACTOR) - (performance.now() - this.#missingSince)
+    return this.#gap_ms * (hasGap ? 1 : NO_LATER_EVENT_FACTOR) - (performance.now() - this.#missingSince)
   }
 
   /** At its end: whether to ask for the events again, or to do without them. */

@@ -91,9 +91,9 @@ export class HttpJobTransport implements JobTransport {
       for await (const { data } of readServerSentEvents(response.body, silence_ms, keepRetry, either)) {
         history.addEvent(parseJsonOrNull(data))
         if (history.isComplete) break
-        const { remaining_ms: left } = patience
+        const { remaining_ms } = patience
         clearTimeout(timer)
-        if (left < Number.POSITIVE_INFINITY) timer = setTimeout(() => stuck.abort(), Math.max(0, left))
+        if (remaining_ms < Number.POSITIVE_INFINITY) timer = setTimeout(() => stuck.abort(), Math.max(0, remaining_ms))
       }
     } catch (error) {
       if (!stuck.signal.aborted || signal.aborted) throw error

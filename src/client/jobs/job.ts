@@ -43,18 +43,11 @@ export class Job implements AsyncIterable<JobEvent> {
   #following: AbortController | null = null
   #result: Promise<ResultManifest> | null = null
 
-  constructor({
-    job_id,
-    getTransport: door,
-    backgroundTasks: errands,
-    closeSignal: closed,
-    after_sequence,
-    status,
-  }: JobParts) {
+  constructor({ job_id, getTransport, backgroundTasks, closeSignal, after_sequence, status }: JobParts) {
     this.job_id = job_id
-    this.#backgroundTasks = errands
-    this.#getTransport = door
-    this.#closeSignal = closed
+    this.#backgroundTasks = backgroundTasks
+    this.#getTransport = getTransport
+    this.#closeSignal = closeSignal
     this.#history = new JobHistory(job_id, after_sequence)
     this.#history.status = status ?? null
   }

@@ -117,9 +117,9 @@ export class LifecycleJobTransport implements JobTransport {
         if (history.isComplete) return
         const ended = end()
         if (ended) throw ended.fatal ?? networkError('The connection was lost.')
-        const { remaining_ms: left } = patience
-        if (left <= 0) return
-        await history.changed.waitForChange(left)
+        const { remaining_ms } = patience
+        if (remaining_ms <= 0) return
+        await history.changed.waitForChange(remaining_ms)
       }
     } finally {
       unwatch()

@@ -16,15 +16,15 @@ export interface AbortableSubmissionParts {
 /** The job, once it is accepted. @throws ServiceError, or the reason of the signal */
 export async function submitAbortable(
   { signal, cancel_on_abort = false, onAccepted }: SubmitOptions,
-  { submit, createJob: jobOf, backgroundTasks: errands }: AbortableSubmissionParts,
+  { submit, createJob, backgroundTasks }: AbortableSubmissionParts,
 ): Promise<Job> {
   const flight = new PendingSubmission(signal, cancel_on_abort || onAccepted !== undefined)
-  const accepted = submit(flight).then(jobOf)
+  const accepted = submit(flight).then(createJob)
   try {
     await raceAbort(accepted, signal)
   } catch (error) {
     if (signal?.aborted)
-      errands.run(async (limit) => {
+      backgroundTasks.run(async (limit) => {
         limit.addEventListener('abort', () => flight.abort(limit.reason))
         const job = await accepted
         await Promise.allSettled([

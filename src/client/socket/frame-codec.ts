@@ -35,5 +35,5 @@ export function decodeFrame(data: Uint8Array | string): UnknownRecord | null {
 }
 
 function decodeMessagePack(data: Uint8Array): unknown {
-  return decodeWithProtoKeys((options) => decode(data, { ...options, extensionCodec: extensionCodec }))
+  return decodeWithProtoKeys((options) => decode(data, { ...options, extensionCodec }))
 }

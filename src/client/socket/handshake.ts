@@ -15,7 +15,7 @@ export interface HandshakeParts {
 
 /** Opens a socket with `token`. Rejects where it takes too long, or with the signal's reason. */
 export function performHandshake(
-  { settings, openSocket: open, onFrame }: HandshakeParts,
+  { settings, openSocket, onFrame }: HandshakeParts,
   token: string | null,
   signal: AbortSignal,
 ): Promise<FrameChannel | SocketEnd> {
@@ -53,7 +53,7 @@ export function performHandshake(
     }
     signal.addEventListener('abort', abort, { once: true })
     try {
-      socket = open(`${settings.url.replace(/^http/, 'ws')}/ws`, token, events)
+      socket = openSocket(`${settings.url.replace(/^http/, 'ws')}/ws`, token, events)
     } catch (error) {
       fail(error)
     }

@@ -165,11 +165,11 @@ export class ReconnectingConnection {
 
   /** One attempt, or two where the first finds that the token has to be renewed. */
   async #openChannel(signal: AbortSignal): Promise<FrameChannel> {
-    const { tokens, probeCredential: probe } = this.#parts
+    const { tokens, probeCredential } = this.#parts
     const token = await tokens.current(signal)
     const opened = await performHandshake(this.#parts, token, signal)
     if (opened instanceof FrameChannel) return opened
-    if (opened.isStatusHidden) await probe()
+    if (opened.isStatusHidden) await probeCredential()
     if (opened.status === 401) {
       if (this.#hasRenewedToken || !tokens.isRenewable) throw authenticationError('The server refused the credential.')
       await this.#renewToken()

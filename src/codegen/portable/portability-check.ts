@@ -1,4 +1,4 @@
-// What generators of clients stumble over, in documents as they are published (`portable.ts`): whatever is added to the contract has a form without it.
+// What generators of clients stumble over, in documents as they are published (`portable-document.ts`): whatever is added to the contract has a form without it.
 
 import { mapSchemas } from '../../contract/schema-mapping.ts'
 import type { ContractProblem } from '../documents/contract-problems.ts'

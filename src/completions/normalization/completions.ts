@@ -56,14 +56,16 @@ function inferMessageFinish({ tool_calls, function_call }: JsonRecord): string {
 }
 
 function normalizeMessage(message: JsonRecord, platform: NormalizationContext['platform']): JsonRecord {
-  const { role, content = null, tool_calls: calls } = message
+  const { role, content = null, tool_calls } = message
   if (!isMissing(role) && role !== 'assistant') throw new MalformedDataError('a message whose role is not "assistant"')
   if (content !== null && typeof content !== 'string' && !Array.isArray(content))
     throw new MalformedDataError('a message with invalid content')
   return withFields(message, {
     role: 'assistant',
     ...(Array.isArray(content) ? flattenParts(content, message) : { content }),
-    ...(Array.isArray(calls) ? { tool_calls: withItems(calls, (call) => normalizeToolCall(call, platform)) } : {}),
+    ...(Array.isArray(tool_calls)
+      ? { tool_calls: withItems(tool_calls, (call) => normalizeToolCall(call, platform)) }
+      : {}),
   })
 }
 

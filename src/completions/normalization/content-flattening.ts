@@ -21,10 +21,10 @@ export function* flattenContentSteps(given: JsonRecord, said: 'message' | 'delta
 function* flattenChoiceSteps(choice: unknown, said: 'message' | 'delta'): Steps<unknown> {
   const message = isRecord(choice) ? choice[said] : null
   if (!isRecord(choice) || !isRecord(message)) return choice
-  const { content, tool_calls: calls } = message
+  const { content, tool_calls } = message
   const texts = {
     ...(Array.isArray(content) ? yield* flattenPartsSteps(content, message) : {}),
-    ...(Array.isArray(calls) ? { tool_calls: yield* withItemsSteps(calls, flattenToolCallSteps) } : {}),
+    ...(Array.isArray(tool_calls) ? { tool_calls: yield* withItemsSteps(tool_calls, flattenToolCallSteps) } : {}),
   }
   return withFields(choice, { [said]: withFields(message, texts) })
 }

@@ -119,10 +119,10 @@ function* addEachSteps(
   value: (at: number) => unknown,
   member: (at: number) => WalkedMember,
 ): Steps<void> {
-  for (const { from, to, isSmall: light } of splitIntoSmallRanges(count, value)) {
+  for (const { from, to, isSmall } of splitIntoSmallRanges(count, value)) {
     for (let at = from; at < to; at++) {
       const { walk, holder, name, key, depth } = member(at)
-      if (light) addValue(walk, holder, name, key, depth)
+      if (isSmall) addValue(walk, holder, name, key, depth)
       else yield* addValueSteps(walk, holder, name, key, depth)
     }
     yield

@@ -58,9 +58,9 @@ export class ChunkAggregator {
     this.#choices.set(index, choice)
     yield* mergeSteps(choice.rest, rest, this.#countName)
     if (!isMissing(finish_reason)) choice.rest.finish_reason = finish_reason
-    const { tool_calls: calls, ...message } = isRecord(delta) ? delta : {}
+    const { tool_calls, ...message } = isRecord(delta) ? delta : {}
     yield* mergeSteps(choice.message, message, this.#countName)
-    for (const call of Array.isArray(calls) ? calls : []) {
+    for (const call of Array.isArray(tool_calls) ? tool_calls : []) {
       if (!isRecord(call)) continue
       const known = choice.calls.get(call.index)
       if (known) yield* mergeSteps(known, call, this.#countName)

@@ -71,9 +71,9 @@ function* encodeEventsSteps({ choices, usage, ...rest }: JsonRecord, include_usa
 
 /** Adds indexes to the tool calls. */
 function toDelta(message: JsonRecord): JsonRecord {
-  const { tool_calls: calls } = message
-  if (!Array.isArray(calls)) return message
-  return { ...message, tool_calls: calls.map((call, index) => (isRecord(call) ? { index, ...call } : call)) }
+  const { tool_calls } = message
+  if (!Array.isArray(tool_calls)) return message
+  return { ...message, tool_calls: tool_calls.map((call, index) => (isRecord(call) ? { index, ...call } : call)) }
 }
 
 async function aggregateStream(parts: ConversionParts): Promise<JsonRecord> {

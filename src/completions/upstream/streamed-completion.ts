@@ -135,16 +135,16 @@ export class StreamedCompletion implements AnswerStreamSource {
     if (this.#settled) return
     this.#settled = true
     const { found, body, used } = this.#parts
-    const { reported_usage: counted, text_length: length, isDone: done } = this.#reader
+    const { reported_usage, text_length, isDone } = this.#reader
     const reported_error = cause instanceof UpstreamErrorBody ? cause : null
-    if (reported_error && length === 0 && !isNonZeroUsage(counted)) used(null)
+    if (reported_error && text_length === 0 && !isNonZeroUsage(reported_usage)) used(null)
     else
       used(
-        (done || reported_error?.reported_usage ? completeUsage : completeInterruptedUsage)(
+        (isDone || reported_error?.reported_usage ? completeUsage : completeInterruptedUsage)(
           found,
           body,
-          length,
-          counted,
+          text_length,
+          reported_usage,
         ),
       )
   }

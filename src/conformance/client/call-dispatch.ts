@@ -24,12 +24,8 @@ function canBeScripted({ data }: ClientCall, { jobs }: ScenarioRun): boolean {
   return job !== undefined && job.facts.workflow_id !== REPORT_WORKFLOW
 }
 
-function findScriptedHandler(
-  name: ClientCallName,
-  run: ScenarioRun,
-  { script: play }: Scenario,
-): CallHandler | undefined {
+function findScriptedHandler(name: ClientCallName, run: ScenarioRun, { script }: Scenario): CallHandler | undefined {
   const asked = name === 'getJob' ? 'get_job_snapshot' : name
-  const turns = play.calls?.[asked]
+  const turns = script.calls?.[asked]
   return typeof turns === 'function' ? turns : turns?.[run.countOccurrence(`turn ${asked}`) - 1]
 }

@@ -26,8 +26,8 @@ export function selectScenarios(only: readonly string[]) {
 
 export async function runClientSuite({
   only,
-  onOutcome: tell,
-  onScenarioStart: announce,
+  onOutcome,
+  onScenarioStart,
   ...options
 }: ClientSuiteOptions): Promise<ScenarioOutcome[]> {
   const outcomes: ScenarioOutcome[] = []
@@ -40,11 +40,11 @@ export async function runClientSuite({
       announce: (surroundings) => {
         // The address of the first one is that of all.
         port = Number(new URL(surroundings.url).port)
-        announce(surroundings)
+        onScenarioStart(surroundings)
       },
     })
     outcomes.push(outcome)
-    tell(outcome)
+    onOutcome(outcome)
   }
   return outcomes
 }

@@ -90,6 +90,6 @@ function listKnownSequences({ jobs, facts: { work } }: ScenarioRun): number[] {
 }
 
 /** Whether the client was given a snapshot that stands for events. */
-function hasUsedSnapshot({ calls, hasSentTerminalSnapshot: toldEnd }: ScenarioRun): boolean {
-  return toldEnd || calls.some(({ name }) => name === 'get_job_snapshot' || name === 'getJob')
+function hasUsedSnapshot({ calls, hasSentTerminalSnapshot }: ScenarioRun): boolean {
+  return hasSentTerminalSnapshot || calls.some(({ name }) => name === 'get_job_snapshot' || name === 'getJob')
 }

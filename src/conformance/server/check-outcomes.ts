@@ -60,7 +60,7 @@ export class CheckFindings {
     else this.#omittedCount++
   }
 
-  /** @throws Violation where anything was wrong, Skip where nothing was looked at */
+  /** @throws RuleViolation where anything was wrong, CheckSkipped where nothing was looked at */
   throwIfBroken(nothing: string): void {
     if (this.#caseCount === 0) throw new CheckSkipped(nothing)
     if (this.#omittedCount > 0) this.#evidence.push({ finding: `and ${this.#omittedCount} more like these` })
@@ -68,7 +68,7 @@ export class CheckFindings {
   }
 }
 
-/** @throws Violation unless it is so */
+/** @throws RuleViolation unless it is so */
 export function expect(right: boolean, finding: string, request?: unknown, answer?: unknown): asserts right {
   if (!right) throw new RuleViolation([{ finding, request, answer }])
 }

@@ -123,7 +123,7 @@ export async function waitForJobEnd(t: SuiteContext, job_id: string): Promise<Js
   return (await pollJobUntil(t, job_id, isTerminal)).at(-1)!
 }
 
-/** Everything that is persisted about a job after a sequence. @throws Skip where no door tells */
+/** Everything that is persisted about a job after a sequence. @throws CheckSkipped where no door tells */
 export async function readHistory(t: SuiteContext, job_id: string, after = 0): Promise<JsonMap[]> {
   if (t.hasOperation('followJobEvents')) {
     const place = { values: { id: job_id }, query: `after_sequence=${after}` }

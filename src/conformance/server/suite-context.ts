@@ -72,16 +72,16 @@ export class SuiteContext implements AsyncDisposable {
   readonly #memoized = new Map<string, Promise<unknown>>()
 
   private constructor(target: TargetServer, claims: ServerClaims, options: SuiteContextOptions) {
-    const { profile, operator_inputs: given, patience_ms = 0, keep_alive = KEEP_ALIVE_INTERVALS } = options
+    const { profile, operator_inputs, patience_ms = 0, keep_alive = KEEP_ALIVE_INTERVALS } = options
     this.target = target
     this.claims = claims
     this.profile = profile
-    this.operator_inputs = { ...NO_OPERATOR_INPUTS, ...given }
+    this.operator_inputs = { ...NO_OPERATOR_INPUTS, ...operator_inputs }
     this.patience_ms = patience_ms
     this.keep_alive = keep_alive
   }
 
-  /** @throws Unreachable where nobody answers, Stopped */
+  /** @throws ServerUnreachableError where nobody answers, Stopped */
   static async open(options: SuiteContextOptions): Promise<SuiteContext> {
     const { url, token, timeout_ms, stop = new AbortController().signal } = options
     const target = new TargetServer({ url, token, timeout_ms, stop })
@@ -101,7 +101,7 @@ export class SuiteContext implements AsyncDisposable {
     return this.claims.commands.get(command) !== 'planned'
   }
 
-  /** @throws Skip unless all of them are claimed */
+  /** @throws CheckSkipped unless all of them are claimed */
   requireOperations(...operations: OperationId[]): void {
     const missing = operations.filter((operation) => !this.hasOperation(operation))
     if (missing.length > 0) throw new CheckSkipped(`the server does not claim ${missing.join(', ')}`)

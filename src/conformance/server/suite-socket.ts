@@ -94,7 +94,7 @@ export class SuiteSocket implements Disposable {
     return (await this.waitForFrame(`an answer to ${command}`, (frame) => frame.request_id === request_id)) as RpcReply
   }
 
-  /** The first frame, of those before and to come, that is as wanted. @throws Violation after the time limit */
+  /** The first frame, of those before and to come, that is as wanted. @throws RuleViolation after the time limit */
   async waitForFrame(what: string, wanted: (frame: JsonMap) => boolean, from = 0): Promise<JsonMap> {
     const deadline = performance.now() + this.timeout_ms
     for (let at = from; ; ) {

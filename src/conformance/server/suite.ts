@@ -37,7 +37,7 @@ function isNameOf(name: string, id: string): boolean {
   return id === name || id.startsWith(`${name}.`)
 }
 
-/** @throws Unreachable where nobody answers under the URL */
+/** @throws ServerUnreachableError where nobody answers under the URL */
 export async function runServerSuite(options: ServerSuiteOptions): Promise<ConformanceReport> {
   const ids = selectRequirements(options.only)
   const requirements: RequirementResult[] = []

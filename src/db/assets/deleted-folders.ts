@@ -176,14 +176,14 @@ const lastLookups = new WeakMap<
  * deep.
  */
 function lookupFor(tx: Tx, scope: OwnerScope): DeletedFolderLookup {
-  const { write_version: state } = tx
-  if (state === null) return new DeletedFolderLookup(tx, scope)
+  const { write_version } = tx
+  if (write_version === null) return new DeletedFolderLookup(tx, scope)
   const owner = toOwnerColumns(scope)
   const last = lastLookups.get(tx)
   const isSame = last?.owner.user_id === owner.user_id && last.owner.workspace === owner.workspace
-  if (isSame && last.state === state) return last.folders
+  if (isSame && last.state === write_version) return last.folders
   const folders = new DeletedFolderLookup(tx, scope)
-  lastLookups.set(tx, { state, owner, folders })
+  lastLookups.set(tx, { state: write_version, owner, folders })
   return folders
 }
 

@@ -43,7 +43,7 @@ export class StructureCheckThread implements AsyncDisposable {
   }
 
   #run(): Worker {
-    const { path, onFound: found, onFailed: failed } = this.#options
+    const { path, onFound, onFailed } = this.#options
     const worker = new Worker(SCRIPT, {
       workerData: path,
       env: SHARE_ENV,
@@ -54,9 +54,9 @@ export class StructureCheckThread implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#loaded = promise
     worker.on('message', (message: typeof WORKER_READY | DatabaseDamages) =>
-      message === WORKER_READY ? resolve() : found(message),
+      message === WORKER_READY ? resolve() : onFound(message),
     )
-    worker.on('error', failed)
+    worker.on('error', onFailed)
     worker.on('exit', () => {
       this.#worker = null
       resolve()

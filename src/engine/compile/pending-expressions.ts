@@ -24,22 +24,22 @@ export function createExpressionDeadline(): AbortSignal {
  * `signal` aborts stay pending, and the next call continues with them. Several calls may overlap.
  */
 export async function validatePendingExpressions(
-  { pendingExpressions: pending, issues }: CompilationResult,
+  { pendingExpressions, issues }: CompilationResult,
   { turn, ...services }: ExpressionReaderServices,
   signal = createExpressionDeadline(),
 ): Promise<void> {
   const late = Promise.withResolvers<null>()
   signal.addEventListener('abort', () => late.resolve(null), { once: true })
   let found = 0
-  for (const expression of pending) {
+  for (const expression of pendingExpressions) {
     await turn()
     if (signal.aborted) return
-    if (!pending.has(expression)) continue
+    if (!pendingExpressions.has(expression)) continue
     const reading = expression.validate({ ...services, signal }).catch(() => null)
     const wrong = await Promise.race([reading, late.promise])
     if (signal.aborted) return
-    if (!pending.delete(expression) || wrong === null) continue
+    if (!pendingExpressions.delete(expression) || wrong === null) continue
     issues.push(createExpressionIssue(expression.node_id, expression.property, wrong))
-    if (++found === MAX_ISSUES) return pending.clear()
+    if (++found === MAX_ISSUES) return pendingExpressions.clear()
   }
 }

@@ -53,9 +53,9 @@ export class FiringJournal {
 
   async #commit(tell: (journal: Journal, node_id: string, place: string) => Promise<void>): Promise<void> {
     if (this.hasEnded || this.#journal === null || this.#run.settled) return
-    const { node, pathText: place } = this.#site
+    const { node, pathText } = this.#site
     try {
-      await tell(this.#journal, node.observed.node_id, place)
+      await tell(this.#journal, node.observed.node_id, pathText)
     } catch (fault) {
       this.#run.breakDown(fault)
     }
@@ -80,9 +80,9 @@ export class FiringJournal {
 
   #write(tell: (journal: Journal, node_id: string, place: string) => void): void {
     if (this.hasEnded || this.#journal === null || this.#run.settled) return
-    const { node, pathText: place } = this.#site
+    const { node, pathText } = this.#site
     try {
-      tell(this.#journal, node.observed.node_id, place)
+      tell(this.#journal, node.observed.node_id, pathText)
     } catch (fault) {
       this.#run.breakDown(fault)
     }

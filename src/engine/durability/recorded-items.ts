@@ -51,8 +51,8 @@ class RecordedSteps {
 
   /** Compares an item with the one that was sent in its place. @throws NodeInterruptedError if they differ */
   skipKnown(step: ItemStep): void {
-    const { node, knownItems: known } = this.#record
-    const same = !step.done && isDeepEqual(validateItem(node, step.value), UnreadValue.read(known[this.#skipped]))
+    const { node, knownItems } = this.#record
+    const same = !step.done && isDeepEqual(validateItem(node, step.value), UnreadValue.read(knownItems[this.#skipped]))
     if (!same) throw this.#record.createInterruptedError()
     this.#skipped++
   }

@@ -46,11 +46,11 @@ export class RunDurability {
   }
 
   /** The random numbers of a firing after `failed` attempts; null if the run has no seed. */
-  createRandom({ node, pathText: place }: FiringSite, failed: number): (() => number) | null {
+  createRandom({ node, pathText }: FiringSite, failed: number): (() => number) | null {
     const { seed, scope } = this.#options
     if (seed === null) return null
     const again = failed === 0 ? '' : ` ${failed}`
-    return seededRandom(`${seed} ${scope} ${JSON.stringify(node.observed.node_id)} ${place}${again}`)
+    return seededRandom(`${seed} ${scope} ${JSON.stringify(node.observed.node_id)} ${pathText}${again}`)
   }
 
   /** Registers a waiting firing; returns a function that removes it. */

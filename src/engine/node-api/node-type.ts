@@ -30,7 +30,7 @@ export interface NodeProperty {
    * since its last own item. Absent: all, until it ends. Retained items count as memory held by the run.
    */
   keeps?: 'last' | 'since_item'
-  /** True: a failure on this edge is passed to the node as a `Failure` and goes no further. */
+  /** True: a failure on this edge is passed to the node as a `FailureToken` and goes no further. */
   catches?: boolean
 }
 

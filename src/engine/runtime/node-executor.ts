@@ -175,8 +175,8 @@ export class NodeExecutor implements RunParticipant {
   get missingSources(): number[] {
     const side = this.#openFiring ?? this.#streamOperator
     if (this.#openFiring) return this.#openFiring.missingSources
-    const { slots, joinedSlots: joined } = this.node
-    const lacking = joined.filter((slot) => this.#inputJoin.isMissing(slot)).map((slot) => slots[slot]!.source)
+    const { slots, joinedSlots } = this.node
+    const lacking = joinedSlots.filter((slot) => this.#inputJoin.isMissing(slot)).map((slot) => slots[slot]!.source)
     return side ? [...lacking, ...side.missingSources] : lacking
   }
 

@@ -60,12 +60,12 @@ export class PrewrittenJournalPages implements Disposable {
 
   async #writePart(journal: JobJournal): Promise<void> {
     this.#signal.throwIfAborted()
-    const { dueCount: due } = journal
+    const { dueCount } = journal
     this.#keys.add(this.job_key)
-    await journal.spill(this.#signal, [], due)
+    await journal.spill(this.#signal, [], dueCount)
     await this.#store.write((tx) => {
       scheduleJobRemoval(tx, this.job_key)
-      journal.write(tx, FIRST_ATTEMPT, due)
+      journal.write(tx, FIRST_ATTEMPT, dueCount)
     })
     journal.markCommitted()
     journal.unload()

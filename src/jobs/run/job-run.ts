@@ -72,7 +72,7 @@ export class JobRun {
 
   /** Starts the run, or continues it after an interruption. A graph whose nodes are all synchronous has ended when this returns. */
   start(): void {
-    const { plan, jobJournal, acceptsStreamInput, deadline, onDeadline, journalHost: journal } = this.#parts
+    const { plan, jobJournal, acceptsStreamInput, deadline, onDeadline, journalHost } = this.#parts
     // Inputs that came earlier are pushed before the first node fires.
     for (const input of jobJournal.inputs) {
       if (input[0] === 'push') this.#run.pushInput(input[1], LazyValue.toUnread(input[2], this.#parts.readInput))
@@ -82,7 +82,7 @@ export class JobRun {
     jobJournal.markRunBegun()
     if (deadline !== null && deadline <= this.#parts.steady()) onDeadline()
     else if (deadline !== null) this.#callAt(deadline, onDeadline)
-    for (const { firing, until } of delays) this.scheduleDelayEnd(firing, until, journal)
+    for (const { firing, until } of delays) this.scheduleDelayEnd(firing, until, journalHost)
     this.#run.start()
     if (!acceptsStreamInput) for (const input of plan.inputs) if (input.stream) this.#run.endInput(input.name)
     if (this.#run.outcome) this.#onEnded(this.#run.outcome)

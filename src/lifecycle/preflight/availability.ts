@@ -128,15 +128,15 @@ interface RequirementSources {
 
 /** Adds the requirements of a node that need no further lookup. */
 function addNodeRequirements(
-  { view, qualified_id: place, needs }: NodeWithNeeds,
+  { view, qualified_id, needs }: NodeWithNeeds,
   { models, credentials, into }: RequirementSources,
 ): void {
-  const details = { node_ids: [place] }
-  if (!view.type) into.add(nodePackRequirement(view.node_type, place))
+  const details = { node_ids: [qualified_id] }
+  if (!view.type) into.add(nodePackRequirement(view.node_type, qualified_id))
   for (const need of needs) {
-    if (need.kind === 'model') models.addRequirements(need, place, into)
+    if (need.kind === 'model') models.addRequirements(need, qualified_id, into)
     else if (need.kind === 'credential') into.add(credentials.requirement(need.name, details))
-    else if (need.kind === 'approval') into.add(approvalRequirement(need.name, place))
+    else if (need.kind === 'approval') into.add(approvalRequirement(need.name, qualified_id))
   }
 }
 
@@ -165,8 +165,8 @@ async function addRuntimeRequirements(
   into: RequirementSet,
   turns: AbortableTimeSlices,
 ): Promise<void> {
-  const needed = nodes.flatMap(({ view, qualified_id: place }) =>
-    (view.type?.required_runtimes ?? []).map((name) => ({ name, place })),
+  const needed = nodes.flatMap(({ view, qualified_id }) =>
+    (view.type?.required_runtimes ?? []).map((name) => ({ name, place: qualified_id })),
   )
   const lookups = [...Map.groupBy(needed, ({ name }) => name)].map(async ([name, uses]) => {
     const runtime = runtimes.get(name)

@@ -47,7 +47,7 @@ function remainingOf({ limit, spent, is_shared = false }: SpendingLimit): number
 }
 
 function shortfallMessage({ purse, amount }: BudgetCheck): string {
-  const { subject: whose } = purse
+  const { subject } = purse
   const left = Number(remainingOf(purse).toPrecision(6))
-  return `The run is estimated to cost ${amount} ${LIMIT_CURRENCY}, and ${whose.toLowerCase()} may spend ${left} ${LIMIT_CURRENCY}.`
+  return `The run is estimated to cost ${amount} ${LIMIT_CURRENCY}, and ${subject.toLowerCase()} may spend ${left} ${LIMIT_CURRENCY}.`
 }

@@ -38,9 +38,10 @@ export function* describeCalleeSteps(
     if (input.required) required.push(input.name)
   })
   const decisiveInputs = new Map<string, number>()
-  yield* forEachSteps(views, ({ type, node_type, runInputs: given }) => {
+  yield* forEachSteps(views, ({ type, node_type, runInputs }) => {
     if (!type?.needs && node_type !== CALL_NODE_TYPE) return
-    for (const { name } of given.values()) if (!decisiveInputs.has(name)) decisiveInputs.set(name, decisiveInputs.size)
+    for (const { name } of runInputs.values())
+      if (!decisiveInputs.has(name)) decisiveInputs.set(name, decisiveInputs.size)
   })
   const fault = issues.find(({ severity }) => severity === 'error')?.message ?? null
   return { workflow_id, views, fault, inputs: plan && inputs, required, decisiveInputs }

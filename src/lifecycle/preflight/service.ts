@@ -135,8 +135,10 @@ const NOT_CHECKED: Availability = {
 }
 
 /** Reports omitted requirements: an error if one of them is unmet, or else a warning. */
-function omittedRequirementIssues({ omitted_count: left, has_unmet_omitted: unmet }: Availability): PreflightIssue[] {
-  if (left === 0) return []
-  const text = `There are ${left} more requirements.`
-  return [unmet ? createErrorIssue('more_requirements', text) : createWarningIssue('more_requirements', text)]
+function omittedRequirementIssues({ omitted_count, has_unmet_omitted }: Availability): PreflightIssue[] {
+  if (omitted_count === 0) return []
+  const text = `There are ${omitted_count} more requirements.`
+  return [
+    has_unmet_omitted ? createErrorIssue('more_requirements', text) : createWarningIssue('more_requirements', text),
+  ]
 }

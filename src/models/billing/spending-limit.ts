@@ -57,17 +57,17 @@ export function createOverBudgetError(spendingLimit: SpendingLimit, minimumCost 
   return new ProviderError('over_budget', text, { retry_after_seconds: wait.seconds })
 }
 
-function describeOwnLimit({ subject: whose, limit }: SpendingLimit, used: number, held: number): string {
+function describeOwnLimit({ subject, limit }: SpendingLimit, used: number, held: number): string {
   const amount =
     held > 0
       ? `spent or set aside ${formatDollars(used)} on models, calls under way included`
       : `spent ${formatDollars(used)} on models`
-  return `${whose} has ${amount}, and may spend ${formatDollars(limit)}.`
+  return `${subject} has ${amount}, and may spend ${formatDollars(limit)}.`
 }
 
-function describeSharedLimit({ subject: whose, limit }: SpendingLimit, used: number, held: number): string {
+function describeSharedLimit({ subject, limit }: SpendingLimit, used: number, held: number): string {
   const left = used < limit ? 'too little' : 'nothing'
-  return `${whose} has ${left} left of the ${formatDollars(limit)} that it may spend on models${held > 0 ? ', calls under way included' : ''}.`
+  return `${subject} has ${left} left of the ${formatDollars(limit)} that it may spend on models${held > 0 ? ', calls under way included' : ''}.`
 }
 
 /** When to try again, and the end of the message that says so. `seconds` null: never. */

@@ -127,9 +127,10 @@ export class UnqualifiedNameResolver {
 
   /** Names the providers that might have the model but gave no list. A failure of the default provider comes first. */
   #notFoundError(listed: readonly ProviderListing[]): ProviderError {
-    const { defaultProvider: standard } = this.#parts.providers
+    const { defaultProvider } = this.#parts.providers
     const notAsked = this.#parts.providers.all().filter((one) => !listed.some(({ provider }) => provider === one))
-    const defaultFailure = standard && notAsked.includes(standard) ? this.#failures.get(standard) : null
+    const defaultFailure =
+      defaultProvider && notAsked.includes(defaultProvider) ? this.#failures.get(defaultProvider) : null
     if (defaultFailure instanceof ProviderError) return defaultFailure
     const withoutKey = notAsked.map(({ name, credential }) => `${name} (${credential})`)
     const withoutList = listed.filter(({ provider, models }) => !models && provider.base_url !== undefined)

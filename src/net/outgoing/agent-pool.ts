@@ -65,7 +65,7 @@ export class OwnerAgentPool implements AsyncDisposable {
 
   /** Closes the connections of all who have no request under way. */
   async closeIdleAgents(): Promise<void> {
-    const unused = [...this.#agents].filter(([, { activeRequests: users }]) => users === 0)
+    const unused = [...this.#agents].filter(([, { activeRequests }]) => activeRequests === 0)
     for (const [owner, kept] of unused) this.#removeAgent(owner, kept)
     await Promise.all(unused.map(([, kept]) => destroyAgent(kept)))
   }
@@ -78,8 +78,8 @@ export class OwnerAgentPool implements AsyncDisposable {
   }
 }
 
-async function destroyAgent({ agent, abortController: end, timer }: PooledAgent): Promise<void> {
+async function destroyAgent({ agent, abortController, timer }: PooledAgent): Promise<void> {
   clearTimeout(timer)
-  end.abort(new Error('Outgoing HTTP is closed'))
+  abortController.abort(new Error('Outgoing HTTP is closed'))
   await (await agent.catch(() => null))?.destroy()
 }

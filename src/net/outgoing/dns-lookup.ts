@@ -76,7 +76,7 @@ export function createDnsLookup(options: DnsLookupOptions = {}): HostLookup {
     servers,
     hosts_path = HOSTS_PATH,
     resolv_conf_path = RESOLV_CONF_PATH,
-    timeout_ms: limit_ms = LOOKUP_TIMEOUT_MS,
+    timeout_ms = LOOKUP_TIMEOUT_MS,
   } = options
   const hosts = new ReloadingFile(hosts_path, parseHostsFile)
   const rules = new ReloadingFile(resolv_conf_path, parseResolvConf)
@@ -86,7 +86,7 @@ export function createDnsLookup(options: DnsLookupOptions = {}): HostLookup {
     const known = (await hosts.read()).get(name.toLowerCase())
     if (known) return known.toSorted((one, other) => isIP(one) - isIP(other))
     const names = listCandidateNames(name, await rules.read())
-    if (!round?.isJoinable) round = new ResolverRound(servers, limit_ms)
+    if (!round?.isJoinable) round = new ResolverRound(servers, timeout_ms)
     return await resolveFirst(names, round)
   }
 }

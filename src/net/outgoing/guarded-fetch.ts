@@ -61,7 +61,7 @@ export class GuardedFetch implements AsyncDisposable {
     origin,
     lookup = createDnsLookup(),
     own = null,
-    idle_timeout_ms: silence_ms = IDLE_TIMEOUT_MS,
+    idle_timeout_ms = IDLE_TIMEOUT_MS,
   }: GuardedFetchOptions) {
     const { hostname, port, protocol } = new URL(origin)
     const host = normalizeHost(hostname)
@@ -69,7 +69,7 @@ export class GuardedFetch implements AsyncDisposable {
     this.#allow = new AllowList([...allow, `${shown}:${port || (protocol === 'https:' ? 443 : 80)}`])
     this.#lookup = lookup
     this.#own = own
-    this.#idle_timeout_ms = silence_ms
+    this.#idle_timeout_ms = idle_timeout_ms
   }
 
   /** Follows redirects. @throws NodeError as OutgoingHttp does; the signal's reason */

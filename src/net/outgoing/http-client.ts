@@ -238,7 +238,7 @@ async function discardBody({ body }: RawResponse, signal: AbortSignal): Promise<
 async function toIncomingResponse(
   answer: RawResponse,
   hop: RequestHop,
-  { max_bytes, onBytesHeld: held }: OutgoingRequest,
+  { max_bytes, onBytesHeld }: OutgoingRequest,
 ): Promise<IncomingResponse> {
   const { status, headers } = answer
   const empty = hop.method === 'HEAD' || status === 204 || status === 304
@@ -247,7 +247,7 @@ async function toIncomingResponse(
     answer.body.on('error', () => {}).destroy()
     throw responseTooLargeError(max_bytes)
   }
-  const body = await readLimitedBody(answer.body, encodings, max_bytes, held)
+  const body = await readLimitedBody(answer.body, encodings, max_bytes, onBytesHeld)
   // They say how the body was sent, not what it is now.
   if (encodings.length > 0) for (const name of ['content-encoding', 'content-length']) headers.delete(name)
   return { status, headers: Object.fromEntries(headers), body, url: hop.target.url.href }

@@ -75,9 +75,9 @@ export class UpstreamClient implements AsyncDisposable {
    * @throws UpstreamFailure; the signal's reason
    */
   async send(call: UpstreamRequest): Promise<UpstreamResponse> {
-    const { signal, method, shouldRetry: patient = true } = call
+    const { signal, method, shouldRetry = true } = call
     // A connection that was kept may have been closed at its other end meanwhile: that is found out once for all.
-    const retries = patient ? MAX_RETRIES : 1
+    const retries = shouldRetry ? MAX_RETRIES : 1
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted()
       const outcome = await this.#exchange(call).catch((error: unknown) => {
@@ -85,7 +85,7 @@ export class UpstreamClient implements AsyncDisposable {
         throw error
       })
       const pause = tries < retries ? this.#retryDelayAfter(outcome, tries, method) : null
-      if (pause === null || (pause > 0 && !patient)) return outcome as UpstreamResponse
+      if (pause === null || (pause > 0 && !shouldRetry)) return outcome as UpstreamResponse
       if (!(outcome instanceof UpstreamFailure)) outcome.body.destroy()
       if (pause > 0) await setTimeout(pause, undefined, { signal }).catch(() => signal.throwIfAborted())
     }
@@ -125,14 +125,14 @@ export class UpstreamClient implements AsyncDisposable {
     if (this.#isClosed) throw new UpstreamFailure('closed', 'is not asked any more: the service is closing')
     const known = this.#pools.get(origin)
     if (known) return known
-    const { connect_ms, head_ms, idle_timeout_ms: silence_ms } = this.#timeouts
+    const { connect_ms, head_ms, idle_timeout_ms } = this.#timeouts
     const connector = trackReadBytes(buildConnector({ timeout: connect_ms, allowH2: false }))
     const pool = new Pool(origin, {
       connections: MAX_CONNECTIONS,
       allowH2: false,
       connect: this.#own?.trackConnector(connector) ?? connector,
       headersTimeout: head_ms,
-      bodyTimeout: silence_ms,
+      bodyTimeout: idle_timeout_ms,
       keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
       maxHeaderSize: MAX_HEAD_BYTES,
     })
@@ -151,12 +151,9 @@ export class UpstreamClient implements AsyncDisposable {
   }
 }
 
-function isTransientFailure(
-  error: unknown,
-  { method, shouldRetry: patient = true }: UpstreamRequest,
-): error is UpstreamFailure {
+function isTransientFailure(error: unknown, { method, shouldRetry = true }: UpstreamRequest): error is UpstreamFailure {
   if (!(error instanceof UpstreamFailure)) return false
-  if (error.fault === 'refused') return patient
+  if (error.fault === 'refused') return shouldRetry
   return error.fault === 'reset' && (method === 'GET' || error.isUnprocessed)
 }
 

@@ -130,11 +130,11 @@ export class ToolCallExecutor {
   async #callTool(
     call: ToolCall,
     args: ParsedArguments,
-    { name, index: at, maxResultCharacters, deadline: { signal } }: TurnCall,
+    { name, index, maxResultCharacters, deadline: { signal } }: TurnCall,
     step: FiringStep,
   ): Promise<AgentToolResult> {
     const { context, tools } = this.#parts
-    if (at >= MOST_CALLS) return { result: null, error: TOO_MANY }
+    if (index >= MOST_CALLS) return { result: null, error: TOO_MANY }
     const { redact } = context.services
     const recordBegin = async () => {
       signal.throwIfAborted()

@@ -74,7 +74,7 @@ export interface AgentTurnParts {
 /** Yields the text and returns the turn. An interrupted turn continues after the text that it had published. */
 export async function* runTurn(
   context: NodeContext,
-  { name, buildBody, tokensLeft: left, publishedText, wastedUsage, usedCallIds, deadline }: AgentTurnParts,
+  { name, buildBody, tokensLeft, publishedText, wastedUsage, usedCallIds, deadline }: AgentTurnParts,
 ): AsyncGenerator<OutputValues, AgentTurn, unknown> {
   using step = await context.step(name)
   publishedText.beginTurn()
@@ -97,7 +97,7 @@ export async function* runTurn(
   try {
     yield* streamModelAnswer(
       context,
-      { body: continueBody(buildBody(), before), left, signal, used: (use) => gathered.recordUse(use) },
+      { body: continueBody(buildBody(), before), left: tokensLeft, signal, used: (use) => gathered.recordUse(use) },
       publishedText,
       gathered,
     )

@@ -50,20 +50,20 @@ describe('a command that cannot be stored', () => {
     const job = submit(server, { graph: streamed, acceptsStreamInput: true })
     await job.accepted()
     const large = 'x'.repeat(SPILL_THRESHOLD)
-    const { inputs: inlet } = job
-    assert.ok(inlet)
+    const { inputs } = job
+    assert.ok(inputs)
     {
       using _ = refusing(server, 'insert on spilled_value', 'true')
-      assert.equal(inlet.pushInput('in', large), 'ok')
-      await assert.rejects(inlet.whenStored(), coded('SERVICE_UNAVAILABLE'))
-      assert.equal(inlet.pushInput('in', 'small'), 'ok')
-      await inlet.whenStored()
+      assert.equal(inputs.pushInput('in', large), 'ok')
+      await assert.rejects(inputs.whenStored(), coded('SERVICE_UNAVAILABLE'))
+      assert.equal(inputs.pushInput('in', 'small'), 'ok')
+      await inputs.whenStored()
     }
-    assert.equal(inlet.pushInput('in', large), 'ok')
-    assert.equal(inlet.endInput('in'), 'ok')
+    assert.equal(inputs.pushInput('in', large), 'ok')
+    assert.equal(inputs.endInput('in'), 'ok')
     // Commands after the end are refused before the end is stored.
-    assert.equal(inlet.pushInput('in', 'late'), 'not_running')
-    await inlet.whenStored()
+    assert.equal(inputs.pushInput('in', 'late'), 'not_running')
+    await inputs.whenStored()
     const row = await ended(server, job.row.id)
     assert.deepEqual(outputs(row), { out: ['small', large] })
   })

@@ -55,7 +55,7 @@ const lostAfterAcknowledgement: Scenario = {
       submit_job: [
         (call, run) => {
           replyByDefault(call, run)
-          if (run.connections.some(({ isOpen: open }) => open)) dropAllConnections(run)
+          if (run.connections.some(({ isOpen }) => isOpen)) dropAllConnections(run)
           else run.counts.set('drop the first', 1)
         },
       ],

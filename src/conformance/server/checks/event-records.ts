@@ -49,10 +49,10 @@ export async function checkActiveSubscriptions(t: SuiteContext): Promise<void> {
   t.requireCommands('subscribe_job')
   const { events, followed, job_id } = await observeCompletedRun(t)
   const findings = new CheckFindings()
-  for (const { after, known, reply, transport: door } of followed) {
+  for (const { after, known, reply, transport } of followed) {
     if (reply === null) continue
     const fault = findSubscriptionFault(reply, job_id, after, known, events)
-    findings.addCase(fault === null, () => ({ finding: `${door} after ${after}: ${fault}`, answer: reply }))
+    findings.addCase(fault === null, () => ({ finding: `${transport} after ${after}: ${fault}`, answer: reply }))
   }
   findings.throwIfBroken('no subscription was made')
 }

@@ -57,11 +57,11 @@ export const eventChecks: AreaChecks<'events'> = {
   'server.events.live-is-replay': async (t) => {
     const { events, followed } = await observeCompletedRun(t)
     const findings = new CheckFindings()
-    for (const { transport: door, after, events: live } of followed) {
+    for (const { transport, after, events: live } of followed) {
       const rest = events.filter(({ sequence }) => Number(sequence) > after)
       const shownSequences = { live: listSequences(live), replayed: listSequences(rest) }
       findings.addCase(isSameJson(live, rest), () => ({
-        finding: `${door} after ${after} got something else than is replayed`,
+        finding: `${transport} after ${after} got something else than is replayed`,
         answer: shownSequences,
       }))
     }

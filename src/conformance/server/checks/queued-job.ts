@@ -14,7 +14,7 @@ export interface QueuedJob {
   behind: { before: JsonMap; after: JsonMap } | null
 }
 
-/** A job that waits behind another one of its workflow, and before a third, and is cancelled there. @throws Skip where nothing queues */
+/** A job that waits behind another one of its workflow, and before a third, and is cancelled there. @throws CheckSkipped where nothing queues */
 export function createQueuedJob(t: SuiteContext): Promise<QueuedJob> {
   return t.memoize('queued job', async () => {
     t.requireOperations('submitJob')

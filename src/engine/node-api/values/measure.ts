@@ -159,14 +159,14 @@ function* measureSteps(value: unknown, deepest: number): Steps<ValueMeasure> {
   const keys = Array.isArray(value) ? null : Object.keys(value)
   const sum = new MeasureSum()
   yield
-  for (const { from, to, isSmall: light } of splitIntoSmallRanges(
+  for (const { from, to, isSmall } of splitIntoSmallRanges(
     keys?.length ?? (value as unknown[]).length,
     (at) => members[keys ? keys[at]! : at],
   )) {
     for (let at = from; at < to; at++) {
       const member = members[keys ? keys[at]! : at]
       if (keys) sum.key(keys[at]!)
-      sum.add(light ? measureToDepth(member, deepest - 1) : yield* measureSteps(member, deepest - 1), member)
+      sum.add(isSmall ? measureToDepth(member, deepest - 1) : yield* measureSteps(member, deepest - 1), member)
     }
     yield
   }

@@ -20,8 +20,8 @@ function* checkItemsSteps(container: object, type: TypeMetadata): Steps<void> {
   const items = listItems(container)
   const test = getTypeTest(type)
   let fit = true
-  for (const { from, to, isSmall: light } of splitIntoSmallRanges(items.length, (at) => items[at])) {
-    if (light) for (let at = from; fit && at < to; at++) fit = test(items[at])
+  for (const { from, to, isSmall } of splitIntoSmallRanges(items.length, (at) => items[at])) {
+    if (isSmall) for (let at = from; fit && at < to; at++) fit = test(items[at])
     else {
       const item: unknown = items[from]
       if (needsConformanceSteps(item, type)) yield* checkConformanceSteps(item, type)

@@ -36,11 +36,11 @@ export function* countExtraUtf8Steps(container: object): Steps<void> {
   const keys = Array.isArray(container) ? null : Object.keys(container)
   const count = keys?.length ?? (container as unknown[]).length
   let extra = 0
-  for (const { from, to, isSmall: light } of splitIntoSmallRanges(count, (at) => members[keys ? keys[at]! : at])) {
+  for (const { from, to, isSmall } of splitIntoSmallRanges(count, (at) => members[keys ? keys[at]! : at])) {
     for (let at = from; at < to; at++) {
       const member = members[keys ? keys[at]! : at]
       if (keys) extra += countExtraUtf8BytesOfText(keys[at]!)
-      if (!light && needsUtf8Steps(member)) yield* countExtraUtf8Steps(member)
+      if (!isSmall && needsUtf8Steps(member)) yield* countExtraUtf8Steps(member)
       extra += countExtraUtf8Bytes(member)
     }
     yield

@@ -69,14 +69,14 @@ export class FiringContext implements NodeContext {
   readonly #isClosed: boolean
 
   constructor(
-    { observed, outputs, opensStream: streaming, slots, type }: PlanNode,
+    { observed, outputs, opensStream, slots, type }: PlanNode,
     host: ContextHost,
     own: FiringContextOptions = {},
   ) {
     this.#node = observed
     this.#slots = slots
     this.outputs = outputs
-    this.hasStreamOutput = streaming
+    this.hasStreamOutput = opensStream
     this.#host = host
     this.#signal = own.signal ?? null
     this.#record = own.record ?? null

@@ -18,10 +18,10 @@ export function gatherInputs(
   constants: InputValues,
 ): InputValues | FailureToken | null {
   const inputs = { ...constants }
-  const { slots, joinedSlots: joined } = node
+  const { slots, joinedSlots } = node
   let nothing = 0
   let skipped = false
-  for (const at of joined) {
+  for (const at of joinedSlots) {
     const slot = slots[at]!
     if (slot.aggregate) continue
     const token = join.tokenOf(at)
@@ -33,14 +33,14 @@ export function gatherInputs(
       inputs[slot.name!] = token
     } else if (slot.name !== null) inputs[slot.name] = coerceInput(node, slot, token)
   }
-  const connected = node.type.loop ? joined.length : slots.length
+  const connected = node.type.loop ? joinedSlots.length : slots.length
   return skipped || (nothing > 0 && nothing === connected) ? null : inputs
 }
 
 /** Steps that check large values of the current path before `gatherInputs`; null if there are none. */
-export function checkInputsSteps({ slots, joinedSlots: joined }: PlanNode, join: InputJoin): Steps<void> | null {
+export function checkInputsSteps({ slots, joinedSlots }: PlanNode, join: InputJoin): Steps<void> | null {
   const large: (readonly [object, TypeMetadata])[] = []
-  for (const at of joined) {
+  for (const at of joinedSlots) {
     const { coerce, type, aggregate } = slots[at]!
     if (coerce === null || aggregate) continue
     const token = join.tokenOf(at)

@@ -138,7 +138,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
   /** Starts the run. A run without asynchronous work is over when this returns. */
   start(): void {
     this.#hasBegun = true
-    const { signal, timeLimitMs: timeLimit } = this.#options
+    const { signal, timeLimitMs } = this.#options
     const known = this.#failures.recallError()
     if (known) {
       this.#endWithKnownError(known)
@@ -149,7 +149,7 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
       return
     }
     signal.addEventListener('abort', this.#abort)
-    if (timeLimit !== null) this.#aborter.limitTime(timeLimit, () => this.#timeOut(timeLimit))
+    if (timeLimitMs !== null) this.#aborter.limitTime(timeLimitMs, () => this.#timeOut(timeLimitMs))
     this.#work()
   }
 
@@ -344,16 +344,16 @@ export class GraphRun implements RunHost, ContextHost, Haltable, SuspendableRun 
     this.observer.output(node.observed, name, value, type)
   }
 
-  prepareResult({ node, lastFailureMessage: failed }: RunParticipant, result: OutputValues): Promise<void> | null {
-    if (failed !== null) return null
+  prepareResult({ node, lastFailureMessage }: RunParticipant, result: OutputValues): Promise<void> | null {
+    if (lastFailureMessage !== null) return null
     return this.observer.prepareResult?.(node.observed, { result, streamed: node.streamedOutputs }) ?? null
   }
 
-  onNodeFinished({ node, lastFailureMessage: failed }: RunParticipant, fired: boolean, result: OutputValues): void {
+  onNodeFinished({ node, lastFailureMessage }: RunParticipant, fired: boolean, result: OutputValues): void {
     this.#openNodes--
     this.#executors[node.index] = CLOSED_PARTICIPANT
     if (node.input?.stream) this.#streamedInputs.endInput(node)
-    if (failed !== null) this.observer.nodeUpdated(node.observed, 'error', { error: failed })
+    if (lastFailureMessage !== null) this.observer.nodeUpdated(node.observed, 'error', { error: lastFailureMessage })
     else if (fired) this.observer.nodeUpdated(node.observed, 'completed', { result, streamed: node.streamedOutputs })
     else this.observer.nodeUpdated(node.observed, 'skipped')
     if (node.output) this.observer.outputDone?.(node.observed, node.output.name)

@@ -152,7 +152,7 @@ export class RegionDemand {
   get #hasDemand(): boolean {
     return (
       this.#readers.length < this.#expected ||
-      this.#readers.some(({ closed, fullInboxes: full }) => !closed && full === 0)
+      this.#readers.some(({ closed, fullInboxes }) => !closed && fullInboxes === 0)
     )
   }
 }

@@ -21,8 +21,8 @@ export interface StreamedInput {
 }
 
 /** Whether no more values arrive from outside. */
-export function hasInputEnded({ isGivenWhole: given, source }: StreamedInput): boolean {
-  return given || source.hasEnded
+export function hasInputEnded({ isGivenWhole, source }: StreamedInput): boolean {
+  return isGivenWhole || source.hasEnded
 }
 
 /** Validates lazily: a list of millions is neither copied nor validated before its items are read. */

@@ -36,7 +36,7 @@ export function sendEnd(node: PlanNode, end: StreamEndToken, deliver: DeliverTok
 }
 
 function sendFailure(port: PlanPort, failure: FailureToken, deliver: DeliverToken): void {
-  for (const { node, slot, passesFailures: heeds } of port.targets) deliver(node, slot, heeds ? failure : NO_VALUE)
+  for (const { node, slot, passesFailures } of port.targets) deliver(node, slot, passesFailures ? failure : NO_VALUE)
 }
 
 function sendToken(port: PlanPort, token: unknown, deliver: DeliverToken): void {

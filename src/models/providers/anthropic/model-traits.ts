@@ -101,7 +101,7 @@ export function createClaudeModel(provider: string, entry: unknown): Model | nul
   const listed = (typeof entry === 'object' && entry !== null ? entry : {}) as ListedClaudeModel
   const { id, display_name, max_input_tokens, created_at, capabilities } = listed
   if (typeof id !== 'string' || id === '') return null
-  const { max_output_tokens: most, thinking, structured_output: structured } = readClaudeTraits(id, listed)
+  const { max_output_tokens, thinking, structured_output } = readClaudeTraits(id, listed)
   const created = typeof created_at === 'string' ? Math.floor(Date.parse(created_at) / 1_000) : 0
   return {
     id: `${provider}/${id}`,
@@ -109,7 +109,7 @@ export function createClaudeModel(provider: string, entry: unknown): Model | nul
     title: typeof display_name === 'string' && display_name !== '' ? display_name : id,
     tasks: ['chat'],
     price: findPrice(id),
-    max_output_tokens: most,
+    max_output_tokens,
     context_length: isPositiveCount(max_input_tokens) ? max_input_tokens : null,
     modalities: [
       'text',
@@ -118,7 +118,7 @@ export function createClaudeModel(provider: string, entry: unknown): Model | nul
     ],
     capabilities: [
       ...COMMON_CAPABILITIES,
-      ...(structured ? (['structured_output'] as const) : []),
+      ...(structured_output ? (['structured_output'] as const) : []),
       ...(thinking === 'none' ? [] : (['reasoning'] as const)),
     ],
     ...(created > 0 ? { created } : {}),

@@ -58,7 +58,7 @@ export function validateModels(provider: string, listed: unknown): Model[] {
   if (listed.length > MAX_MODELS) throw new MalformedDataError(`a list of more than ${MAX_MODELS} models`)
   return listed.flatMap((entry: unknown): Model[] => {
     if (!isRecord(entry)) return []
-    const { name, title, tasks, tasks_guessed, price, max_output_tokens: most, context_length } = entry
+    const { name, title, tasks, tasks_guessed, price, max_output_tokens, context_length } = entry
     const { created, size_on_disk, unavailable } = entry
     if (typeof name !== 'string' || name === '') return []
     return [
@@ -69,7 +69,7 @@ export function validateModels(provider: string, listed: unknown): Model[] {
         tasks: Array.isArray(tasks) ? tasks.filter((task) => typeof task === 'string') : [],
         ...(tasks_guessed === true ? { tasks_guessed } : {}),
         price: isPrice(price) ? price : null,
-        max_output_tokens: isTokenCount(most) && most > 0 ? most : null,
+        max_output_tokens: isTokenCount(max_output_tokens) && max_output_tokens > 0 ? max_output_tokens : null,
         context_length: isTokenCount(context_length) && context_length > 0 ? context_length : null,
         modalities: filterKnown(MODALITIES, entry.modalities),
         capabilities: filterKnown(CAPABILITIES, entry.capabilities),
