@@ -1,4 +1,4 @@
-// The client as others get it: nothing of the server behind it, small enough for pages, plain JavaScript with types, and the README's example.
+// The client as others get it: nothing of the server behind it, small enough for pages, plain JavaScript with types, and the guide's example.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import ts from 'typescript'
 import { buildClient } from '../../src/codegen/build-client.ts'
+import { codeBlock, readGuidePage } from '../helpers/documents.ts'
 import { startServer, temporaryFolder } from '../helpers/server.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -106,7 +107,7 @@ describe('the built client', () => {
     assert.ok(other.inputs.some((path) => path.includes('node-websocket')) && other.outside.includes('net'))
   })
 
-  test('runs the README’s example in the oldest Node that is there, and prints what is printed', async () => {
+  test('runs the guide’s example in the oldest Node that is there, and prints what is printed', async () => {
     await using server = await startServer()
     const { script, printed } = example()
     writeFileSync(join(folder, 'client.mjs'), script.replace('http://127.0.0.1:7777', server.url))
@@ -157,11 +158,8 @@ await job.result.then((manifest) => manifest.ouputs)
 export { etag, size, status }
 `
 
-/** The example of the README's section, and what stands below it. */
+/** The example of the guide, and what stands below it. */
 function example(): { script: string; printed: string } {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-  const section = readme.slice(readme.indexOf('## The TypeScript client'))
-  const found = /```js\n([\s\S]*?)```\n\n```text\n([\s\S]*?)```/.exec(section)
-  assert.ok(found)
-  return { script: found[1]!, printed: found[2]! }
+  const page = readGuidePage('typescript-client')
+  return { script: codeBlock(page, 'js'), printed: codeBlock(page, 'text') }
 }

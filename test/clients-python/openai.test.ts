@@ -1,11 +1,11 @@
 // OpenAI's Python client, at a pinned version that is installed once into the cache, with nothing but its base URL set.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { startBench, weatherman } from '../clients/kit.ts'
 import { hello, stored } from '../completions/workflow-kit.ts'
 import { pythonPackages, run } from '../generators/tools.ts'
+import { codeBlock, readGuidePage } from '../helpers/documents.ts'
 import { startServer } from '../helpers/server.ts'
 import type { Script, UpstreamRequest } from '../helpers/upstream.ts'
 
@@ -79,12 +79,11 @@ describe("OpenAI's Python client", () => {
     await left!.gone
   })
 
-  test('asks as the README shows', async (context) => {
+  test('asks as the guide shows', async (context) => {
     const python = await pythonPackages(context, 'clients-python', OPENAI)
     if (python === null) return
     await using server = await startServer()
-    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-    const script = /```python\n([\s\S]*?)```/.exec(readme)![1]!.replace('http://127.0.0.1:7777', server.url)
+    const script = codeBlock(readGuidePage('openai-api'), 'python').replace('http://127.0.0.1:7777', server.url)
     assert.equal(await run(join(python, 'bin/python'), ['-c', script], import.meta.dirname), 'Good morning')
   })
 })

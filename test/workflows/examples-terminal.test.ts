@@ -1,19 +1,17 @@
-// Tests that every bundled example runs from the terminal as the README prints it, with the outputs in its file.
+// Tests that every bundled example runs from the terminal as the guide prints it, with the outputs in its file.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { loadExamples } from '../../src/workflows/examples.ts'
+import { readGuidePage } from '../helpers/documents.ts'
 import { SVC } from '../helpers/process.ts'
 import { withoutPlaces } from './example-files.ts'
 import { examplesWeb, PRINTED } from './examples-web.ts'
 
 const start = promisify(execFile)
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const [, section = ''] = readme.split('\n## Examples\n')
 const COMMANDS = new Map(
-  [...section.split('\n## ')[0]!.matchAll(/^\| `([^`]+)` \| .+ \| `([^`]+)` \|$/gm)].map(([, id, command]) => [
+  [...readGuidePage('examples').matchAll(/^\| `([^`]+)` \| .+ \| `([^`]+)` \|$/gm)].map(([, id, command]) => [
     id!,
     command!,
   ]),
@@ -28,12 +26,12 @@ async function outputsOf(command: string): Promise<unknown> {
   return withoutPlaces(JSON.parse(stdout), async (uri) => assert.fail(`${uri} is on no server`))
 }
 
-test('the README prints one command for each example', () => {
+test('the guide prints one command for each example', () => {
   assert.deepEqual([...COMMANDS.keys()].sort(), [...loadExamples().keys()])
   for (const [id, command] of COMMANDS) assert.match(command, new RegExp(`^([A-Z_]+=\\S+ )?svc run ${id}( --param |$)`))
 })
 
-describe('svc run, as the README prints it', { concurrency: 2 }, () => {
+describe('svc run, as the guide prints it', { concurrency: 2 }, () => {
   for (const [id, command] of COMMANDS) {
     test(command, async () => {
       await using web = await examplesWeb()
@@ -43,8 +41,8 @@ describe('svc run, as the README prints it', { concurrency: 2 }, () => {
   }
 })
 
-test('the alias in the README, and npx, find svc', async () => {
-  const [alias] = /^alias svc="\$PWD\/(.*)"$/m.exec(readme)!.slice(1)
+test('the alias in the guide, and npx, find svc', async () => {
+  const [alias] = /^alias svc="\$PWD\/(.*)"$/m.exec(readGuidePage('command-line'))!.slice(1)
   const rest = COMMANDS.get('greeting')!.replace(/^svc/, '')
   for (const command of [`"$PWD/${alias}"`, 'npx svc'])
     assert.deepEqual(await outputsOf(command + rest), loadExamples().get('greeting')!.outputs)

@@ -5,7 +5,9 @@ import { ServiceError } from '../../errors.ts'
 import { createJsonTextReply } from '../pipeline/reply.ts'
 import type { RequestContext } from '../pipeline/request-context.ts'
 import { contractDocuments } from './contract-documents.ts'
+import { documentationHandlers } from './documentation.ts'
 import { isSchemaName, readPublishedFile } from './lifecycle-publication.ts'
+import { REFERENCE_HEADERS, REVALIDATED_CACHE } from './reference-headers.ts'
 
 type ContentType = Extract<OperationReply<'getReferenceFile'>, { content_type: string }>['content_type']
 
@@ -16,8 +18,7 @@ interface ReferenceFile {
   readonly cache: string
 }
 
-// Our own files are small and depend on each other, so they are always revalidated. The library changes only with its version.
-const REVALIDATED_CACHE = 'no-cache'
+// The library changes only with its version.
 const ONE_DAY_CACHE = 'public, max-age=86400'
 
 const SCRIPTS = [
@@ -35,8 +36,9 @@ const SCRIPTS = [
   'operations',
   'limits',
   'forms',
+  'guide',
 ]
-const STYLES = ['page', 'http', 'sockets']
+const STYLES = ['page', 'http', 'sockets', 'guide']
 
 /** All files that the page may load. No other file can be read. */
 const REFERENCE_FILES: ReadonlyMap<string, ReferenceFile> = new Map([
@@ -47,23 +49,9 @@ const REFERENCE_FILES: ReadonlyMap<string, ReferenceFile> = new Map([
   libraryFile('swagger-ui.css', 'text/css'),
 ])
 
-// `data:` and `blob:` are for icons of Swagger UI, and for media in responses to requests from the page.
-const REFERENCE_HEADERS = {
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    "img-src 'self' data: blob:",
-    "media-src 'self' blob:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'Cross-Origin-Opener-Policy': 'same-origin',
-}
-
 export const contractHandlers: ContractHandlers<RequestContext> = {
+  ...documentationHandlers,
+
   getOpenapiDocument(_request, { app }) {
     const { public_url, sdk_lifecycle_preview } = app.config
     const document = contractDocuments.openapi(sdk_lifecycle_preview) as OperationBody<'getOpenapiDocument'>

@@ -1,19 +1,18 @@
-// The README's clients, as they are printed, print what was said to them.
+// The guide's clients, as they are printed, print what was said to them.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import { codeBlocks, readGuidePage } from '../helpers/documents.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { startServer } from '../helpers/server.ts'
 
 const ROOT = new URL('../../', import.meta.url)
-const readme = readFileSync(new URL('README.md', ROOT), 'utf8')
-const section = /\n### Use it as an OpenAI server\n([\s\S]*?)\n##/.exec(readme)![1]!
-const scripts = [...section.matchAll(/```js\n([\s\S]*?)```/g)].map(([, script]) => script!)
+const scripts = codeBlocks(readGuidePage('openai-api'), 'js')
 
-describe('the README', () => {
+describe('the guide', () => {
   for (const [at, name] of ['openai', '@ai-sdk/openai-compatible'].entries()) {
     test(
       `shows how ${name} asks`,

@@ -1,21 +1,19 @@
-// The commands of the README's section on secrets work as printed.
+// The commands of the guide's section on secrets work as printed.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import type { RunResult, Secret } from '../../generated/types.ts'
 import { MOST_SECRET_BYTES, MOST_SECRETS } from '../../src/settings/secret-service.ts'
+import { codeBlocks, readGuidePage, readSection } from '../helpers/documents.ts'
 import { call } from '../helpers/http.ts'
 import { startServer } from '../helpers/server.ts'
 import { REACHING, startReceiver } from '../settings/kit.ts'
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8')
-const section = /\n## Secrets\n([\s\S]*?)\n## /.exec(readme)![1]!
-const blocks = (language: string) =>
-  [...section.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1]!)
+const section = readSection(readGuidePage('tokens-and-secrets'), 'Secrets')
+const blocks = (language: string) => codeBlocks(section, language)
 
-test('the README’s secret is set, sent and hidden as described', async () => {
+test('the guide’s secret is set, sent and hidden as described', async () => {
   await using receiver = await startReceiver()
   await using server = await startServer({ environment: REACHING })
   receiver.answer = (headers) => `sunny for ${headers['x-api-key']}`
@@ -40,7 +38,7 @@ test('the README’s secret is set, sent and hidden as described', async () => {
   )
 })
 
-test('the README’s limits are those of the service', () => {
+test('the guide’s limits are those of the service', () => {
   assert.match(section, new RegExp(`Up to ${MOST_SECRETS.toLocaleString('en')} secrets and 1 MiB`))
   assert.equal(MOST_SECRET_BYTES, 1024 * 1024)
 })

@@ -1,0 +1,45 @@
+// The guide's commands for the terminal run as printed, with the printed results.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { readGuidePage } from '../helpers/documents.ts'
+import { inFolder } from '../helpers/folder.ts'
+import { MAIN } from '../helpers/process.ts'
+
+const RUNS = ['command-line', 'chat-and-agents'].map((name) => ({
+  name,
+  blocks: [
+    ...readGuidePage(name).matchAll(
+      /```sh\n((?:cat > [\s\S]*?\nEND\n)?svc run [\s\S]*?)```\n\n```json\n([\s\S]*?)```/g,
+    ),
+  ],
+}))
+
+const LAUNCHERS = ['command-line', 'backup-and-recovery'].flatMap((name) =>
+  [...readGuidePage(name).matchAll(/\/opt\/svc(\/\S+)/g)].map(([, path]) => path!),
+)
+
+describe('the guide, in the terminal', () => {
+  test('names a launcher that starts from any folder', () => {
+    assert.deepEqual([...new Set(LAUNCHERS)], ['/src/launch/svc.mjs'])
+    const launcher = fileURLToPath(new URL(`../..${LAUNCHERS[0]}`, import.meta.url))
+    const given = execFileSync(launcher, ['--version'], { cwd: tmpdir(), encoding: 'utf8' })
+    assert.match(given, /^\d+\.\d+\.\d+\n$/)
+  })
+
+  for (const { name, blocks } of RUNS) {
+    test(`${name} shows a run`, () => assert.ok(blocks.length > 0))
+    for (const [, command, printed] of blocks) {
+      test(
+        `${name}: ${command!.trim()} prints what the page shows`,
+        inFolder((cwd) => {
+          const here = command!.replace(/^svc(?= run)/m, `"${process.execPath}" "${MAIN}"`)
+          const given = execFileSync('sh', ['-c', here], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+          assert.equal(given, printed)
+        }),
+      )
+    }
+  }
+})
