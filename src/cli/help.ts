@@ -85,8 +85,9 @@ ${CALLS_HELP}
   --json                writes {"valid", "issues", "inputs", "outputs"} as JSON
 
 Exit codes: 0 valid, perhaps with warnings; 2 wrong usage, or a file cannot be read; 3 not valid.`,
-  nodes: `Without an argument, the command lists all node types. With the name of a node type, it shows the properties and
-outputs. With any other text, it lists the node types that have the text in their name, title or description.
+  nodes: `Without an argument, the command lists all node types. With the name of a node type, it shows the properties,
+the outputs and an example. With any other text, it lists the node types that have the text in their name, title or
+description.
 
   --json                writes the same as JSON
 

@@ -3,7 +3,10 @@ import type { NodeMetadata } from '../../generated/types.ts'
 import { NameSuggestions } from '../engine/node-api/did-you-mean.ts'
 import { formatType, type TypeMetadata } from '../engine/node-api/values/type-metadata.ts'
 import { findNodeTypes, summarizeNodeType } from '../nodes/catalogue.ts'
+import { exampleFor } from '../nodes/examples/catalogue.ts'
+import type { NodeExample } from '../nodes/examples/node-example.ts'
 import { builtinRegistry } from '../nodes/registry.ts'
+import { formatShortJson } from '../shared/short-json.ts'
 import { type BundledExample, loadExamples, toExampleListItem } from '../workflows/examples.ts'
 import { parseArguments } from './shared/arguments.ts'
 import { CommandError, EXIT_CODES, outputColumns, type Terminal, writeOutput } from './shared/terminal.ts'
@@ -19,7 +22,9 @@ export async function runNodesCommand(args: readonly string[], { stdout }: Termi
   const [text] = positionals
   const [one] = text === undefined ? [] : findNodeTypes(builtinRegistry, { node_type: text })
   if (one) {
-    await writeOutput(stdout, values.json ? formatJson(one) : formatNode(one, outputColumns(stdout)))
+    const example = exampleFor(one.node_type)
+    const columns = outputColumns(stdout)
+    await writeOutput(stdout, values.json ? formatJson({ ...one, example }) : formatNode(one, example, columns))
     return EXIT_CODES.completed
   }
   const found = findNodeTypes(builtinRegistry, { q: text })
@@ -44,7 +49,10 @@ function nothingFoundError(text: string): CommandError {
 /** The indent of the lines after the first of a property. */
 const PROPERTY_INDENT = 6
 
-function formatNode(node: NodeMetadata, columns: number): string {
+/** The characters of a line of JSON, unless one text is longer. */
+const JSON_WIDTH = 76
+
+function formatNode(node: NodeMetadata, example: NodeExample | null, columns: number): string {
   const dynamic = [
     node.supports_dynamic_inputs ? 'any others, by the names that edges and dynamic_properties give them' : null,
     node.supports_dynamic_outputs ? 'any others, by the names that dynamic_outputs gives them' : null,
@@ -55,7 +63,19 @@ function formatNode(node: NodeMetadata, columns: number): string {
   const part = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [`${title}: none`] : [`${title}:`, ...lines.map(wrapLine)]
   const head = [wrapText('', `${node.node_type}: ${node.title}`, columns), wrapText('', node.description, columns), '']
-  return `${[...head, ...part('properties', inputs), ...part('outputs', outputs)].join('\n')}\n`
+  const shown = example === null ? [] : ['example:', ...formatExample(example, columns)]
+  return `${[...head, ...part('properties', inputs), ...part('outputs', outputs), ...shown].join('\n')}\n`
+}
+
+/** The lines of an example. Where they are not wrapped, they are JSON. */
+function formatExample(example: NodeExample, columns: number): string[] {
+  return formatShortJson(example, JSON_WIDTH)
+    .split('\n')
+    .map((line) => {
+      const text = line.trimStart()
+      const indent = ' '.repeat(line.length - text.length + 2)
+      return wrapText(indent, text, columns, indent.length + 2)
+    })
 }
 
 function formatProperty(property: NodeMetadata['properties'][number]): string {

@@ -5,6 +5,8 @@ import { describe, test } from 'node:test'
 import { runExamplesCommand, runNodesCommand } from '../../src/cli/nodes-and-examples.ts'
 import type { Terminal } from '../../src/cli/shared/terminal.ts'
 import { displayWidth } from '../../src/cli/shared/terminal-text.ts'
+import { nodeExamples } from '../../src/nodes/examples/catalogue.ts'
+import { formatShortJson } from '../../src/shared/short-json.ts'
 import { Screen } from './kit.ts'
 
 type Command = (args: readonly string[], terminal: Terminal) => Promise<number>
@@ -39,4 +41,51 @@ describe('a list on a terminal', () => {
       }
     })
   }
+})
+
+describe('the example at the end of a node type', () => {
+  test('is JSON, with a line for each of its parts if they are short', async () => {
+    const lines = await shown(runNodesCommand, ['math.Formula'], 10_000)
+    assert.deepEqual(lines.slice(lines.indexOf('example:')).filter(Boolean), [
+      'example:',
+      '  {',
+      '    "data": {"formula": "price * (1 + tax / 100)"},',
+      '    "inputs": {"price": 50, "tax": 19},',
+      '    "outputs": {"output": 59.5}',
+      '  }',
+    ])
+  })
+
+  test('is the one of the catalogue, for each type', async () => {
+    for (const [type, example] of nodeExamples) {
+      const lines = await shown(runNodesCommand, [type], 10_000)
+      assert.deepEqual(JSON.parse(lines.slice(lines.indexOf('example:') + 1).join('\n')), example, type)
+    }
+  })
+})
+
+describe('short JSON', () => {
+  test('breaks only what is longer than a line', () => {
+    const value = { days: ['Mon', 'Tue'], none: [], empty: {}, rows: [{ city: 'Rome' }, { city: 'Oslo' }] }
+    assert.equal(
+      formatShortJson(value, 30),
+      [
+        '{',
+        '  "days": ["Mon", "Tue"],',
+        '  "none": [],',
+        '  "empty": {},',
+        '  "rows": [',
+        '    {"city": "Rome"},',
+        '    {"city": "Oslo"}',
+        '  ]',
+        '}',
+      ].join('\n'),
+    )
+    for (const width of [1, 20, 80, 1000]) assert.deepEqual(JSON.parse(formatShortJson(value, width)), value)
+  })
+
+  test('is the usual JSON for texts, numbers and what has no members', () => {
+    for (const value of ['a "text"', 5, null, true, [], {}])
+      assert.equal(formatShortJson(value, 1), JSON.stringify(value))
+  })
 })

@@ -1,6 +1,7 @@
 // The guide and the node catalogue as a server serves them: every page links only to what is there, on this server, with relative URLs.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { exampleFor } from '../../src/nodes/examples/catalogue.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { readGuidePage } from '../helpers/documents.ts'
 import { call } from '../helpers/http.ts'
@@ -64,6 +65,11 @@ describe('the documentation of a server', () => {
     assert.match(text, /<code>to<\/code><\/td><td><code>enum\(upper \| lower/)
     assert.match(text, /<code>&quot;lower&quot;<\/code>/)
     assert.match(text, /<em>required<\/em>/)
+    assert.match(text, /<h2 id="example">Example<\/h2>/)
+    const { data, outputs } = exampleFor('text.Case')!
+    for (const part of [data, outputs!])
+      for (const [name, value] of Object.entries(part))
+        assert.ok(text.includes(`&quot;${name}&quot;: ${JSON.stringify(value).replaceAll('"', '&quot;')}`), name)
   })
 
   for (const path of [

@@ -1,6 +1,7 @@
 // `svc nodes` and `svc examples`: what there is to build with.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { exampleFor } from '../../src/nodes/examples/catalogue.ts'
 import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { loadExamples } from '../../src/workflows/examples.ts'
 import { svc } from '../helpers/process.ts'
@@ -33,6 +34,7 @@ describe('svc nodes', () => {
     assert.match(stdout, /^properties:\n {2}value \(any\): The value to pass on\.$/m)
     assert.match(stdout, /^ {2}seconds \(float, default 1, at least 0, at most 86400\): How long to wait\.$/m)
     assert.match(stdout, /^outputs:\n {2}output \(any\)$/m)
+    assert.match(stdout, /^example:\n {2}\{\n {4}"data": \{"value": "Try again\.", "seconds": 2\},\n/m)
   })
 
   test('says where names are free', async () => {
@@ -44,6 +46,7 @@ describe('svc nodes', () => {
   test('gives the same as JSON', async () => {
     const one = JSON.parse((await svc(['nodes', 'control.Delay', '--json'])).stdout)
     assert.deepEqual([one.node_type, one.properties.length], ['control.Delay', 2])
+    assert.deepEqual(one.example, exampleFor('control.Delay'))
     const all = JSON.parse((await svc(['nodes', '--json'])).stdout)
     assert.equal(all.length, builtinRegistry.all().length)
   })

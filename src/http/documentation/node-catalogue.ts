@@ -1,6 +1,8 @@
 // The catalogue of node types: one page that lists all, and one page for each.
 import type { NodeMetadata } from '../../../generated/types.ts'
 import { formatType, type TypeMetadata } from '../../engine/node-api/values/type-metadata.ts'
+import { exampleFor } from '../../nodes/examples/catalogue.ts'
+import { formatShortJson } from '../../shared/short-json.ts'
 import { type Html, html } from './html.ts'
 import { renderPage, type SideGroup } from './page-layout.ts'
 
@@ -39,7 +41,8 @@ ${renderFacts(node)}
 <p>A node has values for these in its <code>data</code>, or gets them along an edge to the handle of the same name.</p>
 ${renderProperties(node)}
 <h2 id="outputs">Outputs</h2>
-${renderOutputs(node)}`,
+${renderOutputs(node)}
+${renderExample(node.node_type)}`,
   })
 }
 
@@ -112,4 +115,22 @@ function renderOutputs({ outputs, supports_dynamic_outputs }: NodeMetadata): Htm
 <tr><td><code>${name}</code></td><td><code>${formatType(type as TypeMetadata)}</code></td><td>${stream ? 'a stream of items' : 'one value'}</td></tr>`,
   )
   return html`<div class="scroll"><table><thead><tr><th>Name</th><th>Type</th><th>Gives</th></tr></thead><tbody>${rows}</tbody></table></div>${dynamic}`
+}
+
+/** The characters of a line of JSON, unless one text is longer. */
+const JSON_WIDTH = 90
+
+function renderExample(node_type: string): Html {
+  const example = exampleFor(node_type)
+  if (example === null) return html``
+  const { data, inputs, outputs, note } = example
+  const node = { id: 'example', type: node_type, data }
+  return html`<h2 id="example">Example</h2>
+<p>The node in a graph:</p>${renderJson(node)}${inputs ? html`<p>The values that edges bring to its handles:</p>${renderJson(inputs)}` : html``}${
+    outputs ? html`<p>The values that it gives:</p>${renderJson(outputs)}` : html``
+  }${note ? html`<p>${note}</p>` : html``}`
+}
+
+function renderJson(value: unknown): Html {
+  return html`<pre><code>${formatShortJson(value, JSON_WIDTH)}</code></pre>`
 }
