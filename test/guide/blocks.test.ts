@@ -16,10 +16,15 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 const curlBlocks = (page: string) => codeBlocks(page, 'sh').filter((block) => block.startsWith('curl'))
 
-/** Runs a printed command against the server, with these variables. */
-async function shell(server: TestServer, command: string, env: Record<string, string> = {}): Promise<string> {
+/** Runs a printed command against the server, with these variables, in the folder `cwd`. */
+async function shell(
+  server: TestServer,
+  command: string,
+  env: Record<string, string> = {},
+  cwd = ROOT,
+): Promise<string> {
   const here = command.trim().replaceAll('http://127.0.0.1:7777', server.url)
-  return (await run('sh', ['-c', here], { cwd: ROOT, env: { ...process.env, ...env } })).stdout
+  return (await run('sh', ['-c', here], { cwd, env: { ...process.env, ...env } })).stdout
 }
 
 async function shellJson<Answer = Record<string, unknown>>(...given: Parameters<typeof shell>): Promise<Answer> {
@@ -41,6 +46,33 @@ describe('the guide, over HTTP', () => {
       }
     }),
   )
+
+  test(
+    'workflows: a run in the background, a stored workflow, an update with its revision, and events of a job',
+    inFolder(async (folder) => {
+      await using server = await startServer()
+      const [, background, create, runStored, update, events] = curlBlocks(readGuidePage('workflows'))
+      const { status, outputs, job_id } = await shellJson(server, background!)
+      assert.ok(['accepted', 'queued'].includes(String(status)))
+      assert.deepEqual(outputs, {})
+      const { id } = await shellJson(server, create!)
+      assert.deepEqual((await shellJson(server, runStored!, { WORKFLOW: String(id) })).outputs, { shout: 'HELLO' })
+      const [, body] = /-d '(\{[\s\S]*\})'/.exec(create!)!
+      writeFileSync(join(folder, 'shout.json'), body!)
+      const changed = await shellJson(server, update!, { WORKFLOW: String(id) }, folder)
+      assert.equal(changed.id, id)
+      const history = await shell(server, events!, { JOB: String(job_id) })
+      assert.match(history, /^event: job_terminal$/m)
+    }),
+  )
+
+  test('monitoring: the health answers as printed', async () => {
+    await using server = await startServer()
+    const page = readGuidePage('monitoring')
+    const [given, printed] = [await shellJson(server, curlBlocks(page)[0]!), JSON.parse(codeBlock(page, 'json'))]
+    assert.deepEqual(Object.keys(given).sort(), Object.keys(printed).sort())
+    assert.equal(given.status, printed.status)
+  })
 
   test('the job that waits for an approval is completed by it', async () => {
     await using server = await startServer()

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { listGuidePages } from '../../src/http/documentation/guide.ts'
 import { headingAnchor } from '../../src/http/documentation/markdown.ts'
+import { builtinRegistry } from '../../src/nodes/registry.ts'
 import { loadExamples } from '../../src/workflows/examples.ts'
 import { readGuidePage } from '../helpers/documents.ts'
 
@@ -49,6 +50,10 @@ describe('the guide', () => {
         assert.match(makefile, new RegExp(`^${target}:`, 'm'))
     })
   }
+
+  test('the page on nodes tells how many node types there are', () => {
+    assert.match(readGuidePage('nodes'), new RegExp(`There are ${builtinRegistry.all().length} node types`))
+  })
 
   test('shows every example with its name and its purpose', () => {
     const page = readGuidePage('examples')

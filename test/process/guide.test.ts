@@ -1,14 +1,16 @@
 // The guide's commands for the terminal run as printed, with the printed results.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { readGuidePage } from '../helpers/documents.ts'
+import { codeBlocks, readGuidePage } from '../helpers/documents.ts'
 import { inFolder } from '../helpers/folder.ts'
 import { MAIN } from '../helpers/process.ts'
 
-const RUNS = ['command-line', 'chat-and-agents'].map((name) => ({
+const RUNS = ['command-line', 'chat-and-agents', 'nodes'].map((name) => ({
   name,
   blocks: [
     ...readGuidePage(name).matchAll(
@@ -18,7 +20,7 @@ const RUNS = ['command-line', 'chat-and-agents'].map((name) => ({
 }))
 
 const LAUNCHERS = ['command-line', 'backup-and-recovery'].flatMap((name) =>
-  [...readGuidePage(name).matchAll(/\/opt\/svc(\/\S+)/g)].map(([, path]) => path!),
+  [...readGuidePage(name).matchAll(/\/opt\/svc(\/[\w./-]*\w)/g)].map(([, path]) => path!),
 )
 
 describe('the guide, in the terminal', () => {
@@ -28,6 +30,16 @@ describe('the guide, in the terminal', () => {
     const given = execFileSync(launcher, ['--version'], { cwd: tmpdir(), encoding: 'utf8' })
     assert.match(given, /^\d+\.\d+\.\d+\n$/)
   })
+
+  test(
+    'the graph of the page on nodes gives what the example gives',
+    inFolder((cwd) => {
+      const [graph, printed] = codeBlocks(readGuidePage('nodes'), 'json')
+      writeFileSync(join(cwd, 'graph.json'), graph!)
+      const args = [MAIN, 'run', 'graph.json', '--quiet']
+      assert.equal(execFileSync(process.execPath, args, { cwd, encoding: 'utf8' }), printed)
+    }),
+  )
 
   for (const { name, blocks } of RUNS) {
     test(`${name} shows a run`, () => assert.ok(blocks.length > 0))
