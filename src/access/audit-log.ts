@@ -2,6 +2,7 @@
 // query, and refusals cannot fill the disk.
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../log.ts'
+import { truncateText } from '../shared/text-truncation.ts'
 import type { RefusalCause } from './auth-verdict.ts'
 import { resolveClientAddress } from './client-address.ts'
 import type { Principal } from './principal.ts'
@@ -147,7 +148,7 @@ function headerFields({ host, origin, forwarded_by }: RequestFacts, cause: Refus
 }
 
 function truncate(text: string | null): string | null {
-  return text === null || text.length <= MAX_HEADER_LENGTH ? text : `${text.slice(0, MAX_HEADER_LENGTH)}…`
+  return text && truncateText(text, MAX_HEADER_LENGTH)
 }
 
 function redactPath(path: string): string {
@@ -156,5 +157,5 @@ function redactPath(path: string): string {
     .replace(USER_INFORMATION, '//…@')
     .replace(QUERY_LIKE, '…')
     .replaceAll(LONG_PART, (part) => `${part.slice(0, SHOWN_OF_PART)}…`)
-  return shown.length > MAX_PATH_LENGTH ? `${shown.slice(0, MAX_PATH_LENGTH)}…` : shown
+  return truncateText(shown, MAX_PATH_LENGTH)
 }

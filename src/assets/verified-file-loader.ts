@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { NodeError } from '../engine/node-api/node-error.ts'
 import type { LoadedAsset } from '../engine/node-api/node-services.ts'
+import { truncateText } from '../shared/text-truncation.ts'
 import type { ByteRange } from './stores/object-store.ts'
 
 /** Characters of a reference that an error shows. */
@@ -61,5 +62,5 @@ export function assetNotFoundError(reference: string, why = '.'): NodeError {
 }
 
 export function shortenReference(reference: string): string {
-  return reference.length <= SHOWN_CHARACTERS ? reference : `${reference.slice(0, SHOWN_CHARACTERS)}…`
+  return truncateText(reference, SHOWN_CHARACTERS)
 }

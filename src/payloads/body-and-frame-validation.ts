@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { bodyValidators, commandValidators, type Validate } from '../../generated/validators.js'
 import { MAX_PROBLEMS, type Problem } from '../errors.ts'
 import { isDeeperThan, MAX_JSON_DEPTH } from '../shared/json.ts'
+import { isRecord } from '../shared/record.ts'
 import { findIllFormedTexts, toValidationProblems } from '../shared/validation-problems.ts'
 import { MAX_OBJECT_KEYS } from '../shared/value-limits.ts'
 import { decodeFrame, FrameDecodeError, findInexactValues, mayHoldIllFormedText } from './frame-decoder.ts'
@@ -127,8 +128,4 @@ function pickMembers(of: Record<string, unknown>, keys: readonly string[]): Reco
 function shortenValue(value: unknown): unknown {
   if (typeof value === 'string') return value.slice(0, LONGEST)
   return typeof value === 'object' && value !== null ? {} : value
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -5,6 +5,7 @@ import { commandValidators } from '../../../generated/validators.js'
 import type { Graph } from '../../engine/compile/graph.ts'
 import { findNearest } from '../../engine/node-api/did-you-mean.ts'
 import type { Problem } from '../../errors.ts'
+import { isRecord } from '../../shared/record.ts'
 import { type SchemaKeywordError, toValidationProblems } from '../../shared/validation-problems.ts'
 import { loadExamples } from '../../workflows/examples.ts'
 import { displayPath, type InputReader, STDIN_PATH } from '../shared/input-reader.ts'
@@ -63,10 +64,6 @@ export function parseWorkflowFile(value: unknown, name: string): WorkflowFileCon
     title: typeof title === 'string' && title !== '' ? title : null,
     description: typeof description === 'string' ? description : '',
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A run over the socket takes a graph and params of the same shape. */

@@ -1,7 +1,8 @@
 // Turns changes of a parsed value into edits of its JSON text. The text of unchanged values stays as it is.
 
+import { isRecord } from '../../shared/record.ts'
 import { findItems, findMembers, type JsonMember, type JsonRange, type TextEdit } from './text-ranges.ts'
-import { isRecord, type JsonRecord } from './values.ts'
+import type { JsonRecord } from './values.ts'
 
 /** Stands for a value's own JSON text, encoded as a string. */
 export const AS_JSON_TEXT = Symbol('its own JSON text')

@@ -3,13 +3,10 @@
 
 import { isLongJson, parseBoundedJson, parseBoundedJsonSteps } from '../../models/providers/shared/json-parsing.ts'
 import { MalformedDataError } from '../../models/providers/shared/provider-data-validation.ts'
+import { isRecord } from '../../shared/record.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 
 export type JsonRecord = Record<string, unknown>
-
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function isNonEmptyText(value: unknown): value is string {
   return typeof value === 'string' && value !== ''

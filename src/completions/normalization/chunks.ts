@@ -1,5 +1,7 @@
 // Completes the choices of streamed chunks: some servers omit the index, or send texts in parts.
-import { isRecord, type JsonRecord, withFields, withItems } from '../json/values.ts'
+
+import { isRecord } from '../../shared/record.ts'
+import { type JsonRecord, withFields, withItems } from '../json/values.ts'
 import { flattenParts } from './completions.ts'
 
 /** Returns the same chunk if its choices are complete. */

@@ -2,9 +2,10 @@
 // completion without choices, or with a choice that has no message, is invalid.
 import { MalformedDataError } from '../../models/providers/shared/provider-data-validation.ts'
 import type { Platform } from '../../platform.ts'
+import { isRecord } from '../../shared/record.ts'
 import { mapSteps, runToCompletion, type Steps } from '../../shared/time-slices.ts'
 import { createCompletionId } from '../answers/openai-format.ts'
-import { isMissing, isNonEmptyText, isRecord, type JsonRecord, withFields, withItems } from '../json/values.ts'
+import { isMissing, isNonEmptyText, type JsonRecord, withFields, withItems } from '../json/values.ts'
 import { normalizeToolCall, refuseTooManyChoices } from './tool-calls.ts'
 
 export interface NormalizationContext {

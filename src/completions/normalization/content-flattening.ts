@@ -1,8 +1,9 @@
 // Flattens long answers and long chunks: joins values that a server may send as many parts into one text. Later
 // normalization then handles only a few values.
 import { stringifySteps } from '../../shared/incremental-json.ts'
+import { isRecord } from '../../shared/record.ts'
 import type { Steps } from '../../shared/time-slices.ts'
-import { isMissing, isRecord, type JsonRecord, withFields, withItems } from '../json/values.ts'
+import { isMissing, type JsonRecord, withFields, withItems } from '../json/values.ts'
 import { flattenPartsSteps } from './completions.ts'
 import { refuseTooManyChoices } from './tool-calls.ts'
 

@@ -4,8 +4,9 @@
 import { guardChoiceCount, guardToolCallCount, ToolCallReader } from '../../models/providers/openai/tool-call-reader.ts'
 import { MAX_TOOL_CALLS } from '../../models/providers/shared/provider-data-validation.ts'
 import type { Platform } from '../../platform.ts'
+import { isRecord } from '../../shared/record.ts'
 import { AS_JSON_TEXT } from '../json/value-diff.ts'
-import { isMissing, isNonEmptyText, isRecord, type JsonRecord, withFields, withItems } from '../json/values.ts'
+import { isMissing, isNonEmptyText, type JsonRecord, withFields, withItems } from '../json/values.ts'
 
 /**
  * Checks all choices of an answer or a chunk before any of them is normalized.

@@ -1,9 +1,10 @@
 // Collects the texts of an answer's choices, from a chunk or a whole completion. Each text has a key: pieces with the
 // same key form one text.
 
+import { isRecord } from '../../shared/record.ts'
 import type { Steps } from '../../shared/time-slices.ts'
 import { isSmallValue, splitIntoSmallRanges } from '../../shared/value-size.ts'
-import { isMissing, isRecord, type JsonRecord } from '../json/values.ts'
+import { isMissing, type JsonRecord } from '../json/values.ts'
 
 /** A piece of a text: its location, and its redacted text once that is known. */
 export interface TextPiece {

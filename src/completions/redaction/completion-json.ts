@@ -4,8 +4,9 @@ import { unescapeJsonTextSteps } from '../../redaction/json-unescaper.ts'
 import type { Redactor } from '../../redaction/redactor.ts'
 import { stringifySteps } from '../../shared/incremental-json.ts'
 import { setOwnProperty } from '../../shared/own-property.ts'
+import { isRecord } from '../../shared/record.ts'
 import { forEachSteps, mapSteps, runToCompletion, type Steps } from '../../shared/time-slices.ts'
-import { isRecord, type JsonRecord } from '../json/values.ts'
+import type { JsonRecord } from '../json/values.ts'
 import { collectTextsSteps, isJsonText, removeLogprobs, type TextPiece } from './choice-texts.ts'
 
 /** A secret may contain characters that the text writes as escapes. */

@@ -1,7 +1,8 @@
 // Joins the chunks of a stream to one completion, for clients that did not request a stream.
 import { MalformedDataError } from '../../models/providers/shared/provider-data-validation.ts'
+import { isRecord } from '../../shared/record.ts'
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
-import { isMissing, isRecord, type JsonRecord } from '../json/values.ts'
+import { isMissing, type JsonRecord } from '../json/values.ts'
 
 /** Pieces repeat these fields: they are not joined. */
 const UNREPEATED_NAMES: ReadonlySet<string> = new Set(['id', 'type', 'role', 'name', 'format'])

@@ -2,7 +2,8 @@
 
 import { parseBoundedJson } from '../../models/providers/shared/json-parsing.ts'
 import { MAX_COST } from '../../models/providers/shared/provider-data-validation.ts'
-import { isRecord, type JsonRecord } from '../json/values.ts'
+import { isRecord } from '../../shared/record.ts'
+import type { JsonRecord } from '../json/values.ts'
 
 /** Fields that all chunks of an answer repeat, as the first chunk has them. */
 export interface ChunkHead {

@@ -2,8 +2,9 @@
 // with fewer fields does not remove earlier fields.
 
 import { MalformedDataError } from '../../models/providers/shared/provider-data-validation.ts'
+import { isRecord } from '../../shared/record.ts'
 import { isSmallValue } from '../../shared/value-size.ts'
-import { isMissing, isRecord, type JsonRecord, withFields } from '../json/values.ts'
+import { isMissing, type JsonRecord, withFields } from '../json/values.ts'
 import { fillUsage, parseCount, parseUsage, type ReportedUsage } from './chunk-scan.ts'
 
 /** The limit of names in all counts of an answer: each count is merged with all names before. */

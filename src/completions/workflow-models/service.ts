@@ -10,6 +10,7 @@ import type { ModelCallOptions } from '../../models/calls/model-service.ts'
 import { didYouMean } from '../../models/catalogue/model-name-suggestions.ts'
 import { rejectUnsupportedFields } from '../../models/providers/shared/unsupported-fields.ts'
 import { compareTexts, sortSteps } from '../../shared/sorting.ts'
+import { truncateText } from '../../shared/text-truncation.ts'
 import { mapSteps, type Steps, type TimeSliceScheduler } from '../../shared/time-slices.ts'
 import { requireRunnablePlan } from '../../workflows/invalid-graph-error.ts'
 import type { RunnableWorkflow, WorkflowService } from '../../workflows/service.ts'
@@ -193,5 +194,5 @@ const MAX_SUGGESTED = 100
 const MAX_SHOWN_LENGTH = 100
 
 function shortenId(id: string): string {
-  return id.length <= MAX_SHOWN_LENGTH ? id : `${id.slice(0, MAX_SHOWN_LENGTH)}…`
+  return truncateText(id, MAX_SHOWN_LENGTH)
 }

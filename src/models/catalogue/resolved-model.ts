@@ -1,4 +1,6 @@
 // A resolved model: the model, its provider, and the credential for the call.
+
+import { truncateText } from '../../shared/text-truncation.ts'
 import type { Model, Provider } from '../provider.ts'
 import { explainMissingKey, ProviderError } from '../provider-error.ts'
 
@@ -49,5 +51,5 @@ export function resolveCredential(
 }
 
 export function truncateModelName(name: string): string {
-  return name.length <= MAX_SHOWN_NAME ? name : `${name.slice(0, MAX_SHOWN_NAME)}…`
+  return truncateText(name, MAX_SHOWN_NAME)
 }

@@ -1,5 +1,6 @@
 // The headers of requests and answers: what may be sent, and how what came is written down.
 import { NodeError } from '../../engine/node-api/node-error.ts'
+import { truncateText } from '../../shared/text-truncation.ts'
 
 /** By name in lower case. */
 export type HttpHeaders = Map<string, string>
@@ -29,7 +30,7 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 ])
 
 function headerError(name: string, text: string): NodeError {
-  const shown = name.length <= MAX_SHOWN_NAME ? name : `${name.slice(0, MAX_SHOWN_NAME)}…`
+  const shown = truncateText(name, MAX_SHOWN_NAME)
   return new NodeError(`The header ${JSON.stringify(shown)} ${text}`, 'bad_header')
 }
 

@@ -1,6 +1,7 @@
 // Where a request goes: a URL that was found to be one for HTTP, with its host, its port and its credentials apart.
 import { isIP } from 'node:net'
 import { NodeError } from '../../engine/node-api/node-error.ts'
+import { truncateText } from '../../shared/text-truncation.ts'
 import type { SecretMask } from '../secret-mask.ts'
 import { type AllowList, normalizeHost } from './allow-list.ts'
 import { validateUrlLength } from './url-length.ts'
@@ -28,8 +29,7 @@ const BLOCKED_PORTS: ReadonlySet<number> = new Set([
 ])
 
 function maskAndTruncate(text: string, mask: SecretMask): string {
-  const masked = mask(text)
-  return masked.length <= MAX_SHOWN_LENGTH ? masked : `${masked.slice(0, MAX_SHOWN_LENGTH)}…`
+  return truncateText(mask(text), MAX_SHOWN_LENGTH)
 }
 
 /** An address may not be reached. The message is for the log: it says which. */

@@ -9,6 +9,7 @@ import type {
   NodeProblem,
   NodeProperty,
 } from '../../engine/node-api/node-type.ts'
+import { truncateText } from '../../shared/text-truncation.ts'
 import { optionalProperty, requiredProperty } from '../shared/node-type-builders.ts'
 
 /** The built-in model, which is free and repeatable. Other models are known to providers only. */
@@ -103,7 +104,7 @@ export async function* streamAnswer(
     else if (part.type === 'text') yield part.text
   }
   if (refusal === '') return end
-  const shown = refusal.length > SHOWN_REFUSAL ? `${refusal.slice(0, SHOWN_REFUSAL)}…` : refusal
+  const shown = truncateText(refusal, SHOWN_REFUSAL)
   throw new NodeError(`The model declines to answer: ${shown}`, 'refused')
 }
 

@@ -2,6 +2,7 @@
 import { NodeError } from '../../engine/node-api/node-error.ts'
 import type { ModelMessage, ModelRequest } from '../../engine/node-api/node-services.ts'
 import type { NodeContext } from '../../engine/node-api/node-type.ts'
+import { truncateText } from '../../shared/text-truncation.ts'
 import { guardJsonText } from '../shared/json-size.ts'
 import { guardDepth } from '../shared/value-limits.ts'
 import { isStrictSchema, type JsonSchema } from './answer-schema.ts'
@@ -74,10 +75,7 @@ function explainInvalidAnswer(error: unknown, { finish_reason }: CompletedAnswer
   if (finish_reason === 'content_filter')
     throw new NodeError('The content filter of the provider withheld the answer.', 'refused')
   const cut = finish_reason === 'length' ? 'It was cut off at its limit of tokens. ' : ''
-  return (
-    cut +
-    (error.message.length > LONGEST_SHOWN_REASON ? `${error.message.slice(0, LONGEST_SHOWN_REASON)}…` : error.message)
-  )
+  return cut + truncateText(error.message, LONGEST_SHOWN_REASON)
 }
 
 /** Sends the schema as a response format to models that support it, and as instructions to other models. */

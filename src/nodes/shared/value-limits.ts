@@ -3,6 +3,7 @@
 
 import { NodeError } from '../../engine/node-api/node-type.ts'
 import { isNestedTooDeep, MAX_VALUE_DEPTH } from '../../engine/node-api/values/measure.ts'
+import { truncateText } from '../../shared/text-truncation.ts'
 
 /** In characters: some thousand pages. A handful of them fits into the memory of the smallest server. */
 export const LONGEST_TEXT = 10_000_000
@@ -136,5 +137,5 @@ export function guardJsonLength(value: unknown, indent: number): void {
 
 /** A text in the length that errors show. */
 export function abbreviate(text: string): string {
-  return text.length <= LONGEST_SHOWN_TEXT ? text : `${text.slice(0, LONGEST_SHOWN_TEXT)}…`
+  return truncateText(text, LONGEST_SHOWN_TEXT)
 }

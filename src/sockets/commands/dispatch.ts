@@ -3,6 +3,7 @@ import { type CommandInfo, commandManifest } from '../../../generated/messages.t
 import { errorBodies, type Problem, ServiceError, toServiceError } from '../../errors.ts'
 import { withRequestTimeout } from '../../lifecycle/request-timeout.ts'
 import { logFailure } from '../../log.ts'
+import { isRecord } from '../../shared/record.ts'
 import { toValidationProblems } from '../../shared/validation-problems.ts'
 import { refuseChatTurn } from '../chat-refusal.ts'
 import { sendFrameInSlices } from '../frames/large-frames.ts'
@@ -270,8 +271,4 @@ function threadOf({ data }: CommandMessage): { thread_id?: string } {
   const thread_id = isRecord(data) ? data.thread_id : null
   const isThreadId = typeof thread_id === 'string' && thread_id.length >= 1 && thread_id.length <= 512
   return isThreadId && thread_id.isWellFormed() ? { thread_id } : {}
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

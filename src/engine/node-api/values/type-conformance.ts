@@ -1,4 +1,6 @@
 // Checks whether a value is of a type, and converts values along edges.
+
+import { isRecord } from '../../../shared/record.ts'
 import { truncateValue } from '../../../shared/text-truncation.ts'
 import { describeKind, describeType, formatTypeLabel } from './type-label.ts'
 import { createEnumTest, getTypeArgument, type TypeMetadata } from './type-metadata.ts'
@@ -16,10 +18,6 @@ export class TypeMismatchError extends Error {
     super(message)
     this.code = code
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 type TypePredicate = (value: unknown, type: TypeMetadata) => boolean

@@ -1,5 +1,6 @@
 // Validates the results of node code and the values it receives; each error names the node and the handle.
 
+import { isRecord } from '../../../shared/record.ts'
 import type { PlanNode, PlanSlot } from '../../compile/plan.ts'
 import { suggestName } from '../../node-api/did-you-mean.ts'
 import { type InputValues, NodeError, type OutputValues, Wait } from '../../node-api/node-type.ts'
@@ -13,10 +14,6 @@ import {
 import { conformsShallowly, getValueKind, TypeMismatchError } from '../../node-api/values/type-conformance.ts'
 import { formatTypeLabel } from '../../node-api/values/type-label.ts'
 import { resolveParam } from '../run/params.ts'
-
-function isRecord(value: unknown): value is OutputValues {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 function createNodeError(node: PlanNode, text: string, type = 'bad_output'): NodeError {
   return new NodeError(`Node "${node.observed.node_id}" (${node.observed.node_type}) ${text}`, type)

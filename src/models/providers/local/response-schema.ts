@@ -1,5 +1,7 @@
 // Converts JSON schemas for local models. The runtime makes a grammar of a schema and ignores unknown keywords, so unknown keywords are refused
 // here.
+
+import { isRecord } from '../../../shared/record.ts'
 import type { CompletionRequest } from '../../provider.ts'
 import { ProviderError } from '../../provider-error.ts'
 
@@ -209,8 +211,4 @@ function countParts(parts: number, { remaining }: SchemaPosition): void {
   if (remaining.parts >= 0) return
   const text = `Local models cannot follow a schema of more than ${MAX_PARTS.toLocaleString('en')} parts.`
   throw new ProviderError('unsupported', text, { param: `${RESPONSE_FORMAT_PARAM}.json_schema.schema` })
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

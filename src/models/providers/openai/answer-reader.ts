@@ -1,5 +1,6 @@
 // Reads an answer in OpenAI's protocol as parts, from stream chunks or from a whole body. Only the first choice counts.
 
+import { isObject } from '../../../shared/record.ts'
 import type { CompletionPart, FinishReason, ProviderContext, Usage } from '../../provider.ts'
 import { stringifyErrorBody } from './error-body.ts'
 import { createMalformedAnswerError, createStreamError, type ServerCredentials } from './errors.ts'
@@ -38,16 +39,16 @@ export class OpenAiAnswerReader {
 
   /** Reads one chunk of a stream, or a whole answer. @throws ProviderError; MalformedDataError for too many choices or tool calls */
   readChunk(body: unknown): CompletionPart[] {
-    if (!isRecord(body)) throw createMalformedAnswerError(this.#server, 'an invalid answer')
+    if (!isObject(body)) throw createMalformedAnswerError(this.#server, 'an invalid answer')
     const failure = findFailure(body)
     if (failure) throw createStreamError(this.#server, stringifyErrorBody(failure))
     this.#readUsage(body.usage)
     const choices = Array.isArray(body.choices) ? body.choices : []
     guardChoiceCount(choices.length)
-    const choice: unknown = choices.find((one) => isRecord(one) && (one.index ?? 0) === 0)
-    if (!isRecord(choice)) return []
+    const choice: unknown = choices.find((one) => isObject(one) && (one.index ?? 0) === 0)
+    if (!isObject(choice)) return []
     const { finish_reason } = choice
-    const delta = isRecord(choice.delta) ? choice.delta : isRecord(choice.message) ? choice.message : {}
+    const delta = isObject(choice.delta) ? choice.delta : isObject(choice.message) ? choice.message : {}
     const parts = this.#readParts(delta)
     if (typeof finish_reason === 'string' && finish_reason !== '')
       this.#finish = FINISH_REASONS[finish_reason] ?? 'stop'
@@ -69,7 +70,7 @@ export class OpenAiAnswerReader {
     add('thinking', readText(delta.reasoning_content) || readText(delta.reasoning))
     add('text', readText(delta.content))
     add('refusal', readText(delta.refusal))
-    const legacyCalls = isRecord(delta.function_call) ? [{ index: 0, function: delta.function_call }] : []
+    const legacyCalls = isObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : []
     for (const piece of [...listToolCallPieces(delta.tool_calls), ...legacyCalls]) {
       const part = this.#toolCalls.readPiece(piece)
       if (part) parts.push(part)
@@ -79,7 +80,7 @@ export class OpenAiAnswerReader {
 
   /** Some servers count in each chunk: the last count is the total. */
   #readUsage(usage: unknown): void {
-    if (!isRecord(usage)) return
+    if (!isObject(usage)) return
     const { prompt_tokens, completion_tokens, cost } = usage
     this.#usage = {
       input_tokens: typeof prompt_tokens === 'number' ? prompt_tokens : this.#usage.input_tokens,
@@ -94,9 +95,5 @@ export class OpenAiAnswerReader {
 function readText(content: unknown): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
-  return content.map((part) => (isRecord(part) && typeof part.text === 'string' ? part.text : '')).join('')
-}
-
-function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null
+  return content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('')
 }

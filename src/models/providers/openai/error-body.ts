@@ -2,6 +2,8 @@
 
 import type { SecretMask } from '../../../net/secret-mask.ts'
 import { stringifyUpTo } from '../../../shared/incremental-json.ts'
+import { isObject } from '../../../shared/record.ts'
+import { truncateText } from '../../../shared/text-truncation.ts'
 import { createErrorTextRedactor } from '../shared/error-text-redaction.ts'
 
 export interface OpenAiErrorBody {
@@ -53,8 +55,8 @@ export function parseErrorBody(text: string, credential: string | null): OpenAiE
   if (text.length > MAX_BODY_LENGTH) return EMPTY_ERROR_BODY
   const given = parseJsonOrNull(text)
   const body: unknown = Array.isArray(given) ? given[0] : given
-  if (!isRecord(body)) return EMPTY_ERROR_BODY
-  const error = isRecord(body.error) ? body.error : body
+  if (!isObject(body)) return EMPTY_ERROR_BODY
+  const error = isObject(body.error) ? body.error : body
   const errorText = findErrorText([error.message, body.error, body.message, body.detail, body.errors])
   const redact = createErrorTextRedactor(credential)
   if (errorText === null) return { ...EMPTY_ERROR_BODY, ...readIdentifiers(error, redact), own: 'error' in body }
@@ -110,7 +112,7 @@ function readErrorText(value: unknown, layers: number): ErrorText | null {
     const param = problems.find((one) => one.param !== null)?.param ?? null
     return { text: problems.map(({ text }) => text).join('; '), param }
   }
-  if (!isRecord(value)) return null
+  if (!isObject(value)) return null
   const errorText = findErrorText([value.message, value.msg, value.detail, value.error], layers - 1)
   const place = formatLocation(value.loc)
   return errorText && place !== null ? { text: `${place}: ${errorText.text}`, param: place } : errorText
@@ -124,7 +126,7 @@ function formatLocation(loc: unknown): string | null {
 }
 
 function truncateMessage(text: string): string {
-  return text.length <= MAX_SHOWN_LENGTH ? text : `${text.slice(0, MAX_SHOWN_LENGTH)}…`
+  return truncateText(text, MAX_SHOWN_LENGTH)
 }
 
 function parseJsonOrNull(text: string): unknown {
@@ -133,8 +135,4 @@ function parseJsonOrNull(text: string): unknown {
   } catch {
     return null
   }
-}
-
-function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null
 }

@@ -1,5 +1,6 @@
 // Converts a server's model list to models: facts from the server first, then from the table of well-known models.
 
+import { isRecord } from '../../../shared/record.ts'
 import type { Model, ModelPrice } from '../../provider.ts'
 import { createTokenPrice, findKnownModel, knownModelPrice } from './known-models.ts'
 
@@ -79,8 +80,4 @@ function parsePrice(pricing: unknown): ModelPrice | null {
 function parseAmount(value: unknown): number | null {
   const amount = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
   return typeof amount === 'number' && Number.isFinite(amount) && amount >= 0 ? amount : null
-}
-
-function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 // Reads the tool calls of an answer, from servers that number and name the pieces in different ways, or not at all.
 import { randomUUID } from 'node:crypto'
 import { stringifyUpTo } from '../../../shared/incremental-json.ts'
+import { isObject } from '../../../shared/record.ts'
 import type { ToolCallPart } from '../../provider.ts'
 import { MAX_CHOICES, MAX_TOOL_CALLS, MalformedDataError } from '../shared/provider-data-validation.ts'
 import { JsonObjectScanner } from './json-object-scanner.ts'
@@ -58,14 +59,14 @@ export class ToolCallReader {
 
   /** Reads a piece of `tool_calls`; null where it is no object. @throws MalformedDataError where there are too many calls */
   readPiece(given: unknown): ToolCallPart | null {
-    if (!isRecord(given)) return null
+    if (!isObject(given)) return null
     const piece = this.#parsePiece(given)
     const { id, name, text } = piece
     const known = this.#findCall(piece)
     const index = known ?? this.#startCall(piece)
     const call = this.#calls[index]!
     const first = known === null ? { id: id ?? `call_${randomUUID().replaceAll('-', '')}` } : {}
-    const custom = known === null && isRecord(given.custom) ? { custom: true as const } : {}
+    const custom = known === null && isObject(given.custom) ? { custom: true as const } : {}
     const named = call.name === null && name !== null ? { name } : {}
     if (named.name) call.name = this.#countIdentifier(named.name)
     call.json.add(text)
@@ -73,7 +74,7 @@ export class ToolCallReader {
   }
 
   #parsePiece(given: Readonly<Record<string, unknown>>): ToolCallPiece {
-    const body = isRecord(given.function) ? given.function : isRecord(given.custom) ? given.custom : {}
+    const body = isObject(given.function) ? given.function : isObject(given.custom) ? given.custom : {}
     return {
       number: Number.isSafeInteger(given.index) ? (given.index as number) : null,
       id: readText(given.id),
@@ -85,7 +86,7 @@ export class ToolCallReader {
   /** Arguments are JSON text; some servers send the value itself. */
   #readArguments(value: unknown): string {
     if (typeof value === 'string') return value
-    if (!isRecord(value)) return ''
+    if (!isObject(value)) return ''
     const text = stringifyUpTo(value, MAX_VALUE_BYTES)
     this.#valuesLength += text?.length ?? 0
     if (text === null || this.#valuesLength > MAX_VALUES_LENGTH)
@@ -127,8 +128,4 @@ export class ToolCallReader {
 
 function readText(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

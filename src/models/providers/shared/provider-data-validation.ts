@@ -1,4 +1,6 @@
 // Validates the data of providers: values of a wrong shape or an implausible size go no further.
+
+import { isObject } from '../../../shared/record.ts'
 import type {
   Capability,
   CompletionPart,
@@ -57,7 +59,7 @@ export function validateModels(provider: string, listed: unknown): Model[] {
   if (!Array.isArray(listed)) throw new MalformedDataError('no list of models')
   if (listed.length > MAX_MODELS) throw new MalformedDataError(`a list of more than ${MAX_MODELS} models`)
   return listed.flatMap((entry: unknown): Model[] => {
-    if (!isRecord(entry)) return []
+    if (!isObject(entry)) return []
     const { name, title, tasks, tasks_guessed, price, max_output_tokens, context_length } = entry
     const { created, size_on_disk, unavailable } = entry
     if (typeof name !== 'string' || name === '') return []
@@ -83,7 +85,7 @@ export function validateModels(provider: string, listed: unknown): Model[] {
 
 /** Validates one part of an answer. Invalid counts in the end part become zero, and an invalid cost null. @throws MalformedDataError */
 export function validatePart(part: unknown): CompletionPart {
-  if (!isRecord(part)) throw new MalformedDataError('an invalid answer part')
+  if (!isObject(part)) throw new MalformedDataError('an invalid answer part')
   const { type, text, usage, finish_reason } = part
   if (isTextType(type)) {
     if (typeof text !== 'string') throw new MalformedDataError('a text part without text')
@@ -91,7 +93,7 @@ export function validatePart(part: unknown): CompletionPart {
   }
   if (type === 'tool_call') return validateToolCall(part)
   if (type !== 'end') throw new MalformedDataError('a part of no known type')
-  const used = (isRecord(usage) ? usage : {}) as { [key: string]: unknown }
+  const used = (isObject(usage) ? usage : {}) as { [key: string]: unknown }
   return {
     type,
     usage: {
@@ -124,10 +126,6 @@ function filterKnown<T extends string>(known: readonly T[], given: unknown): T[]
   return Array.isArray(given) ? known.filter((one) => given.includes(one)) : []
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
-}
-
 export function isTokenCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_TOKENS
 }
@@ -137,7 +135,7 @@ function isAmount(value: unknown): value is number {
 }
 
 function isPrice(price: unknown): price is ModelPrice {
-  if (!isRecord(price)) return false
+  if (!isObject(price)) return false
   const { currency, per_request, per_million_input_tokens, per_million_output_tokens } = price
   const amounts = [per_request, per_million_input_tokens, per_million_output_tokens]
   return typeof currency === 'string' && CURRENCY_CODE.test(currency) && amounts.every(isAmount)
@@ -161,7 +159,7 @@ export function guardVectorCount(given: number, inputs: number): void {
 
 /** Gives one vector for each of `count` inputs, all of one length. @throws MalformedDataError */
 export function validateVectors(given: unknown, count: number): readonly (readonly number[])[] {
-  const vectors: unknown[] = isRecord(given) && Array.isArray(given.vectors) ? given.vectors : []
+  const vectors: unknown[] = isObject(given) && Array.isArray(given.vectors) ? given.vectors : []
   guardVectorCount(vectors.length, count)
   const length = Array.isArray(vectors[0]) ? vectors[0].length : 0
   const isVector = (one: unknown) => Array.isArray(one) && one.length === length && one.every(Number.isFinite)
