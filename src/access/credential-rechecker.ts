@@ -66,7 +66,13 @@ export class CredentialRechecker {
   watch(facts: RequestFacts, principal: Principal, watcher: CredentialWatcher): () => void {
     if (principal.trusted_as === 'loopback' || principal.trusted_as === 'trusted_network') return () => {}
     const slot = this.#slots[this.#addedCount++ % this.#slots.length]!
-    const watch: WatchedCredential = { facts, watcher, slot, principal, isRechecking: false }
+    const watch: WatchedCredential = {
+      facts: { ...facts, is_recheck: true },
+      watcher,
+      slot,
+      principal,
+      isRechecking: false,
+    }
     slot.add(watch)
     this.#size++
     this.#timer ??= setInterval(() => this.#recheckSlot(), this.#tick_ms).unref()

@@ -49,7 +49,7 @@ const SIGN_IN: Quota = { max: 10, window_ms: 60_000 }
 export const MAX_TRACKED_CLIENTS = 100_000
 
 /** The facts that tell callers apart. */
-export type CallerFacts = Pick<RequestFacts, 'peer' | 'own_connection' | 'forwards' | 'forwarded_for'>
+export type CallerFacts = Pick<RequestFacts, 'peer' | 'own_connection' | 'forwards' | 'forwarded_for' | 'is_recheck'>
 
 /** Counts in fixed windows, each of which begins with a client's first request. */
 export class RateLimiter {

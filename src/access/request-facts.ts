@@ -28,6 +28,8 @@ export interface RequestFacts {
   readonly token: string | null
   /** Whether a malformed token was sent. */
   readonly malformed: boolean
+  /** True if the credential of an open socket or stream is checked again. */
+  readonly is_recheck?: boolean
 }
 
 /** Headers that proxies add: RFC 7239, RFC 9110 (sections 7.6.2 and 7.6.3), RFC 8586, and customary ones. They only ever reduce trust. */

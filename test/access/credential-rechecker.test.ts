@@ -37,7 +37,8 @@ function bench() {
     ended: 0,
     lines: [] as string[],
   }
-  const gate = ({ token }: RequestFacts) => {
+  const gate = ({ token, is_recheck }: RequestFacts) => {
+    assert.equal(is_recheck, true)
     state.asked.push(token!)
     if (state.verdict instanceof Error) throw state.verdict
     return state.verdict

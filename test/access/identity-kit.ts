@@ -17,6 +17,8 @@ export interface Scene extends AsyncDisposable {
   ask(token: string): Promise<IdentityVerdict>
   /** As `ask`, for a caller at a non-loopback address. */
   askFrom(peer: string, token: string): Promise<IdentityVerdict>
+  /** As `askFrom`, for a socket or stream that is open. */
+  recheckFrom(peer: string, token: string): Promise<IdentityVerdict>
   /** A token issued now by the test's clock. */
   token(claims: TokenClaims): Promise<string>
 }
@@ -44,6 +46,7 @@ export async function scene(options: Partial<IdentityVerifierOptions> = {}, alg?
     },
     ask: async (token) => identity(token, clock.now, FACTS),
     askFrom: async (peer, token) => identity(token, clock.now, { ...FACTS, peer }),
+    recheckFrom: async (peer, token) => identity(token, clock.now, { ...FACTS, peer, is_recheck: true }),
     token: (claims) => idp.token({ now: clock.now, ...claims }),
     [Symbol.asyncDispose]: () => idp[Symbol.asyncDispose](),
   }

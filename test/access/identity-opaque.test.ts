@@ -93,6 +93,21 @@ describe('an opaque token', () => {
       assert.equal(told(await at.askFrom('2001:db8:1:2::1', `another-${n}`)), 'Invalid token')
   })
 
+  test('of an open socket is checked again while lookups of its address, or of all addresses, are at their limit', async () => {
+    await using at = await scene()
+    const revoked = Array.from({ length: 100 }, (_, n) => at.idp.opaque({ id: `user-${n}` }))
+    for (const token of revoked) at.idp.revoke(token)
+    const release = at.idp.hold()
+    const flood = Array.from({ length: 8 * 16 }, (_, n) => at.askFrom(`198.51.100.${n % 8}`, `made-up-${n}`))
+    const rechecks = revoked.map((token) => at.recheckFrom('198.51.100.0', token))
+    await until('the questions', () => at.idp.requests.user === 128 + 64)
+    assert.equal(told(await at.askFrom('198.51.100.9', 'one-more')), 'unavailable')
+    release()
+    assert.deepEqual(new Set((await Promise.all(rechecks)).map(told)), new Set(['Invalid token']))
+    await Promise.all(flood)
+    assert.equal(at.idp.most_at_once, 128 + 64)
+  })
+
   test('is refused if the server’s own key is wrong, which is logged once', async () => {
     await using at = await scene()
     const refuse = async (count: number) => {

@@ -6,12 +6,25 @@ const MAX_OPEN = 128
 /** Lookups of a caller, who may invent any number of tokens and must not shut out others. */
 const MAX_OPEN_PER_CALLER = 16
 
+/**
+ * Rechecks of open sockets and streams that are open at once, besides the lookups of callers. Further rechecks wait: a refused recheck keeps the
+ * credential, so callers with full quotas could keep revoked ones.
+ */
+const MAX_OPEN_RECHECKS = 64
+
+export const RECHECK = Symbol('recheck')
+
+/** The key of the caller, or null for a caller without a limit of its own. */
+export type LookupCaller = string | null | typeof RECHECK
+
 export class LookupQuota {
   readonly #openByCaller = new Map<string, number>()
   #open = 0
+  readonly #rechecks = new RecheckQueue()
 
-  /** Whether another lookup may start; then `release` must follow. `caller` null: a caller without a limit of its own. */
-  acquire(caller: string | null): boolean {
+  /** Whether another lookup may start; then `release` must follow. A recheck always may, but perhaps later. */
+  acquire(caller: LookupCaller): boolean | Promise<boolean> {
+    if (caller === RECHECK) return this.#rechecks.acquire()
     const open = this.#countOpen(caller)
     if (this.#open >= MAX_OPEN || open >= MAX_OPEN_PER_CALLER) return false
     this.#open++
@@ -19,7 +32,8 @@ export class LookupQuota {
     return true
   }
 
-  release(caller: string | null): void {
+  release(caller: LookupCaller): void {
+    if (caller === RECHECK) return this.#rechecks.release()
     this.#open--
     if (caller === null) return
     const open = this.#countOpen(caller) - 1
@@ -29,6 +43,24 @@ export class LookupQuota {
 
   #countOpen(caller: string | null): number {
     return caller === null ? 0 : (this.#openByCaller.get(caller) ?? 0)
+  }
+}
+
+class RecheckQueue {
+  #open = 0
+  readonly #waiting: (() => void)[] = []
+
+  async acquire(): Promise<true> {
+    if (this.#open < MAX_OPEN_RECHECKS) this.#open++
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    return true
+  }
+
+  /** Hands the place to the recheck that has waited longest. */
+  release(): void {
+    const next = this.#waiting.shift()
+    if (next) next()
+    else this.#open--
   }
 }
 

@@ -2,7 +2,7 @@
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import type { IdentityVerdict } from '../authentication-rules.ts'
 import { JwksCache } from './jwks-cache.ts'
-import { LookupQuota, ServerKeyWarning } from './lookup-quota.ts'
+import { type LookupCaller, LookupQuota, ServerKeyWarning } from './lookup-quota.ts'
 import {
   type IdentityDependencies,
   OutageLog,
@@ -19,8 +19,7 @@ export interface TimedIdentityVerdict {
 }
 
 export type JwtVerifier = (token: string) => Promise<TimedIdentityVerdict>
-/** `caller` is the key of the caller; null for a caller without a limit of its own. */
-export type OpaqueTokenVerifier = (token: string, caller: string | null) => Promise<TimedIdentityVerdict>
+export type OpaqueTokenVerifier = (token: string, caller: LookupCaller) => Promise<TimedIdentityVerdict>
 
 /** Only asymmetric algorithms: with HS256, any reader of the public key could sign (RFC 8725, section 2.1). */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
@@ -123,7 +122,7 @@ export function createOpaqueTokenVerifier(
     return { identified: { principal }, ends: Number.POSITIVE_INFINITY }
   }
   return async (token, caller) => {
-    if (!quota.acquire(caller)) return IDENTITY_UNAVAILABLE
+    if (!(await quota.acquire(caller))) return IDENTITY_UNAVAILABLE
     try {
       const verdict = await lookUpUser(token)
       outage.reportRecovery()
