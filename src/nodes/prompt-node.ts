@@ -4,6 +4,7 @@ import type { InputValues, NodeFacts, NodeProblem, NodeType, UnknownName } from 
 import { collectInputNames, parsePromptTemplate, renderPromptTemplate, type TemplatePiece } from './prompt-template.ts'
 import { costOfSections } from './shared/firing-costs.ts'
 import { optionalProperty, valueOutput } from './shared/node-type-builders.ts'
+import { LONGEST_CHECKED_TEMPLATE } from './shared/value-limits.ts'
 import { parsePathTexts } from './shared/value-operations.ts'
 
 interface TemplateInputs extends InputValues {
@@ -50,7 +51,9 @@ function tryParseTemplate(template: unknown): readonly TemplatePiece[] | NodeErr
 
 function findUnknownName(data: Readonly<InputValues>, inputs: ReadonlyMap<string, unknown>): UnknownName | null {
   for (const property of TEMPLATE_PROPERTIES) {
-    const pieces = typeof data[property] === 'string' ? tryParseTemplate(data[property]) : []
+    const template = data[property]
+    if (typeof template !== 'string' || template.length > LONGEST_CHECKED_TEMPLATE) continue
+    const pieces = tryParseTemplate(template)
     if (pieces instanceof NodeError) continue
     for (const name of collectInputNames(pieces))
       if (!inputs.has(name) && !inputs.has(firstPathPart(name))) return { property, name }

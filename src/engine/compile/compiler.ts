@@ -149,8 +149,6 @@ export function compileGraph(graph: Graph, registry: NodeRegistry): CompilationR
   return runToCompletion(compileGraphSteps(graph, registry, true))
 }
 
-const NODES_PER_STEP = 64
-
 /** `compileGraph` in steps, for large graphs. */
 export function* compileGraphSteps(graph: Graph, registry: NodeRegistry, at_once = false): Steps<CompilationResult> {
   const { nodes: drafts, issues } = yield* draftGraph(graph, registry)
@@ -170,8 +168,9 @@ export function* compileGraphSteps(graph: Graph, registry: NodeRegistry, at_once
     types: createNodeTypeLookup(registry),
   }
   const nodes: PlanNode[] = []
-  for (const [at, node] of drafts.entries()) {
-    if (at % NODES_PER_STEP === 0) yield
+  // One node may take milliseconds: its values have up to the size of the graph.
+  for (const node of drafts) {
+    yield
     nodes.push(yield* compileNode(node, found, issues))
   }
   yield* addWarnings(drafts, issues)

@@ -218,16 +218,14 @@ function warnAboutNames(node: DraftNode, warnings: GraphWarnings): void {
   warnings.add('unknown_name', node, property, () => `Property ${what}${suggestName(name, dynamic.keys())}`)
 }
 
-const NODES_PER_STEP = 64
-
 /** Adds the warnings of a graph. Unused nodes are reported only if the graph has no errors. */
 export function* addWarnings(nodes: readonly DraftNode[], issues: GraphIssueList): Steps<void> {
   const right = issues.errorCount === 0
   const warnings = new GraphWarnings(issues)
   const typos = new PropertyTypos()
   const hints = new NameSuggestions(MOST_LOOKUPS)
-  for (const [at, node] of nodes.entries()) {
-    if (at % NODES_PER_STEP === 0) yield
+  for (const node of nodes) {
+    yield
     yield* warnAboutKeys(node, typos, warnings)
     yield* warnAboutHandles(node, 'input', hints, warnings)
     yield* warnAboutHandles(node, 'output', hints, warnings)

@@ -1,9 +1,13 @@
 // Fourth pass: the constant values of a node, from its data, its dynamic properties and its type's defaults.
 import { forEachSteps, type Steps } from '../../shared/time-slices.ts'
+import { isSmallValue } from '../../shared/value-size.ts'
 import { findNearest } from '../node-api/did-you-mean.ts'
 import { NodeError } from '../node-api/node-error.ts'
 import type { NodeProperty, NodeType, NodeTypeLookup } from '../node-api/node-type.ts'
+import { estimateMemorySteps } from '../node-api/values/measure.ts'
 import { type Coercion, createTypeCheck, TypeMismatchError, withBounds } from '../node-api/values/type-conformance.ts'
+import { checkConformanceSteps, needsConformanceSteps } from '../node-api/values/type-conformance-steps.ts'
+import type { TypeMetadata } from '../node-api/values/type-metadata.ts'
 import { createIssue, type DraftNode, isTypeDeclaration } from './draft-nodes.ts'
 import type { GraphIssue } from './graph.ts'
 import type { GraphIssueList } from './graph-issues.ts'
@@ -66,12 +70,19 @@ function findMissingInputs(node: DraftNode, names: ReadonlySet<string>): Readonl
   return names.size > strays.length ? left : new Set()
 }
 
-function compilePropertyValues(
+/** Checks and measures a large value in steps: the check of the property and the estimate of its firings use the results. */
+function* examineLargeValue(value: unknown, type: TypeMetadata): Steps<void> {
+  if (typeof value !== 'object' || value === null || isSmallValue(value)) return
+  if (needsConformanceSteps(value, type)) yield* checkConformanceSteps(value, type)
+  yield* estimateMemorySteps(value)
+}
+
+function* compilePropertyValues(
   node: DraftNode,
   connected: ReadonlySet<string>,
   into: NodeConstants,
   issues: GraphIssueList,
-): void {
+): Steps<void> {
   const required = into.required as Set<string>
   const missingNames = new Set<string>()
   for (const [name, property] of node.info.properties) {
@@ -83,6 +94,7 @@ function compilePropertyValues(
       if (!node.targetedInputs.has(name)) missingNames.add(name)
       continue
     }
+    yield* examineLargeValue(own, property.type)
     const result = tryCoerce(createPropertyCheck(property), own)
     if ('value' in result) into.values[name] = result.value
     else if (!connected.has(name)) {
@@ -194,7 +206,7 @@ export function* compileConstants(
   for (const edge of node.incoming) if (edge.input !== null) connected.add(edge.input)
   const constants: NodeConstants = { values: { ...node.info.defaults }, required: new Set() }
   const before = issues.errorCount
-  compilePropertyValues(node, connected, constants, issues)
+  yield* compilePropertyValues(node, connected, constants, issues)
   if (node.outputs.size > MAX_OUTPUTS) issues.push(createTooManyOutputsIssue(node))
   if (node.dynamic.size > MAX_DYNAMIC_INPUTS) issues.push(createTooManyInputsIssue(node))
   else if (node.dynamic.size > 0) yield* compileDynamicValues(node, connected, constants, issues)

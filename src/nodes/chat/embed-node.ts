@@ -115,10 +115,10 @@ function findTextsProblem(facts: NodeFacts): NodeProblem | null {
   const wrong = modelProblem(facts)
   if (wrong) return wrong
   if (isConnected('texts') || data.texts === null) return null
-  const texts = [data.texts].flat()
+  const texts: readonly unknown[] = Array.isArray(data.texts) ? data.texts : [data.texts]
+  if (texts.length > MOST_TEXTS) return { property: 'texts', code: 'out_of_range', message: TOO_MANY }
   const empty = texts.indexOf('')
-  if (empty >= 0) return { property: 'texts', code: 'out_of_range', message: emptyTextMessage(empty) }
-  return texts.length > MOST_TEXTS ? { property: 'texts', code: 'out_of_range', message: TOO_MANY } : null
+  return empty >= 0 ? { property: 'texts', code: 'out_of_range', message: emptyTextMessage(empty) } : null
 }
 
 const TOO_MANY = `There are more than ${MOST_TEXTS.toLocaleString('en')} texts. Split them, or use vector.Index.`

@@ -2,7 +2,7 @@
 
 import { suggestName } from '../../engine/node-api/did-you-mean.ts'
 import { type InputValues, NodeError, type UnknownName } from '../../engine/node-api/node-type.ts'
-import { abbreviate, ensureTextLimit, guardTextLength } from './value-limits.ts'
+import { abbreviate, ensureTextLimit, guardTextLength, LONGEST_CHECKED_TEMPLATE } from './value-limits.ts'
 import { parsePathTexts, readAtPath, toText } from './value-operations.ts'
 
 /** In placeholders. No real template has more, and each costs some time. */
@@ -30,7 +30,7 @@ function resolvePlaceholder(inputs: InputValues, path: string): unknown {
 
 /** The first placeholder that matches no input, or null if there is none or if the template is invalid. */
 function findUnknownPlaceholder(template: unknown, inputs: ReadonlyMap<string, unknown>): string | null {
-  if (typeof template !== 'string') return null
+  if (typeof template !== 'string' || template.length > LONGEST_CHECKED_TEMPLATE) return null
   let count = 0
   try {
     for (const [, path = ''] of template.matchAll(PLACEHOLDER)) {

@@ -135,6 +135,9 @@ export function guardJsonLength(value: unknown, indent: number): void {
   walk(value, 1)
 }
 
+/** In characters: how long a template is whose names are checked before a run. Firings report the unknown names of longer templates. */
+export const LONGEST_CHECKED_TEMPLATE = 100_000
+
 /** A text in the length that errors show. */
 export function abbreviate(text: string): string {
   return truncateText(text, LONGEST_SHOWN_TEXT)

@@ -17,8 +17,20 @@ export interface NodeToolCall {
   readonly any?: readonly string[]
 }
 
-export function formatNodeCallId(call: NodeToolCall): string {
-  return `${SINGLE_NODE_PREFIX}${canonicalJson(call)}`
+/** The canonical JSON of the node's own values: the calls of one turn of a model share them, and they may have 100,000 characters. */
+const dataTexts = new WeakMap<object, string>()
+
+function formatData(data: NodeToolCall['data']): string {
+  const text = dataTexts.get(data) ?? canonicalJson(data)
+  dataTexts.set(data, text)
+  return text
+}
+
+/** The id: a prefix, and the call as canonical JSON. */
+export function formatNodeCallId({ any, data, given, node_type, outputs }: NodeToolCall): string {
+  const dynamic = any ? `"any":${canonicalJson(any)},` : ''
+  const rest = `"given":${canonicalJson(given)},"node_type":${canonicalJson(node_type)},"outputs":${canonicalJson(outputs)}`
+  return `${SINGLE_NODE_PREFIX}{${dynamic}"data":${formatData(data)},${rest}}`
 }
 
 /** Returns the graph for such an id; null for the id of a stored workflow. */

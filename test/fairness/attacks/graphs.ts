@@ -108,4 +108,48 @@ const calls: AttackOf = (share) => {
   }
 }
 
-export const graphs: readonly AttackOf[] = [chains, tangles, reads, inputs, runs, calls]
+const DYNAMIC_INPUT = { a: { type: 'any' } }
+
+const nodesOf = (count: number, type: string, data: Record<string, unknown>): Graph => ({
+  nodes: Array.from({ length: count }, (_, at) => ({ id: `n${at}`, type, data, dynamic_properties: DYNAMIC_INPUT })),
+  edges: [],
+})
+
+const named = (count: number, value: (at: number) => string) => Array.from({ length: count }, (_, at) => value(at))
+
+/** The names in templates are checked when a graph is stored. These nodes have as many as a body has room for. */
+const promptTemplates: AttackOf = (share) => {
+  const template = named(sized(99_000, share), (at) => `{{a.${at.toString(36)}}}`).join('')
+  return storing('storing 15 templates of prompts', nodesOf(15, 'prompt.Template', { template }))
+}
+
+const longPaths: AttackOf = (share) => {
+  const template = `{{a${'[0]'.repeat(sized(33_000, share))}}}`.repeat(150)
+  return storing('storing a template with 150 long paths', nodesOf(1, 'text.Template', { template }))
+}
+
+const largeConstants: AttackOf = (share) => {
+  const names = Object.fromEntries(named(sized(17_000, share), (at) => `k${at}`).map((name) => [name, '']))
+  return storing('storing 63 nodes of many names', nodesOf(63, 'dict.Rename', { dict: {}, names }))
+}
+
+const manyTexts: AttackOf = (share) => {
+  const texts = Array<string>(sized(3_900_000, share)).fill('a')
+  return storing(
+    `storing ${texts.length.toLocaleString('en')} texts`,
+    nodesOf(1, 'chat.Embed', { model: 'builtin/echo', texts }),
+  )
+}
+
+export const graphs: readonly AttackOf[] = [
+  chains,
+  tangles,
+  reads,
+  inputs,
+  runs,
+  calls,
+  promptTemplates,
+  longPaths,
+  largeConstants,
+  manyTexts,
+]
